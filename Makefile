@@ -74,7 +74,8 @@ LIBS := -ldl -pthread
 # The library needs POSIX.1-2008 only, outside of src/system/linux. The command is for Linux.
 POSIX := -D_POSIX_C_SOURCE=200809L
 GNU   := -D_GNU_SOURCE
-standard_of = $(if $(filter src/command/% src/system/command/% src/system/linux/%,$(1)),$\
+COMMAND := command guard run show demo
+standard_of = $(if $(filter $(COMMAND:%=src/%/%) src/system/command/% src/system/linux/%,$(1)),$\
                 $(GNU),$(POSIX))
 
 # A driver's files are those whose names begin with its name, and those in a folder of its name.
@@ -83,7 +84,7 @@ DRIVER_FILES := $(call driver_files,$(ALL_DRIVERS))
 DRIVERS_IN   := $(call driver_files,$(DRIVERS))
 LIB_SOURCES  := $(wildcard src/system/$(SYSTEM)/*.c \
                   src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
-                  src/rows/*.c \
+                  src/emulate/*.c \
                   src/lock/*.c src/counter/*.c src/lease/*.c src/lease/*/*.c src/job/*.c \
                   src/refresh/*.c src/schema/*.c) \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
@@ -93,8 +94,9 @@ GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/pl
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
                 $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
-CMD_SOURCES  := $(filter-out $(if $(HTTP),,src/command/serve/%.c),\
-                  $(wildcard src/command/*.c src/command/*/*.c src/system/command/*.c))
+CMD_SOURCES  := $(filter-out $(if $(HTTP),,src/show/serve/%.c),\
+                  $(wildcard $(foreach r,$(COMMAND),src/$(r)/*.c src/$(r)/*/*.c) \
+                  src/system/command/*.c))
 CMD_OBJECTS  := $(CMD_SOURCES:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/verb_texts.o \
                 $(if $(HTTP),$(BUILD)/obj/gen/serve_assets.o)
 
@@ -153,7 +155,7 @@ $(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
 
-ASSETS := $(wildcard src/command/serve/assets/*)
+ASSETS := $(wildcard src/show/serve/assets/*)
 $(BUILD)/gen/serve_assets.c: tools/embed-files $(ASSETS)
 	@mkdir -p $(@D)
 	$(call quiet,FILES) tools/embed-files $(ASSETS) > $@.tmp && mv $@.tmp $@

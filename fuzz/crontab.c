@@ -3,8 +3,8 @@
  * Fuzzes the parser of crontabs. The position of a mistake is in the text. Jobs have distinct
  * names, a schedule, and a command from the text. Parsing the printed form gives the same jobs.
  */
-#include "command/cron/crontab.h"
 #include "fuzz.h"
+#include "run/cron/crontab.h"
 
 /* Whether the column of the mistake is in its line, or just behind it. */
 static int is_in_text(const struct crontab_mistake *mistake, const char *text, size_t size)

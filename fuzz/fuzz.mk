@@ -7,8 +7,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_FLAGS = $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
 
 # Files of the command that a target needs.
-FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c \
-                        run/times.c)
+FUZZ_PARTS_crontab := $(addprefix src/,run/cron/crontab.c run/job/settings.c \
+                        run/supervise/times.c command/job_name.c command/output/message.c)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/libfuzzer/%)

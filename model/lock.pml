@@ -18,7 +18,7 @@
  * that commits undoes that.
  *
  * THE CODE. The names are those of PostgreSQL's functions (sql/postgresql/schema/). MariaDB's
- * procedures are called rowlock_...; SQLite's are in C, in src/rows.
+ * procedures are called rowlock_...; SQLite's are in C, in src/emulate.
  *   take_T            rowlock.name_lock (native: pg_advisory_xact_lock[_shared]; row: FOR UPDATE / FOR
  *                     SHARE), which a grant calls through rowlock.name_lock_all
  *   plain_read, look  rowlock.look_lease of a grant, rowlock.look of a transaction lock

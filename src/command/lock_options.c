@@ -138,3 +138,18 @@ int64_t lock_wait_left(const struct lock_options *options)
     left = options->deadline_ms - rowlock__now_ms();
     return left < 0 ? 0 : left;
 }
+
+const char *one_name(struct command *command)
+{
+    struct lock_options checked = lock_options_default();
+
+    for (int i = 0; i < command->n_rest; i++)
+        command->operands[command->n_operands++] = command->rest[i];
+    command->n_rest = 0;
+    if (command->n_operands > 1)
+        usage_error(command, "only one NAME is allowed: unexpected '%s'",
+                    shown(command->operands[1]));
+    finish_lock_options(command, &checked);
+    free(checked.wants);
+    return command->operands[0];
+}

@@ -51,6 +51,9 @@ option_taker take_lasting;
 /* Makes the requests from the operands, and the deadline. Ends the program on wrong usage. */
 void finish_lock_options(const struct command *command, struct lock_options *options);
 
+/* NAME, the single operand. Ends the program if it is missing, or if there are more. */
+const char *one_name(struct command *command);
+
 /* The remaining wait, as rowlock_acquire and rowlock_begin expect it. */
 int64_t lock_wait_left(const struct lock_options *options);
 

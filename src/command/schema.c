@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "command/log/rules.h"
+#include "command/history_rules.h"
 #include "command/output/json.h"
 #include "command/url_lookup.h"
 

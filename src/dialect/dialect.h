@@ -332,12 +332,12 @@ struct rowlock_plain; /* plain.h */
 
 struct rowlock_dialect {
     const char *name;
-    /* 1: a server with functions or procedures, or with src/rows/ in their place, which do the
+    /* 1: a server with functions or procedures, or with src/emulate/ in their place, which do the
        waiting. 0: a file, whose driver waits; there only leases have packed wants. */
     int procedural;
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
     const struct rowlock_piece *pieces;                     /* ends with name NULL */
-    /* The single-table statements by which src/rows/ carries out the functions; else NULL. */
+    /* The single-table statements by which src/emulate/ carries out the functions; else NULL. */
     const struct rowlock_plain *plain;
 };
 

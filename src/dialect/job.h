@@ -10,7 +10,7 @@
 /*
  * job_list, in SQL {job_columns}: a column's kind, its member of struct rowlock_job_view, and its
  * source: the job, its run under way, its last run, the lease that pauses it and that lease's
- * heartbeat (sql/shared, and src/rows/job_list.c for engines without functions). job_trouble has
+ * heartbeat (sql/shared, and src/emulate/job_list.c for engines without functions). job_trouble has
  * the same.
  */
 #define ROWLOCK_JOB_COLUMNS(XX)                                      \
@@ -68,7 +68,7 @@
     XX(number, exit, exit)            \
     XX(text, output, output)
 
-/* The rows that src/rows/ reads, in sql/plain {job_row} and {run_row}: the members of struct
+/* The rows that src/emulate/ reads, in sql/plain {job_row} and {run_row}: the members of struct
    rowlock_job_row and struct rowlock_run_row. */
 #define ROWLOCK_JOB_ROW(XX)      \
     XX(text, name)               \

@@ -3,14 +3,14 @@
  * The plain dialects: one set of statements, sql/plain/, for every database whose server has no
  * functions of rowlock's. Each statement uses one table and no feature that one of the engines
  * lacks. The engines differ in a table of words, sql/plain/words/<engine>, which
- * tools/embed-sql puts into the statements. src/rows/ carries out the steps by these statements.
+ * tools/embed-sql puts into the statements. src/emulate/ carries out the steps by these statements.
  */
 #ifndef ROWLOCK_PLAIN_H
 #define ROWLOCK_PLAIN_H
 
 #include "dialect/dialect.h"
 
-/* The statements that src/rows/ sends, by the name of their file; absent if the engine's words
+/* The statements that src/emulate/ sends, by the name of their file; absent if the engine's words
    leave the text empty. A name is a parameter of type t, in hexadecimal digits. */
 #define ROWLOCK_PLAIN_STATEMENTS(XX)                                                               \
     XX(NAME_ADD, "name_add")             /* name */                                                \
@@ -125,7 +125,7 @@ enum rowlock_plain_id {
         ROWLOCK_PLAIN_COUNT
 };
 
-/* The statements of dialect.h that src/rows/ carries out: in a plain dialect their text is "". */
+/* The statements of dialect.h that src/emulate/ carries out: a plain dialect has "" for them. */
 #define ROWLOCK_PROCEDURES(XX)         \
     XX(BEGIN_LOCK, begin_lock)         \
     XX(LOCK, lock)                     \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lease in memory. Fields that other threads read are atomic: the keeper's thread renews while
- * the caller's thread asks how much time remains. object.c handles the memory, keep.c the thread;
- * renew.c, release.c, revoke.c and adopt.c send statements by query.h.
+ * the caller's thread asks how much time remains. object.c handles the memory, auto_renew.c the
+ * thread; renew.c, release.c, revoke.c and adopt.c send statements by query.h.
  */
 #ifndef ROWLOCK_LEASE_H
 #define ROWLOCK_LEASE_H
@@ -14,7 +14,7 @@
 #include "lease/request.h"
 #include "session/connection.h"
 
-struct rowlock_keeper; /* keep.c */
+struct rowlock_keeper; /* auto_renew.c */
 
 struct rowlock_lease {
     struct rowlock_connection *connection; /* the caller's; outlives the lease */

@@ -2,7 +2,7 @@
 /*
  * Changes of the schema. Any number of nodes may start one at once: a lock of the engine
  * (INSTALL_LOCK; on SQLite the write lock) admits one after the other. The plain dialects have
- * none: there each statement copes with others that do the same (rows/link.c).
+ * none: there each statement copes with others that do the same (emulate/link.c).
  */
 #include "schema/change.h"
 

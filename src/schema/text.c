@@ -154,7 +154,7 @@ int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
 
     free(with_object);
     if (whole && names->again &&
-        !rowlock__has_plain_schema(dialect)) /* rows/ looks for each object */
+        !rowlock__has_plain_schema(dialect)) /* emulate/ looks for each object */
         whole = made_repeatable(whole);
     if (!whole)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rows/rows.h"
+#include "emulate/emulate.h"
 #include "session/reconnect.h"
 #include "util/error.h"
 
@@ -88,13 +88,13 @@ static int open_link(struct rowlock_connection *connection, void *handle,
     int code = rowlock__open_session(connection->driver, &source, &budget, &connection->link,
                                      &connection->dialect, error);
 
-    if (code || !connection->dialect->plain || connection->driver == &rowlock__rows_driver)
+    if (code || !connection->dialect->plain || connection->driver == &rowlock__emulate_driver)
         return code;
-    code = rowlock__rows_over(connection->driver, connection->link, connection->dialect,
-                              connection->url, &connection->link, error);
+    code = rowlock__emulate_over(connection->driver, connection->link, connection->dialect,
+                                 connection->url, &connection->link, error);
     if (code)
         connection->link = NULL;
-    connection->driver = &rowlock__rows_driver;
+    connection->driver = &rowlock__emulate_driver;
     return code;
 }
 

@@ -25,7 +25,7 @@ struct rowlock_group; /* lease/group.h */
 
 struct rowlock_connection {
     const struct rowlock_driver *driver;
-    const struct rowlock_driver *transport; /* the URL's driver; `driver` may be that of rows/ */
+    const struct rowlock_driver *transport; /* the URL's driver; `driver` may be that of emulate/ */
     const struct rowlock_dialect *dialect;
     struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */

@@ -261,7 +261,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         # shellcheck disable=SC2086
         "$ROWLOCK" help $verb
     done >all
-    grep -rohE '\{?"[a-z-]+", ([^ ]+, )?(no|required)_argument' "$source_folder/src/command" |
+    grep -rohE '\{?"[a-z-]+", ([^ ]+, )?(no|required)_argument' \
+        "$source_folder"/src/{command,run,show,demo} |
         sed 's/.*"\(.*\)".*/\1/' | sort -u >source
     [ "$(wc -l <source)" -gt 40 ]
     grep -qx while-pid source

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "emulate/work.h"
 #include "lib/jdbc.h"
-#include "rows/work.h"
 #include "session/connection.h"
 #include "util/clock.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated database with functions, as PostgreSQL has them: session locks, on which waiters
- * block, `turn` and `batch`. They are a driver around src/rows/ on the tables of table.h, so the
- * rules of a grant are those of src/rows/. Waits, sessions and transactions are this driver's.
+ * block, `turn` and `batch`. They are a driver around src/emulate/ on the tables of table.h, so the
+ * rules of a grant are those of src/emulate/. Waits, sessions and transactions are this driver's.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows/rows.h"
+#include "emulate/emulate.h"
 #include "simulation/table.h"
 #include "util/error.h"
 
@@ -46,7 +46,7 @@ bool functions_ignore_queue(void)
 
 static bool is_dead(const struct rowlock_link *link)
 {
-    return rowlock__rows_driver.state(link->rows) == ROWLOCK_STATE_DEAD;
+    return rowlock__emulate_driver.state(link->rows) == ROWLOCK_STATE_DEAD;
 }
 
 static bool holds(const struct rowlock_link *link, int64_t number)
@@ -136,7 +136,7 @@ static const struct sim_row *lease_of(const struct sim_rows *rows, const char *n
     return NULL;
 }
 
-/* ---- calls of src/rows/ ---------------------------------------------------------------------- */
+/* ---- calls of src/emulate/ ------------------------------------------------------------------- */
 
 static const struct rowlock_statement *inner(const struct rowlock_statement *statement)
 {
@@ -153,7 +153,7 @@ static int ask(struct rowlock_link *link, unsigned flags, enum rowlock_statement
     struct rowlock_call call = {
         .statement = &plain->statements[id], .values = values, .row = row, .data = data};
 
-    return rowlock__rows_driver.run(link->rows, flags, &call, 1, budget, outcome, error);
+    return rowlock__emulate_driver.run(link->rows, flags, &call, 1, budget, outcome, error);
 }
 
 /* Blocks until the lock is free; false: not in time, or the roll is called. */
@@ -195,8 +195,8 @@ static int run_await(struct rowlock_link *link, struct rowlock_call *call,
     if (is_dead(link))
         return gone(outcome, error);
     if ((got || sim.wrong == SIM_REMOVES_THE_LIVING) && call->values[0].number == 0)
-        code = rowlock__rows_driver.run(link->rows, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &drop, 1,
-                                        budget, outcome, error);
+        code = rowlock__emulate_driver.run(link->rows, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &drop, 1,
+                                           budget, outcome, error);
     if (!code)
         call->row(call->data, &column, 1);
     return code;
@@ -388,7 +388,8 @@ static int try_name(struct rowlock_link *link, const char *digits, bool *locked,
                                 .row = count_row,
                                 .data = &rows};
 
-    code = rowlock__rows_driver.run(link->rows, ROWLOCK_INSIDE, &call, 1, budget, outcome, error);
+    code =
+        rowlock__emulate_driver.run(link->rows, ROWLOCK_INSIDE, &call, 1, budget, outcome, error);
     *locked = !code && rows;
     return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
 }
@@ -447,7 +448,7 @@ static int grant_one(struct rowlock_link *link, const char *text, unsigned place
 static int check_open(struct rowlock_link *link, struct rowlock_outcome *outcome,
                       struct rowlock_error *error)
 {
-    if (rowlock__rows_driver.state(link->rows) == ROWLOCK_STATE_OPEN)
+    if (rowlock__emulate_driver.state(link->rows) == ROWLOCK_STATE_OPEN)
         return ROWLOCK_OK;
     if (is_dead(link))
         return gone(outcome, error);
@@ -482,7 +483,7 @@ static int each_request(struct rowlock_link *link, const struct rowlock_value *v
 static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
                   struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
-    return rowlock__rows_driver.run(link->rows, ROWLOCK_COMMIT, NULL, 0, budget, outcome, error);
+    return rowlock__emulate_driver.run(link->rows, ROWLOCK_COMMIT, NULL, 0, budget, outcome, error);
 }
 
 static void answer(const struct rowlock_call *call, const struct batch *batch)
@@ -500,7 +501,8 @@ static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
                      struct rowlock_error *error)
 {
     struct batch batch = {.locks = 0};
-    int code = rowlock__rows_driver.run(link->rows, ROWLOCK_BEGIN, NULL, 0, budget, outcome, error);
+    int code =
+        rowlock__emulate_driver.run(link->rows, ROWLOCK_BEGIN, NULL, 0, budget, outcome, error);
 
     if (!code)
         code = each_request(link, call->values, false, &batch, budget, outcome, error);
@@ -522,14 +524,14 @@ static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
     for (size_t i = 0; !code && i < batch.unlocks; i++)
         unlock(link, batch.unlock[i]);
     if (code)
-        rowlock__rows_driver.rollback(link->rows, budget, NULL);
+        rowlock__emulate_driver.rollback(link->rows, budget, NULL);
     outcome->left = ROWLOCK_TX_NONE;
     return code;
 }
 
 /* ---- the other functions --------------------------------------------------------------------- */
 
-/* An answer of src/rows/ on its way: session locks are taken before the COMMIT. */
+/* An answer of src/emulate/ on its way: session locks are taken before the COMMIT. */
 struct passing {
     struct rowlock_link *link;
     size_t id;
@@ -587,7 +589,7 @@ static int pass_on(struct rowlock_link *link, unsigned flags, struct rowlock_cal
         copy[i].row = pass_row;
         copy[i].data = &passing[i];
     }
-    code = rowlock__rows_driver.run(link->rows, flags, copy, n, budget, outcome, error);
+    code = rowlock__emulate_driver.run(link->rows, flags, copy, n, budget, outcome, error);
     for (size_t i = 0; i < n && i < MOST_CALLS; i++) {
         calls[i].affected = copy[i].affected;
         if (!code && released_by(&calls[i], passing[i].id))
@@ -645,7 +647,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
     tables.url = table_url();
     if (!link)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    code = rowlock__rows_driver.open(&tables, budget, &link->rows, &plain, error);
+    code = rowlock__emulate_driver.open(&tables, budget, &link->rows, &plain, error);
     if (code) {
         free(link);
         return code;
@@ -669,7 +671,7 @@ static void close_link(struct rowlock_link *link)
     for (int i = 0; i < LINKS; i++)
         if (links[i] == link)
             links[i] = NULL;
-    rowlock__rows_driver.close(link->rows);
+    rowlock__emulate_driver.close(link->rows);
     free(link);
     functions_wake();
 }
@@ -677,18 +679,18 @@ static void close_link(struct rowlock_link *link)
 static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error)
 {
-    return rowlock__rows_driver.rollback(link->rows, budget, error);
+    return rowlock__emulate_driver.rollback(link->rows, budget, error);
 }
 
 static enum rowlock_state state(const struct rowlock_link *link)
 {
-    return rowlock__rows_driver.state(link->rows);
+    return rowlock__emulate_driver.state(link->rows);
 }
 
 static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
                   struct rowlock_error *error)
 {
-    return rowlock__rows_driver.script(link->rows, text, budget, error);
+    return rowlock__emulate_driver.script(link->rows, text, budget, error);
 }
 
 const struct rowlock_driver functions_driver = {

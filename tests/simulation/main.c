@@ -271,7 +271,7 @@ static const struct sim_kind *wanted_kind(const char *argument)
     return wrong ? wrong_kind(wrong) : &sim_leases;
 }
 
-/* The first try of a process waits longer where our own clock ends it (src/rows/work.c), as on
+/* The first try of a process waits longer where our own clock ends it (src/emulate/work.c), as on
    Derby: that must not change what a seed repeats. */
 static void warm_up(void)
 {

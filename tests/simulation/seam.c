@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emulate/judge.h"
 #include "job/decide.h"
 #include "lease/request.h"
-#include "rows/judge.h"
 #include "simulation/sim.h"
 #include "util/clock.h"
 #include "util/pause.h"

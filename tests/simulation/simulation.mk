@@ -14,7 +14,7 @@ SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_f
   rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
   rowlock__lease_renewed \
   rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__judge_run_end \
-  rowlock__rows_release \
+  rowlock__emulate_release \
   rowlock__request_init rowlock__group_ask \
   pthread_cond_wait pthread_cond_timedwait pthread_cond_signal clock_gettime
 

@@ -2,7 +2,7 @@
 /*
  * A simulated database that has tables only: rows, locks on rows that last until the transaction
  * ends, and READ COMMITTED. It executes the statements of the plain dialects by their texts, so the
- * product's src/rows/ runs on it as on a server. The clients interleave between statements.
+ * product's src/emulate/ runs on it as on a server. The clients interleave between statements.
  *
  *   table_sql.c      parses and evaluates the statements
  *   table_store.c    rows with a committed and a pending version, and their locks

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of the simulated database, as an inner driver of src/rows/. Every statement is delayed,
- * so that other sessions' statements come between; it waits for locks in virtual time; and its
- * session may be lost before it, or after it, before the answer arrives.
+ * Sessions of the simulated database, as an inner driver of src/emulate/. Every statement is
+ * delayed, so that other sessions' statements come between; it waits for locks in virtual time; and
+ * its session may be lost before it, or after it, before the answer arrives.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deliberate mistakes in the decisions of src/rows/, and in the order of its statements. Mistakes
- * in the text of a statement are in wrong.c.
+ * Deliberate mistakes in the decisions of src/emulate/, and in the order of its statements.
+ * Mistakes in the text of a statement are in wrong.c.
  */
-#include "rows/judge.h"
-#include "rows/names.h"
+#include "emulate/judge.h"
+#include "emulate/names.h"
 #include "simulation/table.h"
 
 /* ---- decisions ------------------------------------------------------------------------------- */
@@ -52,9 +52,9 @@ struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_queued *q
     return __real_rowlock__judge_queue(queued, n, asked);
 }
 
-int __real_rowlock__rows_release(struct rowlock_work *work);
-int __wrap_rowlock__rows_release(struct rowlock_work *work);
-int __wrap_rowlock__rows_release(struct rowlock_work *work)
+int __real_rowlock__emulate_release(struct rowlock_work *work);
+int __wrap_rowlock__emulate_release(struct rowlock_work *work);
+int __wrap_rowlock__emulate_release(struct rowlock_work *work)
 {
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     char key[ROWLOCK_KEY_SIZE];
@@ -62,7 +62,7 @@ int __wrap_rowlock__rows_release(struct rowlock_work *work)
     int code;
 
     if (sim.wrong != SIM_RELEASES_BY_NAME)
-        return __real_rowlock__rows_release(work);
+        return __real_rowlock__emulate_release(work);
     rowlock__key(work, "", &work->call->values[1], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     if (!code && leases.n)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/cron/crontab.h"
 #include "lib/test.h"
+#include "run/cron/crontab.h"
 
 #define SOME_INSTANT INT64_C(1767225600000) /* 2026-01-01 00:00 UTC */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulate/judge.h"
 #include "lib/test.h"
-#include "rows/judge.h"
 #include "util/glob.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

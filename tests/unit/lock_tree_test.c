@@ -4,7 +4,7 @@
  * name that is shown above (^) or a cycle (@).
  * Runs on: alone
  */
-#include "command/tree/tree.h"
+#include "show/tree/lock_tree.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * How `rowlock run` divides the time of a lease between renewal, stopping the command, and a safety
  * margin.
  */
-#include "command/run/run.h"
 #include "lib/test.h"
+#include "run/supervise/times.h"
 
 TEST(from_term_to_kill_5_s_but_a_quarter_of_the_lease_at_most)
 {

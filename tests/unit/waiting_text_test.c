@@ -3,7 +3,7 @@
  * The line that explains a wait, at every width: what it leaves out first, and what it keeps.
  * Runs on: alone
  */
-#include "command/run/waiting_text.h"
+#include "run/supervise/waiting_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -95,8 +95,8 @@ SELECT subject.name, subject.description,
 -- Views that accept INSERT ------------------------------------------------------------------------
 
 -- Locks a name in the open transaction. BEGIN IMMEDIATE has taken the write lock already, so this
--- only checks the leases, as src/rows/lock.c does. token: of the caller's own lease on that name;
--- NULL: none.
+-- only checks the leases, as the library does. token: of the caller's own lease on that name; NULL:
+-- none.
 CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token
     WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock BEGIN

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clones and senders begin by exec, as `rowlock demo clone FD CLONE TOKEN`, with the farm in the
+   shared memory FD. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "demo/clones.h"
+#include "system/command/process.h"
+
+static int put(char *to, const char *text)
+{
+    if (text && strlen(text) >= CLONES_TEXT)
+        return ENAMETOOLONG;
+    strcpy(to, text ? text : "");
+    return 0;
+}
+
+int clones_share(const struct clones_farm *farm)
+{
+    struct clones_texts *texts = &farm->log->texts;
+    int failed = put(texts->url, farm->url);
+
+    farm->log->farm = *farm;
+    if (!failed)
+        failed = put(texts->job, farm->job);
+    return failed ? failed : put(texts->mails, farm->mails);
+}
+
+/* Keeps these descriptors, and no others, open in the new program. */
+static void keep_descriptors(const struct clones_farm *farm)
+{
+    int kept[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
+
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        fcntl(kept[i], F_SETFD, 0);
+    for (int i = 0; i < CLONES; i++)
+        fcntl(farm->gate[i][0], F_SETFD, 0);
+}
+
+int clones_exec(const struct clones_farm *farm, int clone, int64_t token)
+{
+    char fd[16], number[16], of[24];
+    char *words[] = {called_as(), "demo", "clone", fd, number, of, NULL};
+
+    snprintf(fd, sizeof fd, "%d", farm->log->fd);
+    snprintf(number, sizeof number, "%d", clone);
+    snprintf(of, sizeof of, "%" PRId64, token);
+    keep_descriptors(farm);
+    execute_again(words);
+    return errno;
+}
+
+static struct clones_log *find_log(int fd)
+{
+    struct clones_log *log;
+    struct stat status;
+
+    if (fd <= STDERR_FILENO || fstat(fd, &status) || status.st_size != sizeof *log)
+        return NULL;
+    log = mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return log == MAP_FAILED || log->fd != fd ? NULL : log;
+}
+
+/* Closes them on exec again, so that the guard's other children do not get them. */
+static void close_on_exec(const struct clones_farm *farm)
+{
+    int ours[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
+
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        fcntl(ours[i], F_SETFD, FD_CLOEXEC);
+    for (int i = 0; i < CLONES; i++)
+        fcntl(farm->gate[i][0], F_SETFD, FD_CLOEXEC);
+}
+
+int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone, int64_t *token)
+{
+    struct clones_log *log = n == 4 ? find_log(atoi(words[1])) : NULL;
+
+    *clone = log ? atoi(words[2]) : -1;
+    *token = log ? strtoll(words[3], NULL, 10) : 0;
+    if (*clone < 0 || *clone >= CLONES)
+        return -1;
+    *farm = log->farm;
+    farm->log = log;
+    farm->url = log->texts.url;
+    farm->job = *log->texts.job ? log->texts.job : NULL;
+    farm->mails = log->texts.mails;
+    close_on_exec(farm);
+    return 0;
+}

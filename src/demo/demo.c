@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verb demo: two demonstrations. The clones are in demo/clones.c. This file has the first
+ * article's program: workers start together, wait for one lock, hold it, commit, and the next one
+ * acquires it. Each is a process with a connection opened after the fork. Printing would affect the
+ * timing, so it happens after all are done.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/url_lookup.h"
+#include "demo/clones.h"
+#include "demo/demo_log.h"
+#include "system/command/process.h"
+#include "system/descriptors.h"
+
+#define MOST_WORKERS 1000
+
+struct demo {
+    int workers;
+    int64_t hold_ms;
+    struct url url;
+    struct demo_log *log;
+    int64_t ttl_ms;      /* of the clones */
+    int ready[2], go[2]; /* pipes */
+};
+
+#define TTL_MS 1000
+#define TTL_MOST_MS 60000 /* a user watches the demonstration */
+
+static void take_ttl(const struct command *command, const struct option_row *row, void *into)
+{
+    set_duration(command, row, into);
+    if (*(int64_t *)into < TTL_MS || *(int64_t *)into > TTL_MOST_MS)
+        usage_error(command, "--ttl is 1s to 60s");
+}
+
+enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: a process of the clones' */
+
+static _Noreturn void not_shown(const struct command *command, const char *word)
+{
+    usage_error(command, "'%s' is not a demonstration: clones, or nothing", shown(word));
+}
+
+static int begin_clone(const struct command *command)
+{
+    struct clones_farm farm;
+    int64_t token;
+    int clone;
+
+    if (clones_begun(command->operands, command->n_operands, &farm, &clone, &token))
+        not_shown(command, command->operands[0]);
+    if (token)
+        return clones_send(&farm, clone, token) ? 1 : 0;
+    return clones_node(&farm, clone);
+}
+
+#define AT(member) offsetof(struct demo, member)
+
+static const struct option_row options[] = {
+    {"workers", 0, required_argument, set_number, AT(workers), 1, MOST_WORKERS},
+    {"hold", 0, required_argument, set_duration, AT(hold_ms), 1, 0},
+    {"ttl", 0, required_argument, take_ttl, AT(ttl_ms), 1000, 0},
+    {0}};
+
+static enum show read_options(struct command *command, struct demo *demo)
+{
+    int clones, of_workers, of_clones;
+
+    *demo = (struct demo){.workers = -1, .hold_ms = -1, .ttl_ms = -1};
+    scan_own_options(command, options, demo);
+    of_workers = demo->workers >= 0 || demo->hold_ms >= 0;
+    of_clones = demo->ttl_ms >= 0;
+    demo->workers = demo->workers < 0 ? 3 : demo->workers;
+    demo->hold_ms = demo->hold_ms < 0 ? 300 : demo->hold_ms;
+    demo->ttl_ms = demo->ttl_ms < 0 ? TTL_MS : demo->ttl_ms;
+    if (command->n_operands > 0 && strcmp(command->operands[0], "clone") == 0)
+        return SHOW_ONE;
+    clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
+    if (command->n_operands + command->n_rest > clones)
+        not_shown(command,
+                  command->n_operands > clones ? command->operands[clones] : command->rest[0]);
+    if (clones ? of_workers : of_clones)
+        usage_error(command, clones ? "--workers and --hold are not for demo clones"
+                                    : "--ttl goes with demo clones");
+    return clones ? SHOW_CLONES : SHOW_WORKERS;
+}
+
+/* Checks that the workers can use the database, so that an error is printed once, not by each. */
+static int try_connection(const struct demo *demo)
+{
+    static const struct rowlock_want want = {.name = DEMO_NAME};
+    struct approach approach = {0};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    int status = connect_database(&demo->url, &approach, &connection, NULL);
+
+    if (!status && rowlock_prepare(connection, &want, 1, &error))
+        status = report(&error);
+    rowlock_close(connection);
+    if (!status)
+        demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
+    return status;
+}
+
+/* In a process of its own: a Java virtual machine of a jdbc: URL does not survive the fork of the
+   workers. */
+static int try_first(const struct demo *demo)
+{
+    int how = 0;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        int status = try_connection(demo);
+
+        fflush(NULL);
+        _exit(status);
+    }
+    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
+{
+    struct demo_worker worker = {number,         demo->url.text, demo->hold_ms,
+                                 demo->ready[1], demo->go[0],    demo->log};
+
+    close(demo->ready[0]);
+    close(demo->go[1]);
+    if (end_with_parent(parent))
+        _exit(1);
+    _exit(demo_work(&worker));
+}
+
+static int start_workers(struct demo *demo)
+{
+    pid_t self = getpid();
+    int started = 0;
+
+    fflush(NULL);
+    while (started < demo->workers) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            be_worker(demo, started + 1, self);
+        if (pid < 0)
+            break;
+        started++;
+    }
+    close(demo->ready[1]);
+    close(demo->go[0]);
+    return started;
+}
+
+/* Each worker writes a byte when it is ready. The pipe ends when all others have died. */
+static void await_ready(const struct demo *demo)
+{
+    char byte;
+
+    for (int n = 0; n < demo->workers; n++) {
+        ssize_t got = read(demo->ready[0], &byte, 1);
+
+        if (got == 0)
+            break;
+        if (got < 0)
+            n--;
+    }
+    close(demo->ready[0]);
+}
+
+static int await_end(int workers)
+{
+    int failed = 0, how;
+
+    for (int n = 0; n < workers; n++) {
+        while (wait(&how) < 0 && errno == EINTR)
+            ;
+        failed += !WIFEXITED(how) || WEXITSTATUS(how) != 0;
+    }
+    return failed;
+}
+
+/* How many did not do their part. */
+static int run_workers(struct demo *demo)
+{
+    int started = start_workers(demo), failed;
+
+    demo_add(demo->log, 0, DEMO_NOTE, "Workers created");
+    await_ready(demo);
+    demo_add(demo->log, 0, DEMO_NOTE, "Workers running - waiting...");
+    close(demo->go[1]);
+    failed = await_end(started);
+    demo_add(demo->log, 0, DEMO_NOTE, "Done !");
+    return failed + demo->workers - started;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int judge(const struct demo *demo, int json)
+{
+    struct demo_result result;
+
+    if (demo_judge(demo->log, &result)) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    if (!json)
+        printf("%zu hand-overs, median %.1f ms, worst %.1f ms, overlaps %zu\n", result.hand_overs,
+               result.median_ms, result.worst_ms, result.overlaps);
+    if (result.overlaps == 0)
+        return STATUS_OK;
+    message("the lock did not exclude: overlaps %zu", result.overlaps);
+    return STATUS_FAILED;
+}
+
+static int perform(struct demo *demo, int json)
+{
+    int failed = run_workers(demo), status;
+
+    demo_sort(demo->log);
+    demo_print(demo->log, json);
+    status = judge(demo, json);
+    if (failed && demo->log->failed)
+        status = report(&demo->log->error);
+    if (failed)
+        message("%d of %d workers failed", failed, demo->workers);
+    return failed && !status ? STATUS_FAILED : status;
+}
+
+int cmd_demo(struct command *command)
+{
+    struct demo demo;
+    enum show show = read_options(command, &demo);
+    int status = show == SHOW_ONE ? begin_clone(command) : STATUS_OK;
+
+    if (show == SHOW_ONE)
+        return status;
+    if (show == SHOW_CLONES)
+        return demo_clones(command, demo.ttl_ms);
+    demo.log = demo_log_new(demo.workers);
+    if (!demo.log || rowlock__pipe(demo.ready) || rowlock__pipe(demo.go)) {
+        message("out of memory or file descriptors for the workers");
+        return STATUS_FAILED;
+    }
+    demo_add(demo.log, 0, DEMO_NOTE, "Started...");
+    status = url_lookup(command->db, &demo.url);
+    if (!status)
+        status = try_first(&demo);
+    if (!status)
+        status = perform(&demo, command->json);
+    url_free(&demo.url);
+    demo_log_free(demo.log);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory that the demonstration's program and its workers share. It is allocated before the
+   fork, written without a lock (each writer has a place of its own), and read after all have
+   ended. */
+#ifndef ROWLOCK_DEMO_LOG_H
+#define ROWLOCK_DEMO_LOG_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "rowlock.h"
+
+/* For rowlock_open: the processes of a demonstration connect at the same time, and on a jdbc: URL
+   each of them starts a Java virtual machine. */
+#define DEMO_OPTIONS ((const struct rowlock_options){.connect_ms = 60000, .statement_ms = 30000})
+
+#define DEMO_NAME "BondBO:DK0015966592"
+
+enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };
+
+struct demo_item {
+    int64_t ns; /* by the monotonic clock of the machine; 0: the place is empty */
+    int worker; /* 0: the program */
+    enum demo_event event;
+    const char *note; /* a constant, so that it means the same in every process */
+};
+
+struct demo_log {
+    int64_t start_ns;
+    atomic_size_t used;
+    atomic_int failed; /* the first worker that failed, and why */
+    struct rowlock_error error;
+    size_t size;
+    struct demo_item items[];
+};
+
+struct demo_result {
+    size_t hand_overs, overlaps;
+    double median_ms, worst_ms;
+};
+
+/* NULL: no memory. */
+struct demo_log *demo_log_new(int workers);
+void demo_log_free(struct demo_log *log);
+void demo_add(struct demo_log *log, int worker, enum demo_event event, const char *note);
+/* Records a failure; only the first one counts. */
+void demo_fail(struct demo_log *log, int worker, const struct rowlock_error *error);
+
+/* Sorts the events by time. Call it after all workers have ended. */
+void demo_sort(struct demo_log *log);
+void demo_print(const struct demo_log *log, int json);
+/* Compares every acquisition with the release before it. */
+int demo_judge(const struct demo_log *log, struct demo_result *result);
+
+/* A worker writes to `ready_fd` when it is ready, and starts at the end of file of `go_fd`, which
+   comes when all are ready. */
+struct demo_worker {
+    int number;
+    const char *url;
+    int64_t hold_ms;
+    int ready_fd, go_fd;
+    struct demo_log *log;
+};
+int demo_work(const struct demo_worker *worker);
+
+#endif

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: their state, the claim of a run, and its end. */
+#include "emulate/job_rows.h"
+
+#define SETTLE_MS 250 /* a fence may hold the lease of a lost run */
+
+/* ---- the state ------------------------------------------------------------------------------- */
+
+static bool run_is(const struct rowlock_rows *runs, enum rowlock_run_outcome outcome)
+{
+    const struct rowlock_run_row *run = runs->row;
+
+    return runs->n && run->outcome == outcome;
+}
+
+/* When the last live lease of the job's name ends; 0: there is none. */
+static int read_free(struct rowlock_work *work, int64_t *free_ms)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    const struct rowlock_lease_row *row;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
+    code = rowlock__read_leases(work, key, NULL, &leases);
+    row = leases.row;
+    *free_ms = 0;
+    for (size_t i = 0; i < leases.n; i++)
+        if (row[i].held.alive && row[i].held.expires_ms > *free_ms)
+            *free_ms = row[i].held.expires_ms;
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
+{
+    char key[ROWLOCK_KEY_SIZE];
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    return rowlock__read_jobs(work, key, jobs);
+}
+
+/* name -> the state from which a node decides (dialect.h). The claim has the version as a
+   condition. The clock is read last: a row that were later than it would look misplanned. */
+int rowlock__emulate_job_state(struct rowlock_work *work)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_job_row job = {0};
+    int64_t now_ms = 0, free_ms = 0;
+    int code = read_job(work, &jobs);
+
+    if (!code && jobs.n) {
+        job = *(struct rowlock_job_row *)jobs.row;
+        code = rowlock__read_run(work, job.running, &runs);
+    }
+    if (!code)
+        code = read_free(work, &free_ms);
+    if (!code)
+        code = rowlock__work_now(work, &now_ms);
+    if (!code)
+        rowlock__work_answer(
+            work,
+            (struct rowlock_value[ROWLOCK_STATE_COLUMNS]){
+                [ROWLOCK_STATE_NOW] = rowlock__int_value(now_ms),
+                [ROWLOCK_STATE_VERSION] = rowlock__int_value(job.version),
+                [ROWLOCK_STATE_SCHEDULE] = rowlock__text_value(job.schedule),
+                [ROWLOCK_STATE_DUE] = rowlock__int_value(job.due),
+                [ROWLOCK_STATE_LAST] = rowlock__int_value(job.last_due),
+                [ROWLOCK_STATE_FAILED] = rowlock__int_value(job.failed),
+                [ROWLOCK_STATE_REPEATS] = rowlock__int_value(job.repeats),
+                [ROWLOCK_STATE_RUNNING] = rowlock__int_value(job.running),
+                [ROWLOCK_STATE_BROKEN] = rowlock__int_value(run_is(&runs, ROWLOCK_RUN_BROKEN)),
+                [ROWLOCK_STATE_HELD] = rowlock__int_value(free_ms > now_ms),
+                [ROWLOCK_STATE_FREE] = rowlock__int_value(free_ms),
+                [ROWLOCK_STATE_NOT_STARTED] =
+                    rowlock__int_value(run_is(&runs, ROWLOCK_RUN_NOTSTARTED))},
+            ROWLOCK_STATE_COLUMNS);
+    rowlock__rows_clear(&jobs);
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* ---- the claim ------------------------------------------------------------------------------- */
+
+/* Creates the row of a job. `*faster`: another node did. */
+static int add_job(struct rowlock_work *work, const char *key, unsigned schedule, unsigned due,
+                   bool *faster)
+{
+    struct rowlock_value values[] = {rowlock__text_value(key), rowlock__work_value(work, schedule),
+                                     rowlock__work_value(work, due)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADD, values, NULL, NULL);
+
+    *faster = rowlock__work_is_duplicate(work, code);
+    return *faster ? ROWLOCK_OK : code;
+}
+
+#define N_COUNTED (ROWLOCK_RUN_COUNTS + 1)
+
+/* The parameters that count the end of a run; one that was broken may end twice, and counts once.
+   `job`: its row, locked. */
+static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlock_job_row *job,
+                         const struct rowlock_run_row *run, enum rowlock_run_outcome outcome,
+                         int64_t now_ms)
+{
+    bool again = run->finished && run->outcome == outcome;
+
+    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
+        out[i] = rowlock__int_value(!again && (int)outcome == ROWLOCK_RUN_DONE + i);
+    out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->last_success);
+}
+
+/* Counts a run that its job has no longer, or that a claim found lost. */
+static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
+                 enum rowlock_run_outcome outcome)
+{
+    struct rowlock_value values[N_COUNTED + 1];
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = rowlock__read_jobs(work, run->job, &jobs);
+
+    if (!code && jobs.n) {
+        count_values(values, jobs.row, run, outcome, run->now);
+        values[N_COUNTED] = rowlock__text_value(run->job);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, values, NULL, NULL);
+    }
+    rowlock__rows_clear(&jobs);
+    return code;
+}
+
+/* Records that the run `former` has no lease any more; parameter `outcome` says how it ended. */
+static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_value said = rowlock__work_value(work, outcome);
+    struct rowlock_value values[] = {said, rowlock__int_value(former)};
+    int code = ROWLOCK_OK;
+
+    if (former)
+        code = rowlock__read_run(work, former, &runs);
+    if (!code && runs.n)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL);
+    if (!code && runs.n && work->affected > 0)
+        code = count(work, runs.row, rowlock__outcome_value(said));
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* Keeps as many runs of the job as the claim says. */
+static int forget_old(struct rowlock_work *work, const char *key)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    int code = rowlock__read_run_tokens(work, key, &runs);
+    size_t kept = (size_t)rowlock__work_int(work, ROWLOCK_CLAIM_HISTORY);
+    const struct rowlock_run_row *run = runs.row;
+
+    for (size_t i = kept; !code && i < runs.n; i++) {
+        struct rowlock_value token = rowlock__int_value(run[i].token);
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_DROP, &token, NULL, NULL);
+    }
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+static int add_run(struct rowlock_work *work, const char *key)
+{
+    struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_CLAIM_TOKEN),
+                                     rowlock__text_value(key),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_NODE),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_PID),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_REPEATS),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_AT_LEAST)};
+    int code = settle(work, rowlock__work_int(work, ROWLOCK_CLAIM_FORMER), ROWLOCK_CLAIM_OUTCOME);
+
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_ADD, values, NULL, NULL);
+    return code ? code : forget_old(work, key);
+}
+
+static int is_claimed(struct rowlock_work *work, int64_t *claimed)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = read_job(work, &jobs);
+
+    *claimed = jobs.n && ((struct rowlock_job_row *)jobs.row)->running ==
+                             rowlock__work_int(work, ROWLOCK_CLAIM_TOKEN);
+    rowlock__rows_clear(&jobs);
+    return code;
+}
+
+/* -> 1, or 0: another version. In the transaction of the grant. */
+int rowlock__emulate_job_claim(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value instant = rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT);
+    bool faster = false;
+    int64_t claimed = 0;
+    int code = is_claimed(work, &claimed);
+
+    rowlock__key(work, "", &work->call->values[ROWLOCK_CLAIM_NAME], key);
+    if (code || claimed)
+        return code ? code : rowlock__work_number(work, 1);
+    if (rowlock__work_int(work, ROWLOCK_CLAIM_VERSION) == 0)
+        code = add_job(work, key, ROWLOCK_CLAIM_SCHEDULE, ROWLOCK_CLAIM_INSTANT, &faster);
+    if (!code && !faster) {
+        struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_CLAIM_SCHEDULE),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_DUE),
+                                         instant,
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_REPEATS),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_TOKEN),
+                                         rowlock__text_value(key),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_VERSION),
+                                         instant};
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADVANCE, values, NULL, NULL);
+        claimed = !code && work->affected > 0;
+    }
+    if (!code && claimed)
+        code = add_run(work, key);
+    return code ? code : rowlock__work_number(work, claimed);
+}
+
+/* A fence is waited for only briefly; the lock of a whole database as in any other call. */
+static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
+{
+    int code = rowlock__work_is_whole(work) ? rowlock__work_begin_within(work, -1) : ROWLOCK_OK;
+
+    return code ? code : rowlock__end_expired(work, token, SETTLE_MS, ended);
+}
+
+/* The running run that the job keeps: one that was not started is claimed again. */
+static int kept_run(struct rowlock_work *work, int64_t *kept)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    int code = read_job(work, &jobs);
+
+    *kept = 0;
+    if (!code && jobs.n) {
+        *kept = ((struct rowlock_job_row *)jobs.row)->running;
+        code = rowlock__read_run(work, *kept, &runs);
+        if (!run_is(&runs, ROWLOCK_RUN_NOTSTARTED))
+            *kept = 0;
+    }
+    rowlock__rows_clear(&jobs);
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* -> 1, or 0: another version, or the lease of `former` is alive */
+int rowlock__emulate_job_plan(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    int64_t former = rowlock__work_int(work, ROWLOCK_PLAN_FORMER), kept = 0;
+    bool ended = true, faster = false;
+    int code = ROWLOCK_OK;
+
+    rowlock__key(work, "", &work->call->values[ROWLOCK_PLAN_NAME], key);
+    if (former)
+        code = end_lost(work, former, &ended);
+    if (!code && ended && rowlock__work_int(work, ROWLOCK_PLAN_VERSION) == 0)
+        code = add_job(work, key, ROWLOCK_PLAN_SCHEDULE, ROWLOCK_PLAN_DUE, &faster);
+    if (!code && ended && !faster)
+        code = kept_run(work, &kept);
+    if (!code && ended && !faster) {
+        struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_PLAN_SCHEDULE),
+                                         rowlock__work_value(work, ROWLOCK_PLAN_DUE),
+                                         rowlock__int_value(kept), rowlock__text_value(key),
+                                         rowlock__work_value(work, ROWLOCK_PLAN_VERSION)};
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_REPLAN, values, NULL, NULL);
+        ended = !code && work->affected > 0;
+        if (ended)
+            code = settle(work, former, ROWLOCK_PLAN_OUTCOME);
+    }
+    return code ? code : rowlock__work_number(work, ended && !faster);
+}
+
+/* name, version, due -> 1, or 0: the job has changed. */
+int rowlock__emulate_job_due(struct rowlock_work *work)
+{
+    struct rowlock_value values[3] = {rowlock__work_value(work, 2)};
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    values[1] = rowlock__text_value(key);
+    values[2] = rowlock__work_value(work, 1);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_HASTEN, values, NULL, NULL);
+    return code ? code : rowlock__work_number(work, work->affected > 0);
+}
+
+/* ---- the end of a run ------------------------------------------------------------------------ */
+
+struct beat {
+    bool stopped;
+    int64_t now_ms;
+};
+
+static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 2)
+        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[1]) != 0,
+                                             rowlock__value_number(&columns[2])};
+}
+
+/* Locks the heartbeat: no session ends or renews the lease until this transaction ends. */
+static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct beat beat = {.stopped = false};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
+
+    end->has_lease = !code && work->affected > 0;
+    if (!code && end->has_lease)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, beat_row, &beat);
+    end->stopped = beat.stopped;
+    return code;
+}
+
+static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
+                   const struct rowlock_run_row *run, const struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0), *which;
+    struct rowlock_value values[2 + N_COUNTED + 2];
+    int code = ROWLOCK_OK;
+
+    values[0] = rowlock__int_value(end->stays ? token.number : 0);
+    values[1] = rowlock__int_value(end->failed_ms);
+    count_values(&values[2], job, run, end->becomes, end->now_ms);
+    which = &values[2 + N_COUNTED];
+    which[0] = rowlock__text_value(run->job);
+    which[1] = token;
+    if (end->ends_job)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_END, values, NULL, NULL);
+    else if (end->becomes)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, &values[2], NULL, NULL);
+    if (!code && end->touches)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, which, NULL, NULL);
+    return code;
+}
+
+static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value values[] = {rowlock__text_value(rowlock_outcome_text(end->becomes)),
+                                     rowlock__work_value(work, 2), rowlock__work_value(work, 3),
+                                     rowlock__int_value(end->now_ms), token};
+    struct rowlock_value until[] = {rowlock__int_value(end->taken_until_ms), token};
+    int code = ROWLOCK_OK;
+    bool was;
+
+    if (end->becomes)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_END, values, NULL, NULL);
+    if (!code && end->keeps_lease)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_UNTIL, until, NULL, NULL);
+    else if (!code && end->has_lease)
+        code = rowlock__end_lease_rows(work, token.number, &was);
+    return code;
+}
+
+static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
+                  struct rowlock_run_end *end)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_job_row job = {0};
+    int code = rowlock__read_jobs(work, run->job, &jobs);
+
+    if (!code && jobs.n)
+        job = *(struct rowlock_job_row *)jobs.row;
+    end->is_current = jobs.n && job.running == run->token;
+    end->was = run->outcome;
+    end->now_ms = run->now;
+    end->taken_until_ms = run->taken_until;
+    if (!code) {
+        rowlock__judge_run_end(end);
+        code = end_job(work, &job, run, end);
+    }
+    rowlock__rows_clear(&jobs);
+    return code ? code : end_run(work, end);
+}
+
+/* Reads the run again after its job and it were locked. */
+static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value job = rowlock__text_value(((struct rowlock_run_row *)runs->row)->job);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_LOCK, &job, NULL, NULL);
+
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_LOCK, &token, NULL, NULL);
+    runs->n = 0;
+    return code ? code : rowlock__read_run(work, token.number, runs);
+}
+
+/* token, outcome, exit, output -> status */
+int rowlock__emulate_job_finish(struct rowlock_work *work)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_run_end end = {.outcome = rowlock__outcome_value(rowlock__work_value(work, 1)),
+                                  .status = ROWLOCK_STATUS_LOST};
+    int code = hold_beat(work, &end);
+
+    if (!code)
+        code = rowlock__read_run(work, rowlock__work_int(work, 0), &runs);
+    if (!code && runs.n)
+        code = lock_run(work, &runs);
+    if (!code && runs.n)
+        code = finish(work, runs.row, &end);
+    rowlock__rows_clear(&runs);
+    return code ? code : rowlock__work_number(work, end.status);
+}
+
+/* ---- forget ---------------------------------------------------------------------------------- */
+
+/* An expired lease may be being renewed, so it is ended on condition that it has expired. */
+static int is_running(struct rowlock_work *work, int64_t token, bool *running)
+{
+    bool ended = true;
+    int code = ROWLOCK_OK;
+
+    if (token)
+        code = end_lost(work, token, &ended);
+    *running = !ended;
+    return code;
+}
+
+/* name -> 0 there was none, 1 it is deleted, 2 it runs. A claim in between changes the version. */
+int rowlock__emulate_job_forget(struct rowlock_work *work)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = read_job(work, &jobs);
+    const struct rowlock_job_row *job = jobs.row;
+    bool running = false;
+    int64_t result = 0;
+
+    if (!code && jobs.n)
+        code = is_running(work, job->running, &running);
+    if (!code && jobs.n) {
+        struct rowlock_value values[] = {rowlock__text_value(job->name),
+                                         rowlock__int_value(job->version)};
+
+        if (!running)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_DROP, values, NULL, NULL);
+        result = !running && work->affected ? 1 : 2;
+        if (!code && result == 1)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUNS_DROP, values, NULL, NULL);
+    }
+    rowlock__rows_clear(&jobs);
+    return code ? code : rowlock__work_number(work, result);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of jobs and runs, for display. They are read without locks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emulate/job_rows.h"
+
+/* The sources of ROWLOCK_JOB_COLUMNS. */
+struct pause {
+    int64_t token, acquired, expires;
+    const char *host, *note;
+};
+struct listed {
+    struct rowlock_job_row row;
+    const struct rowlock_run_row *run, *ended;
+    struct pause pause; /* token 0: none */
+};
+
+/* The rows of all jobs. They are sorted, because each job seeks its own among them. */
+struct sources {
+    struct rowlock_rows jobs, leases; /* by token */
+    struct rowlock_rows runs;         /* by job, latest first */
+    struct rowlock_rows pauses;       /* leases that no process keeps, by key, the longest first */
+};
+
+static int by_job(const void *a, const void *b)
+{
+    const struct rowlock_run_row *left = a, *right = b;
+    int order = strcmp(left->job ? left->job : "", right->job ? right->job : "");
+
+    return order ? order : rowlock__order(right->token, left->token);
+}
+
+static int by_token(const void *a, const void *b)
+{
+    const struct rowlock_lease_row *left = a, *right = b;
+
+    return rowlock__order(left->held.token, right->held.token);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct rowlock_lease_row *left = a, *right = b;
+    int order = strcmp(left->key, right->key);
+
+    return order ? order : rowlock__order(right->held.expires_ms, left->held.expires_ms);
+}
+
+static void sort(struct rowlock_rows *rows, int (*by)(const void *, const void *))
+{
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, rows->size, by);
+}
+
+/* The first row that is not before `sought`. */
+static size_t find(const struct rowlock_rows *rows, const void *sought,
+                   int (*by)(const void *, const void *))
+{
+    size_t from = 0, to = rows->n;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (by((const char *)rows->row + middle * rows->size, sought) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static bool is_failure(enum rowlock_run_outcome outcome)
+{
+    return outcome == ROWLOCK_RUN_FAILED || outcome == ROWLOCK_RUN_TIMEDOUT ||
+           outcome == ROWLOCK_RUN_NOTSTARTED;
+}
+
+/* Finds the runs of the job, and how they went. */
+static void look(struct listed *listed, const struct rowlock_rows *runs)
+{
+    struct rowlock_job_row *job = &listed->row;
+    struct rowlock_run_row sought = {.job = job->name, .token = INT64_MAX};
+    const struct rowlock_run_row *run = runs->row;
+    int64_t done_ms = 0;
+
+    for (size_t i = find(runs, &sought, by_job);
+         i < runs->n && run[i].job && strcmp(run[i].job, job->name) == 0; i++) {
+        if (run[i].token == job->running)
+            listed->run = &run[i];
+        else if (!listed->ended && run[i].finished) /* else claimed after the job was read */
+            listed->ended = &run[i];
+        if (run[i].outcome == ROWLOCK_RUN_DONE) {
+            job->done++;
+            done_ms = rowlock__after(
+                done_ms, rowlock__most(0, rowlock__between(run[i].started, run[i].finished)));
+        } else if (!job->done && is_failure(run[i].outcome)) {
+            job->since = run[i].started;
+        }
+    }
+    job->average_ms = job->done ? done_ms / job->done : 0;
+}
+
+static void add_pauses(struct sources *from)
+{
+    const struct rowlock_lease_row *row = from->leases.row;
+
+    for (size_t i = 0; i < from->leases.n; i++) {
+        struct rowlock_lease_row *pause =
+            row[i].held.alive && !row[i].has_pid ? rowlock__rows_add(&from->pauses) : NULL;
+
+        if (pause)
+            *pause = row[i];
+    }
+    sort(&from->pauses, by_key);
+}
+
+/* The lease that no process keeps and that lasts longest; token 0: none. */
+static struct pause pause_of(const struct rowlock_work *work, const char *name,
+                             const struct rowlock_rows *pauses)
+{
+    struct rowlock_value value = rowlock__text_value(name);
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_lease_row sought = {.key = key, .held = {.expires_ms = INT64_MAX}};
+    const struct rowlock_lease_row *row = pauses->row;
+    size_t i;
+
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &value, key);
+    i = find(pauses, &sought, by_key);
+    if (i == pauses->n || strcmp(row[i].key, key) != 0)
+        return (struct pause){.token = 0};
+    return (struct pause){.token = row[i].held.token,
+                          .acquired = row[i].acquired_ms,
+                          .expires = row[i].held.expires_ms,
+                          .host = row[i].host,
+                          .note = row[i].note};
+}
+
+static bool is_alive(const struct rowlock_rows *leases, int64_t token)
+{
+    struct rowlock_lease_row sought = {.held = {.token = token}};
+    const struct rowlock_lease_row *row = leases->row;
+    size_t i = find(leases, &sought, by_token);
+
+    return i < leases->n && row[i].held.token == token && row[i].held.alive;
+}
+
+static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run, bool alive)
+{
+    if (run->outcome == ROWLOCK_RUN_RUNNING && !alive)
+        return ROWLOCK_RUN_LOST;
+    return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
+}
+
+static struct rowlock_value outcome_value(enum rowlock_run_outcome outcome)
+{
+    return rowlock__text_value(rowlock_outcome_text(outcome));
+}
+
+#define text_value rowlock__text_value
+#define number_value rowlock__int_value
+#define instant_value rowlock__int_value
+
+static void list_job(struct rowlock_work *work, const struct listed *listed)
+{
+    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS)], *next = columns;
+    const struct rowlock_job_row *job = &listed->row;
+    const struct rowlock_run_row *run = listed->run, *ended = listed->ended;
+    const struct pause *pause = listed->pause.token ? &listed->pause : NULL, *pausing = pause;
+
+#define ROWLOCK_XX(kind, member, source, column) \
+    *next++ = source ? kind##_value(source->column) : rowlock__text_value(NULL);
+    ROWLOCK_JOB_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS));
+}
+
+static void list_one(struct rowlock_work *work, const struct rowlock_job_row *row,
+                     const struct sources *from, int64_t now_ms)
+{
+    struct rowlock_value key = rowlock__text_value(row->name);
+    struct listed listed = {.row = *row};
+    bool alive;
+    char name[256];
+
+    look(&listed, &from->runs);
+    alive = listed.run && is_alive(&from->leases, listed.run->token);
+    rowlock__key_name(work, &key, name);
+    listed.row.name = name;
+    listed.row.now_ms = now_ms;
+    listed.row.shown = alive        ? ROWLOCK_RUN_RUNNING
+                       : listed.run ? outcome_shown(listed.run, false)
+                                    : ROWLOCK_RUN_LOST;
+    listed.pause = pause_of(work, name, &from->pauses);
+    list_job(work, &listed);
+}
+
+/* Of one job, or of all (NULL). A job's run and its pauses are leases of job:NAME. */
+static int read_sources(struct rowlock_work *work, const struct rowlock_value *name,
+                        struct sources *out)
+{
+    char key[ROWLOCK_KEY_SIZE] = "", lease[ROWLOCK_KEY_SIZE] = "";
+    const char *only = name ? key : NULL;
+    int code;
+
+    if (name) {
+        rowlock__key(work, "", name, key);
+        rowlock__key(work, ROWLOCK_JOB_PREFIX, name, lease);
+    }
+    /* in this order: a run that ends meanwhile is not shown as lost */
+    code = rowlock__read_jobs(work, only, &out->jobs);
+    if (!code && out->jobs.n)
+        code = rowlock__read_leases(work, name ? lease : NULL, NULL, &out->leases);
+    if (!code)
+        code = rowlock__read_runs(work, only, &out->runs);
+    sort(&out->runs, by_job);
+    sort(&out->leases, by_token);
+    add_pauses(out);
+    return rowlock__rows_complete(&out->pauses, code, work->error);
+}
+
+/* name or NULL -> see dialect.h */
+int rowlock__emulate_job_list(struct rowlock_work *work)
+{
+    struct sources from = {.jobs.size = sizeof(struct rowlock_job_row),
+                           .runs.size = sizeof(struct rowlock_run_row),
+                           .leases.size = sizeof(struct rowlock_lease_row),
+                           .pauses.size = sizeof(struct rowlock_lease_row)};
+    struct rowlock_value name = rowlock__work_value(work, 0);
+    int64_t now_ms = 0;
+    int code = read_sources(work, name.type == ROWLOCK_NULL ? NULL : &name, &from);
+
+    if (!code)
+        code = rowlock__work_now(work, &now_ms);
+    for (size_t i = 0; !code && i < from.jobs.n; i++)
+        list_one(work, (struct rowlock_job_row *)from.jobs.row + i, &from, now_ms);
+    rowlock__rows_clear(&from.jobs);
+    rowlock__rows_clear(&from.runs);
+    rowlock__rows_clear(&from.leases);
+    rowlock__rows_clear(&from.pauses);
+    return code;
+}
+
+static void list_run(struct rowlock_work *work, const struct rowlock_run_row *row, bool alive)
+{
+    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS)], *next = columns;
+    struct rowlock_run_row run = *row;
+
+    run.outcome = outcome_shown(row, alive);
+#define ROWLOCK_XX(kind, member, column) *next++ = kind##_value(run.column);
+    ROWLOCK_RUN_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS));
+}
+
+/* name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first */
+int rowlock__emulate_run_list(struct rowlock_work *work)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)}, again = runs;
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    const struct rowlock_run_row *run;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    code = rowlock__read_runs(work, key, &runs);
+    if (!code && runs.n) {
+        rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
+        code = rowlock__read_leases(work, key, NULL, &leases);
+        sort(&leases, by_token);
+    }
+    run = runs.row;
+    for (size_t i = 0; !code && i < runs.n; i++) {
+        bool alive = is_alive(&leases, run[i].token);
+
+        again.n = 0;
+        if (run[i].outcome == ROWLOCK_RUN_RUNNING &&
+            !alive) /* it may have ended since it was read */
+            code = rowlock__read_run(work, run[i].token, &again);
+        if (!code)
+            list_run(work, again.n ? again.row : &run[i], alive);
+    }
+    rowlock__rows_clear(&runs);
+    rowlock__rows_clear(&again);
+    rowlock__rows_clear(&leases);
+    return code;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* While a lease is held, and its end: renew, release, check, break. */
+#include <string.h>
+
+#include "emulate/job_rows.h"
+
+/* Whether the lease of a token has that name, and that owner (NULL: any). */
+struct identity {
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value owner;
+    bool fits;
+};
+
+static void identity_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct identity *identity = data;
+    const struct rowlock_value *owner = &identity->owner;
+
+    if (n > 1 && rowlock__work_is(&columns[0], identity->key) &&
+        (owner->type == ROWLOCK_NULL ||
+         (columns[1].type == ROWLOCK_BYTES && columns[1].length == owner->length &&
+          memcmp(columns[1].bytes, owner->bytes, owner->length) == 0)))
+        identity->fits = true;
+}
+
+/* A lease's rows are never updated, so a read without a lock is true as long as they exist. */
+static int identify(struct rowlock_work *work, unsigned token, unsigned name, bool *fits)
+{
+    struct identity identity = {.owner = rowlock__work_value(work, name + 1)};
+    struct rowlock_value value = rowlock__work_value(work, token);
+    int code;
+
+    rowlock__key(work, "", &work->call->values[name], identity.key);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &value, identity_row, &identity);
+    *fits = identity.fits;
+    return code;
+}
+
+int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    int code = rowlock__end_heartbeat(work, token);
+
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, &value, NULL, NULL);
+    *was = !code && work->affected > 0;
+    return code;
+}
+
+/* token, ttl_ms, name, owner -> status */
+int rowlock__emulate_renew(struct rowlock_work *work)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0), ttl = rowlock__work_value(work, 1);
+    struct rowlock_value values[] = {ttl, ttl, token};
+    enum rowlock_status status = ROWLOCK_STATUS_LOST;
+    bool fits;
+    int code = identify(work, 0, 2, &fits);
+
+    if (!code && fits) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
+        if (!code && work->affected)
+            status = ROWLOCK_STATUS_OK;
+    }
+    if (!code && fits && status != ROWLOCK_STATUS_OK) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, NULL, NULL);
+        if (!code && work->affected)
+            status = ROWLOCK_STATUS_STOPPED;
+    }
+    return code ? code : rowlock__work_number(work, status);
+}
+
+/* Releases the lease where the engine has one statement that identifies the lease and ends it or
+   writes its history. `*was`: the lease is released, and all its rows are deleted. */
+static int release_at_once(struct rowlock_work *work, bool *was)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value values[] = {token, token, {0}, rowlock__work_value(work, 2), token, token};
+    int code;
+
+    *was = false;
+    if (!rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_QUIET))
+        return ROWLOCK_OK;
+    rowlock__key(work, "", &work->call->values[1], key);
+    values[2] = rowlock__text_value(key);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_RELEASE_QUIET, values, NULL, NULL);
+    *was = !code && work->affected > 0;
+    if (!code && !*was) {
+        code = rowlock__log_released(work, values, was);
+        if (!code && *was)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, values, NULL, NULL);
+    }
+    if (!code && *was)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, values, NULL, NULL);
+    return code;
+}
+
+/* token, name, owner -> status */
+int rowlock__emulate_release(struct rowlock_work *work)
+{
+    bool fits = false, was;
+    int code = release_at_once(work, &was);
+
+    if (!code && !was)
+        code = identify(work, 0, 1, &fits);
+    if (!code && fits)
+        code = rowlock__end_lease_rows(work, rowlock__work_int(work, 0), &was);
+    return code ? code : rowlock__work_number(work, was ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST);
+}
+
+/* name, token -> status, left_ms, mode letter, owner */
+int rowlock__emulate_check(struct rowlock_work *work)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    struct rowlock_value columns[] = {rowlock__int_value(ROWLOCK_STATUS_LOST),
+                                      rowlock__int_value(0),
+                                      {.type = ROWLOCK_NULL},
+                                      {.type = ROWLOCK_NULL}};
+    char key[ROWLOCK_KEY_SIZE], kind[2] = "";
+    const struct rowlock_lease_row *row;
+    int code;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    code = rowlock__read_leases(work, key, NULL, &leases);
+    row = leases.row;
+    for (size_t i = 0; i < leases.n; i++) {
+        if (row[i].held.token != rowlock__work_int(work, 1) || !row[i].held.alive)
+            continue;
+        kind[0] = row[i].held.kind;
+        columns[0] =
+            rowlock__int_value(row[i].stopped ? ROWLOCK_STATUS_STOPPED : ROWLOCK_STATUS_OK);
+        columns[1] = rowlock__int_value(row[i].held.expires_ms - row[i].now_ms);
+        columns[2] = rowlock__text_value(kind);
+        columns[3] = rowlock__text_value(row[i].owner);
+    }
+    if (!code)
+        rowlock__work_answer(work, columns, 4);
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+/* ---- break ----------------------------------------------------------------------------------- */
+
+static bool has_finished(enum rowlock_run_outcome outcome)
+{
+    return outcome == ROWLOCK_RUN_DONE || outcome == ROWLOCK_RUN_FAILED ||
+           outcome == ROWLOCK_RUN_TIMEDOUT;
+}
+
+/* Records that the run was broken. A node that has read the job before must decide again. */
+static int break_run(struct rowlock_work *work, const struct rowlock_run_row *run)
+{
+    struct rowlock_value values[] = {rowlock__text_value(run->job), rowlock__int_value(run->token)};
+    int code;
+
+    if (run->outcome != ROWLOCK_RUN_RUNNING)
+        return ROWLOCK_OK;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, values, NULL, NULL);
+    return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1], NULL, NULL);
+}
+
+/* The lease of a finished job has no process that renews it: the rest of its minimum hold ends at
+   once. A run ends under the lock of its heartbeat. */
+static int break_one(struct rowlock_work *work, int64_t token, bool now, bool alive,
+                     int64_t *broken)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    const struct rowlock_run_row *run; /* none: it is not the lease of a job */
+    bool was = false;
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
+
+    if (!code)
+        code = rowlock__read_run(work, token, &runs);
+    run = runs.row;
+    if (!code && now && alive) /* otherwise the history says that it expired */
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
+    if (!code && (now || (runs.n && has_finished(run->outcome)))) {
+        code = rowlock__end_lease_rows(work, token, &was);
+    } else if (!code) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
+        was = !code && work->affected > 0;
+    }
+    *broken += was;
+    if (!code && runs.n)
+        code = break_run(work, run);
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* name, token or 0, now -> number of leases */
+int rowlock__emulate_break(struct rowlock_work *work)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    int64_t only = rowlock__work_int(work, 1), broken = 0, last = 0;
+    const struct rowlock_lease_row *row;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    code = rowlock__read_leases(work, key, NULL, &leases);
+    row = leases.row;
+    for (size_t i = 0; !code && i < leases.n; i++) {
+        if ((only && row[i].held.token != only) || row[i].held.token == last)
+            continue;
+        last = row[i].held.token;
+        code = break_one(work, last, rowlock__work_int(work, 2) != 0, row[i].held.alive, &broken);
+    }
+    rowlock__rows_clear(&leases);
+    return code ? code : rowlock__work_number(work, broken);
+}

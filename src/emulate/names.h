@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of one name: its leases with their heartbeats, and its queue. */
+#ifndef ROWLOCK_EMULATE_NAMES_H
+#define ROWLOCK_EMULATE_NAMES_H
+
+#include "emulate/judge.h"
+#include "emulate/work.h"
+
+/* The rows own the texts (util/rows.h); NULL for SQL NULL. */
+struct rowlock_lease_row {
+    struct rowlock_held held;
+    int64_t pid, acquired_ms, now_ms;
+    bool has_pid, stopped, has_beat;
+    const char *owner, *host, *command, *note, *key;
+};
+
+struct rowlock_waiter_row {
+    struct rowlock_queued queued;
+    int64_t wanted, pid, since_ms, alive_until_ms, now_ms;
+    const char *owner, *host, *command, *note, *key;
+};
+
+/* The letter of a mode in a column: 'x', 's' or 'p'. */
+char rowlock__kind_of(const struct rowlock_value *column);
+/* Its word in a list: "exclusive", "shared", "permit". */
+const char *rowlock__mode_of(char kind);
+
+struct rowlock_beat {
+    int64_t expires_ms;
+    bool stopped;
+};
+/* A row callback for one heartbeat; `data` is a struct rowlock_beat. */
+void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n);
+
+/* The caller clears both lists. */
+struct rowlock_name_rows {
+    struct rowlock_rows leases, waiters;
+};
+#define ROWLOCK_NAME_ROWS                             \
+    {                                                 \
+        {.size = sizeof(struct rowlock_lease_row)},   \
+        {                                             \
+            .size = sizeof(struct rowlock_waiter_row) \
+        }                                             \
+    }
+
+/* Reads the leases of a name, or of all names (key NULL), with their heartbeats. A lease of `owner`
+   is `own`; NULL: none is. The caller clears `rows`. */
+int rowlock__read_leases(struct rowlock_work *work, const char *key,
+                         const struct rowlock_value *owner, struct rowlock_rows *rows);
+/* Reads the queue of a name, or of all names, in the order of the tickets. `owner` and `rows` as
+   above. */
+int rowlock__read_waiters(struct rowlock_work *work, const char *key,
+                          const struct rowlock_value *owner, struct rowlock_rows *rows);
+
+/* rowlock__judge_leases and rowlock__judge_queue over such rows. Without memory, they grant
+   nothing: LEASED, QUEUED. */
+struct rowlock_judged rowlock__judge_lease_rows(const struct rowlock_rows *rows,
+                                                const struct rowlock_asked *asked);
+struct rowlock_judged rowlock__judge_waiter_rows(const struct rowlock_rows *rows,
+                                                 const struct rowlock_asked *asked);
+
+void rowlock__name_rows_clear(struct rowlock_name_rows *rows);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The installed schema, vacuum, and counters. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emulate/job_rows.h"
+#include "util/error.h"
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* counter, start, count -> the first number. Under the lock of counter:NAME. */
+int rowlock__emulate_next(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    int64_t start = rowlock__work_int(work, 1), count = rowlock__work_int(work, 2), last = 0;
+    struct rowlock_value draw[2], add[2];
+    int code;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    draw[0] = rowlock__int_value(count);
+    draw[1] = add[0] = rowlock__text_value(key);
+    add[1] = rowlock__int_value(start + count - 1);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_DRAW, draw, NULL, NULL);
+    if (!code && work->affected == 0) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_ADD, add, NULL, NULL);
+        return code ? code : rowlock__work_number(work, start);
+    }
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_DRAWN, add, rowlock__take_int, &last);
+    return code ? code : rowlock__work_number(work, last - count + 1);
+}
+
+/* ---- what is installed ----------------------------------------------------------------------- */
+
+/* -> 1 if there is a schema */
+int rowlock__emulate_installed(struct rowlock_work *work)
+{
+    const char *native = work->link->dialect->plain->native;
+    bool there = false;
+    int code = ROWLOCK_OK;
+
+    if (!work->own) /* in the caller's transaction, which a failing statement could abort */
+        return rowlock__work_number(work, 1);
+    if (native)
+        code = rowlock__work_has_table(work, native, &there);
+    if (!code && there)
+        return rowlock__fail(work->error, ROWLOCK_EMODE,
+                             "this database has rowlock's functions, and locks taken without them "
+                             "would not exclude theirs: use a %s: URL",
+                             work->link->dialect->name);
+    if (!code)
+        code = rowlock__work_has_table(work, "rowlock_meta", &there);
+    return code ? code : rowlock__work_number(work, there);
+}
+
+/* The table of a line of a piece's parts: "table T", "column T.c", "key T", "index I". */
+static bool is_of_table(const char *line, size_t length, char *table, size_t size)
+{
+    const char *word = memchr(line, ' ', length);
+    size_t n;
+
+    if (!word || strncmp(line, "table ", 6) != 0)
+        return false;
+    word++;
+    n = length - (size_t)(word - line);
+    if (n >= size)
+        n = size - 1;
+    memcpy(table, word, n);
+    table[n] = '\0';
+    return true;
+}
+
+/* The objects of one piece: a table is there with all its columns and indexes, or not at all. */
+static int list_parts(struct rowlock_work *work, const struct rowlock_piece *piece)
+{
+    char table[64] = "";
+    bool there = false;
+    int code = ROWLOCK_OK;
+
+    for (const char *line = piece->parts; !code && *line;) {
+        size_t length = strcspn(line, "\n");
+        struct rowlock_value part = rowlock__bytes_value(line, length);
+
+        if (is_of_table(line, length, table, sizeof table))
+            code = rowlock__work_has_table(work, table, &there);
+        else if (strncmp(line, "function ", 9) == 0) /* it was created before the last table */
+            code = rowlock__work_has_table(work, "rowlock_meta", &there);
+        if (!code && there && length)
+            rowlock__work_answer(work, &part, 1);
+        line += length + (line[length] == '\n');
+    }
+    return code;
+}
+
+/* -> a row for each existing object */
+int rowlock__emulate_parts(struct rowlock_work *work)
+{
+    int code = ROWLOCK_OK;
+
+    for (const struct rowlock_piece *piece = work->link->dialect->pieces; !code && piece->name;
+         piece++)
+        code = list_parts(work, piece);
+    return code;
+}
+
+/* ---- what is in use -------------------------------------------------------------------------- */
+
+struct use {
+    struct rowlock_work *work;
+    int64_t count;
+    char some[61];
+};
+
+static void use_name(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct use *use = data;
+    size_t length = strlen(use->some);
+    char name[256];
+
+    if (n < 1)
+        return;
+    rowlock__key_name(use->work, &columns[0], name);
+    snprintf(use->some + length, sizeof use->some - length, "%s%s", length ? ", " : "", name);
+    use->count++;
+}
+
+static void answer_use(struct use *use, const char *kind)
+{
+    if (use->count)
+        rowlock__work_answer(use->work,
+                             (struct rowlock_value[]){rowlock__text_value(kind),
+                                                      rowlock__int_value(use->count),
+                                                      rowlock__text_value(use->some)},
+                             3);
+}
+
+static void use_key(struct use *use, const char *key)
+{
+    struct rowlock_value value = rowlock__text_value(key);
+
+    use_name(use, &value, 1);
+}
+
+static int use_of_leases(struct rowlock_work *work)
+{
+    struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
+    struct use leases = {.work = work}, waiters = {.work = work};
+    int code = rowlock__read_leases(work, NULL, NULL, &rows.leases);
+    const struct rowlock_lease_row *lease = rows.leases.row;
+    const struct rowlock_waiter_row *waiter;
+
+    if (!code)
+        code = rowlock__read_waiters(work, NULL, NULL, &rows.waiters);
+    waiter = rows.waiters.row;
+    for (size_t i = 0; i < rows.leases.n; i++)
+        if (lease[i].held.alive)
+            use_key(&leases, lease[i].key);
+    for (size_t i = 0; i < rows.waiters.n; i++)
+        if (waiter[i].queued.alive)
+            use_key(&waiters, waiter[i].key);
+    if (!code) {
+        answer_use(&leases, "leases");
+        answer_use(&waiters, "waiters");
+    }
+    rowlock__name_rows_clear(&rows);
+    return code;
+}
+
+/* -> kind, count, some names */
+int rowlock__emulate_in_use(struct rowlock_work *work)
+{
+    static const struct {
+        enum rowlock_plain_id id;
+        const char *kind;
+    } kinds[] = {{ROWLOCK_PLAIN_COUNTERS, "counters"},
+                 {ROWLOCK_PLAIN_JOBS, "jobs"},
+                 {ROWLOCK_PLAIN_SUBJECTS, "subjects"}};
+    int code = use_of_leases(work);
+
+    for (size_t i = 0; !code && i < sizeof kinds / sizeof *kinds; i++) {
+        struct use use = {.work = work};
+
+        code = rowlock__work_ask(work, kinds[i].id, NULL, use_name, &use);
+        if (!code)
+            answer_use(&use, kinds[i].kind);
+    }
+    return code;
+}
+
+/* ---- vacuum ---------------------------------------------------------------------------------- */
+
+#define SWEEP_MOST 200
+#define SWEEP_AFTER_MS 60000
+#define SWEEP_WAIT_MS 250
+
+struct token_row {
+    int64_t token;
+    bool alive;
+};
+
+static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct token_row *row = n > 3 ? rowlock__rows_add(data) : NULL;
+
+    if (!row)
+        return;
+    row->token = rowlock__value_number(&columns[0]);
+    row->alive = rowlock__value_number(&columns[1]) > rowlock__value_number(&columns[3]);
+}
+
+static int expire_waiters(struct rowlock_work *work)
+{
+    struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
+    int code = rowlock__read_waiters(work, NULL, NULL, &waiters);
+    const struct rowlock_waiter_row *row = waiters.row;
+
+    for (size_t i = 0; !code && i < waiters.n; i++) {
+        struct rowlock_value ticket = rowlock__int_value(row[i].queued.ticket);
+
+        if (!row[i].queued.alive)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket, NULL, NULL);
+    }
+    rowlock__rows_clear(&waiters);
+    return code ? code : rowlock__work_commit(work);
+}
+
+/* Deletes heartbeats without a lease. Only a mistake leaves one, and no other function finds it. */
+static int end_heartbeats(struct rowlock_work *work)
+{
+    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, token_row, &tokens);
+    const struct token_row *row = tokens.row;
+
+    for (size_t i = 0; !code && i < tokens.n; i++) {
+        struct rowlock_value token = rowlock__int_value(row[i].token);
+
+        if (row[i].alive)
+            continue;
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, NULL, NULL);
+        if (!code && work->affected == 0)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &token, NULL, NULL);
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
+    if (!code && tokens.failed)
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    rowlock__rows_clear(&tokens);
+    return code;
+}
+
+static int end_leases(struct rowlock_work *work, int64_t *removed)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    int code = rowlock__read_leases(work, NULL, NULL, &leases);
+    const struct rowlock_lease_row *row = leases.row;
+
+    for (size_t i = 0; !code && i < leases.n; i++) {
+        bool ended = false;
+
+        if (row[i].held.alive)
+            continue;
+        code = rowlock__end_expired(work, row[i].held.token, SWEEP_WAIT_MS, &ended);
+        *removed += ended;
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+static void old_token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 3 &&
+        rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - SWEEP_AFTER_MS)
+        token_row(data, columns, n);
+}
+
+/* Sweeps each lease in a transaction of its own. */
+int rowlock__emulate_sweep_some(struct rowlock_work *work)
+{
+    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, old_token_row, &tokens);
+    const struct token_row *row = tokens.row;
+
+    for (size_t i = 0; !code && i < tokens.n && i < SWEEP_MOST; i++) {
+        bool ended;
+
+        code = rowlock__end_expired(work, row[i].token, SWEEP_WAIT_MS, &ended);
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
+    rowlock__rows_clear(&tokens);
+    return code;
+}
+
+/* Deletes the row of a name. A session that waits for the row finds it deleted, and creates it
+   again. */
+static int drop_name(struct rowlock_work *work, const char *key, int64_t *removed)
+{
+    struct rowlock_value name = rowlock__text_value(key);
+    enum rowlock_status status;
+    int code = rowlock__name_lock(work, key, false, 0, &status);
+
+    if (!code && status == ROWLOCK_STATUS_OK) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &name, NULL, NULL);
+        *removed += !code && work->affected > 0;
+    }
+    return code ? code : rowlock__work_commit(work);
+}
+
+/* Deletes the rows of names without a holder. Keeps all where a try may cost the session. */
+static int drop_names(struct rowlock_work *work, int64_t *removed)
+{
+    struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
+    int code = ROWLOCK_OK;
+
+    if (rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY) || work->link->dialect->plain->wait)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LIST, NULL, rowlock__take_key, &names);
+    if (!code)
+        code = rowlock__work_commit(work);
+    for (size_t i = 0; !code && i < names.n; i++)
+        code = drop_name(work, ((struct rowlock_key_row *)names.row)[i].key, removed);
+    rowlock__rows_clear(&names);
+    return code;
+}
+
+/* Prunes the history. Ignores a history that is missing, or that the account may not change. */
+static int prune_all(struct rowlock_work *work)
+{
+    int64_t pruned;
+    int code = rowlock__prune(work, INT64_MAX, &pruned);
+
+    if (code != ROWLOCK_ESCHEMA && code != ROWLOCK_EDENIED && code != ROWLOCK_EDB)
+        return code;
+    rowlock__work_undo(work);
+    rowlock__clear_error(work->error);
+    return rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? code : ROWLOCK_OK;
+}
+
+/* -> rows removed. Each step is a transaction of its own, so that it holds one lock at a time. */
+int rowlock__emulate_vacuum(struct rowlock_work *work)
+{
+    int64_t removed = 0;
+    int code = expire_waiters(work);
+
+    if (!code)
+        code = end_leases(work, &removed);
+    if (!code)
+        code = end_heartbeats(work);
+    if (!code)
+        code = drop_names(work, &removed);
+    if (!code)
+        code = prune_all(work);
+    return code ? code : rowlock__work_number(work, removed);
+}
+
+/* ---- examination ----------------------------------------------------------------------------- */
+
+/* -> now_ms */
+int rowlock__emulate_clock(struct rowlock_work *work)
+{
+    int64_t now_ms = 0;
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_int, &now_ms);
+
+    return code ? code : rowlock__work_number(work, now_ms);
+}
+
+static void count_expired(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 3 && rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - 60000)
+        ++*(int64_t *)data;
+}
+
+/* -> check rows */
+int rowlock__emulate_examine_schema(struct rowlock_work *work)
+{
+    int64_t expired = 0;
+    char text[80] = "none has been expired for more than a minute";
+    struct rowlock_value row[4] = {rowlock__text_value("leases"), {0}, {0}, {0}};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, count_expired, &expired);
+
+    if (code)
+        return code;
+    if (expired)
+        snprintf(text, sizeof text, "%" PRId64 " expired more than a minute ago and not swept",
+                 expired);
+    row[1] = rowlock__int_value(expired > 0);
+    row[2] = rowlock__text_value(text);
+    row[3] = rowlock__text_value(expired ? "rowlock vacuum" : NULL);
+    rowlock__work_answer(work, row, 4);
+    return ROWLOCK_OK;
+}
+
+/* name: deletes its row unless a transaction holds the name */
+int rowlock__emulate_forget_name(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value value;
+
+    rowlock__key(work, "", &work->call->values[0], key);
+    value = rowlock__text_value(key);
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &value, NULL, NULL);
+}

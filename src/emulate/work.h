@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function under way: its inner statements, its locks, its answer. */
+#ifndef ROWLOCK_EMULATE_WORK_H
+#define ROWLOCK_EMULATE_WORK_H
+
+#include "emulate/emulate.h"
+#include "util/clock.h"
+#include "util/rows.h"
+
+#define ROWLOCK_KEY_SIZE 511 /* the hexadecimal digits of 255 bytes */
+
+#define ANY_LIMIT INT64_MAX
+
+/* Of rowlock__emulate_driver. */
+struct rowlock_link {
+    const struct rowlock_driver *driver; /* the inner one */
+    struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
+    const struct rowlock_dialect *dialect;
+    char *url;        /* NULL: the caller's own handle */
+    int64_t limit_ms; /* of the session, for lock waits; -1: none; ANY_LIMIT: unknown */
+};
+
+struct rowlock_work {
+    struct rowlock_link *link;
+    const struct rowlock_call *call;
+    const struct rowlock_budget *budget;
+    struct rowlock_outcome *outcome;
+    struct rowlock_error *error;
+    unsigned begins; /* ROWLOCK_BEGIN until the first inner statement was sent */
+    bool own;        /* this call began the transaction, and may roll it back */
+    bool undone;     /* and did */
+    /* A row of the history could not be written: the call is repeated without one. */
+    bool log_failed, no_log;
+    int64_t affected; /* by the last inner statement: rows changed, or returned */
+};
+
+typedef int rowlock_procedure(struct rowlock_work *work);
+
+#define ROWLOCK_XX(id, name) rowlock_procedure rowlock__emulate_##name;
+ROWLOCK_PROCEDURES(ROWLOCK_XX)
+#undef ROWLOCK_XX
+
+/* ---- inner statements (work.c) --------------------------------------------------------------- */
+
+/* The inner session; without one it is DEAD, and a call fails with ECONN. `call` may be NULL. */
+enum rowlock_state rowlock__inner_state(const struct rowlock_link *link);
+int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock_call *call,
+                       const struct rowlock_budget *budget);
+
+/* Whether the engine has that statement. */
+bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id);
+
+/* Sends one. `row` may be NULL. */
+int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
+                      const struct rowlock_value *values, rowlock_row *row, void *data);
+
+/*
+ * Sends one that may wait for a lock, for limit_ms at most (< 0: no limit). `*busy`: the limit has
+ * passed; then the transaction continues if the engine keeps it, else it is undone if it is our own
+ * one; otherwise the call fails with ETIMEDOUT.
+ */
+int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id,
+                             const struct rowlock_value *values, int64_t limit_ms, bool *busy);
+
+/* The same for a query: where readers wait for writers, that wait is limited too. */
+int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id id,
+                              const struct rowlock_value *values, rowlock_row *row, void *data,
+                              int64_t limit_ms, bool *busy);
+
+/* Ends our own transaction in the middle of a function; the next statement begins another. */
+int rowlock__work_commit(struct rowlock_work *work);
+/* Whether one lock of the whole database is every name's lock (plain.h, whole). */
+bool rowlock__work_is_whole(const struct rowlock_work *work);
+/* There: takes that lock by beginning our transaction, unless it has begun. limit_ms < 0: no limit
+   of its own. ETIMEDOUT: another transaction has it; nothing has begun. */
+int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms);
+void rowlock__work_undo(struct rowlock_work *work);
+
+/* Whether the failure is a duplicate key. Undoes our own transaction, and clears the error. */
+bool rowlock__work_is_duplicate(struct rowlock_work *work, int code);
+
+/* Runs one statement of a script, in no transaction. */
+int rowlock__work_execute(struct rowlock_work *work, const char *text);
+/* Whether a query of the table, or of its column, works. Fails only if the query has no answer. */
+int rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column,
+                             bool *there);
+int rowlock__work_has_table(struct rowlock_work *work, const char *table, bool *there);
+
+/* The answer: one row. */
+void rowlock__work_answer(struct rowlock_work *work, const struct rowlock_value *columns,
+                          unsigned n);
+int rowlock__work_number(struct rowlock_work *work, int64_t number);
+
+/* Row callbacks: the first column as a number, `data` is an int64_t; as a key, `data` is struct
+   rowlock_rows of struct rowlock_key_row. */
+void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned n);
+struct rowlock_key_row {
+    char key[ROWLOCK_KEY_SIZE];
+};
+void rowlock__take_key(void *data, const struct rowlock_value *columns, unsigned n);
+/* A column's text, copied into the rows; NULL for NULL. */
+const char *rowlock__copy_text(struct rowlock_rows *rows, const struct rowlock_value *column);
+/* The code, or ENOMEM if rows are missing. */
+int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
+/* The number, or NULL. */
+struct rowlock_value rowlock__optional_value(bool there, int64_t number);
+
+/* The parameters of the call. */
+int64_t rowlock__work_int(const struct rowlock_work *work, unsigned i);
+struct rowlock_value rowlock__work_value(const struct rowlock_work *work, unsigned i);
+bool rowlock__work_is(const struct rowlock_value *value, const char *text);
+
+/* ---- names (key.c) --------------------------------------------------------------------------- */
+
+/* A name as the tables have it: PREFIX and the name, as upper-case hexadecimal digits, or as it is
+   (plain.h, bare_names). */
+void rowlock__key(const struct rowlock_work *work, const char *prefix,
+                  const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE]);
+/* The name of a key; "" for NULL. */
+void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
+                       char out[256]);
+
+/* A want of the packed parameter (dialect.h). */
+struct rowlock_wish {
+    char key[ROWLOCK_KEY_SIZE];
+    char kind; /* 'x', 's', 'p' */
+    int64_t token, limit, count;
+};
+/* Frees nothing on failure: ENOMEM. The caller frees `*out`. */
+int rowlock__wishes(struct rowlock_work *work, const struct rowlock_value *packed,
+                    struct rowlock_wish **out, size_t *n);
+
+/* ---- shared steps ---------------------------------------------------------------------------- */
+
+/* Takes the name lock of one name: OK, BUSY (limit_ms 0), TIMEDOUT, UNPREPARED (lock.c). */
+int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, int64_t limit_ms,
+                       enum rowlock_status *status);
+/* All of a request, in the order of their names; the index of the refused one in `*at`. */
+int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
+                           int64_t limit_ms, enum rowlock_status *status, size_t *at);
+
+/* The next token or ticket, and the level of the history; `level` may be NULL (grant.c). */
+int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level);
+/* Ends an expired lease: `*ended`; not if it was renewed, or is held by a fence (lock.c). */
+int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended);
+/* Ends a lease; `*was` tells whether it existed (lease.c). */
+int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was);
+/* The history (history.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
+   for them. */
+int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
+/* Where one statement can: writes the rows of a lease that is released. The values are those of
+   RELEASE_LOGGED. `*logged`: it has; otherwise rowlock__end_heartbeat decides. */
+int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
+                          bool *logged);
+/* Writes them for a lease that a sweep ends. */
+int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
+/* Writes the rows of the tickets of a call that gives up; ticket 0: all. */
+int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner);
+/* Deletes old rows, about that many at most, in its own transactions. */
+int rowlock__prune(struct rowlock_work *work, int64_t most, int64_t *removed);
+/* The database's clock. */
+int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds and signals the descendants of a process, by the list of all processes. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "guard/guard.h"
+#include "system/command/processes.h"
+
+static int descends(const struct processes *processes, const struct process *process, pid_t root)
+{
+    for (size_t steps = 0; process && steps <= processes->n; steps++) {
+        if (process->parent == root)
+            return 1;
+        process = processes_find(processes, process->parent);
+    }
+    return 0;
+}
+
+int tree_signal(pid_t root, int number, pid_t but, struct tree *out)
+{
+    struct processes processes = {0};
+    int failed = processes_read(&processes);
+
+    *out = (struct tree){0};
+    for (size_t i = 0; i < processes.n; i++) {
+        const struct process *process = &processes.all[i];
+
+        if (process->is_dead || !descends(&processes, process, root))
+            continue;
+        if (out->alive < TREE_NAMED)
+            out->pid[out->alive] = process->pid;
+        out->alive++;
+        if (number && (!but || process->group != but))
+            out->refused += process_signal_same(process, number);
+    }
+    free(processes.all);
+    return failed;
+}
+
+int tree_is_stopped(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) && process.is_stopped;
+}
+
+pid_t tree_parent(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) ? process.parent : 0;
+}
+
+int tree_is_dead(pid_t pid)
+{
+    struct process process;
+
+    if (kill(pid, 0) && errno == ESRCH)
+        return 1;
+    return process_read(pid, &process) && process.is_dead;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard, as seen from rowlock: starting it, orders to it, reports from it. */
+#include "guard/guard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "system/command/process.h"
+#include "system/command/sockets.h"
+#include "util/clock.h"
+
+#define REPLACE_MS 900   /* limit of guard_replace(), so that rowlock ends within a second */
+#define LOOK_AGAIN_MS 20 /* polling interval */
+
+/* Whether rowlock has no children. A shell that became rowlock by exec may have left some. */
+static int is_childless(void)
+{
+    siginfo_t info;
+
+    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+}
+
+int guard_start(struct guard *guard, const struct guard_plan *plan)
+{
+    int pair[2];
+
+    *guard = (struct guard){.fd = -1, .own_group = plan->own_group, .only_ours = is_childless()};
+    if (message_pair(pair))
+        return -1;
+    if (guard->only_ours)
+        adopt_orphans(); /* if the guard is killed, its orphans come to us */
+    guard->pid = fork();
+    if (guard->pid == 0) {
+        close(pair[0]);
+        guard_run(plan, pair[1]);
+    }
+    close(pair[1]);
+    guard->fd = pair[0];
+    if (guard->pid > 0)
+        return 0;
+    guard_close(guard);
+    return -1;
+}
+
+/* ---- orders and reports ---------------------------------------------------------------------- */
+
+static void give(struct guard *guard, const struct guard_order *order)
+{
+    send(guard->fd, order, sizeof *order, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void guard_extend(struct guard *guard, int64_t end_ms)
+{
+    struct guard_order order = {.kind = GUARD_EXTEND, .end_ms = end_ms};
+
+    give(guard, &order);
+}
+
+void guard_ask(struct guard *guard)
+{
+    struct guard_order order = {.kind = GUARD_ASK};
+
+    give(guard, &order);
+}
+
+void guard_signal(struct guard *guard, int number, int to_group)
+{
+    struct guard_order order = {.kind = GUARD_SIGNAL, .number = number, .to_group = to_group};
+
+    give(guard, &order);
+}
+
+void guard_end(struct guard *guard)
+{
+    struct guard_order order = {.kind = GUARD_END};
+
+    give(guard, &order);
+}
+
+void guard_stop(struct guard *guard)
+{
+    struct guard_order order = {.kind = GUARD_STOP};
+
+    give(guard, &order);
+}
+
+/* recv may report ECONNRESET once, before pending reports, if the guard ended
+   with unread orders. */
+static ssize_t receive(int fd, struct guard_report *out)
+{
+    ssize_t got = recv(fd, out, sizeof *out, MSG_DONTWAIT);
+
+    return got < 0 && errno == ECONNRESET ? recv(fd, out, sizeof *out, MSG_DONTWAIT) : got;
+}
+
+static void begin(struct guard *guard, pid_t command)
+{
+    struct guard_order order = {.kind = GUARD_BEGIN};
+
+    guard->has_command = 1;
+    guard->command = command;
+    give(guard, &order);
+}
+
+void guard_next(struct guard *guard, struct guard_report *out)
+{
+    ssize_t got = receive(guard->fd, out);
+
+    if (got == (ssize_t)sizeof *out) {
+        if (out->event == GUARD_STARTED)
+            begin(guard, out->command);
+        return;
+    }
+    *out = (struct guard_report){
+        .event = got < 0 && (errno == EAGAIN || errno == EINTR) ? GUARD_NOTHING : GUARD_GONE};
+}
+
+/* ---- replacing a dead guard ------------------------------------------------------------------ */
+
+/* The dead guard's children are ours now. 1: none is left. */
+static int reap_all(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid < 0 && errno == ECHILD;
+}
+
+static struct tree end_orphans(void)
+{
+    static const struct tree none = {0};
+    int64_t until = rowlock__now_ms() + REPLACE_MS;
+    struct tree tree = none;
+
+    while (!reap_all() && rowlock__now_ms() < until) {
+        if (tree_signal(getpid(), SIGKILL, 0, &tree))
+            return none;
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    return reap_all() ? none : tree;
+}
+
+/* The command itself dies with its parent. Its process group keeps its number as long as a member
+   lives; afterwards the kernel reuses the number only after thousands of others. */
+struct tree guard_replace(struct guard *guard)
+{
+    struct tree none = {0};
+
+    if (guard->pid <= 0)
+        return none;
+    kill(guard->pid, SIGKILL);
+    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    guard->pid = 0;
+    if (guard->has_command && guard->own_group)
+        kill(-guard->command, SIGKILL);
+    return guard->only_ours ? end_orphans() : none;
+}
+
+void guard_close(struct guard *guard)
+{
+    if (guard->fd >= 0)
+        close(guard->fd);
+    guard->fd = -1;
+    while (guard->pid > 0 && waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    guard->pid = 0;
+}

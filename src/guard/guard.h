@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The guard: a small process between rowlock and the command, with a socket and a timer but without
+ * a database connection. It is the command's parent, and a child subreaper, so all processes that
+ * the command starts stay its descendants. It knows until when the lock is certain. At that time,
+ * or when rowlock has ended for any reason, it ends every descendant, but no process of the
+ * caller's.
+ */
+#ifndef ROWLOCK_GUARD_H
+#define ROWLOCK_GUARD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TREE_NAMED 8
+
+struct tree {
+    int alive;             /* running descendants, including stopped ones */
+    int refused;           /* those of them that we are not permitted to signal */
+    pid_t pid[TREE_NAMED]; /* the first of them, for messages */
+};
+
+/* ---- rowlock's side: guard/guard.c ----------------------------------------------------- */
+
+struct guard_plan {
+    int64_t end_ms;     /* the command is dead by then; ROWLOCK_NEVER: the lock does not expire */
+    int64_t max_run_ms; /* the command's time limit; < 0: none */
+    int64_t kill_after_ms; /* from TERM to KILL */
+    int own_group;         /* the command gets a process group of its own */
+    int dies_with_rowlock; /* the lock ends with rowlock: then KILL without TERM */
+    /* Becomes the command, or returns errno. In a child of the guard. */
+    int (*become)(void *data);
+    /* Becomes the stand-in, which renews while job control stops the command and rowlock, and
+       writes orders to `fd`. Returns if it cannot. In a child of the guard. NULL: none. */
+    void (*stand_in)(void *data, int fd);
+    void *data;
+};
+
+struct guard {
+    pid_t pid;
+    int fd;          /* readable: guard_next() has a report */
+    int has_command; /* it was started */
+    pid_t command;
+    int own_group;
+    int only_ours; /* we had no child before: all orphans that become ours are the command's */
+};
+
+enum guard_event {
+    GUARD_NOTHING,
+    GUARD_NOT_STARTED, /* number: errno of the guard or of fork() */
+    GUARD_STARTED,
+    GUARD_NOT_EXECUTED, /* number: errno of exec */
+    GUARD_STOPPED,      /* the command was stopped, alone or together with us */
+    GUARD_CONTINUED,
+    GUARD_UNTIL,  /* end_ms: the answer to guard_ask() */
+    GUARD_ENDING, /* the guard has begun to end the command; cause */
+    GUARD_ENDED,  /* number: wait() status; cause; survivors */
+    GUARD_GONE    /* the guard itself was killed */
+};
+
+enum guard_cause {
+    GUARD_BY_ITSELF,
+    GUARD_LOCK_OVER, /* end_ms passed, rowlock ordered it, or rowlock has ended */
+    GUARD_TIME_OVER, /* max_run_ms */
+    GUARD_TOLD       /* guard_stop() */
+};
+
+struct guard_report {
+    enum guard_event event;
+    int number;
+    enum guard_cause cause;
+    struct tree survivors; /* processes that outlived the command and still run */
+    pid_t command;
+    int64_t end_ms; /* of UNTIL: the command is dead by then */
+    int began;      /* the command's program was started, as far as ENDED and GONE know */
+};
+
+/* Starts guard and command. -1 with errno: neither exists. The command's process blocks all
+   signals, and does not start its program before guard_next() has returned GUARD_STARTED. So a
+   signal that reached both it and us before, and is passed on to it, counts once. */
+int guard_start(struct guard *guard, const struct guard_plan *plan);
+/* Orders to the guard. None blocks, even if the guard is stopped. */
+void guard_extend(struct guard *guard, int64_t end_ms);
+void guard_ask(
+    struct guard *guard); /* requests UNTIL: is it awake, and how long is the lock certain? */
+/* Passes a signal on to the command, or with `to_group` to its process group. */
+void guard_signal(struct guard *guard, int number, int to_group);
+void guard_end(struct guard *guard);  /* ends the command because the lock has ended */
+void guard_stop(struct guard *guard); /* ends the command for another reason */
+/* The next report; never blocks. */
+void guard_next(struct guard *guard, struct guard_report *out);
+/* For a guard that has died or does not react: kills it, and ends those of its descendants that can
+   be found. Returns the processes that it could not end. */
+struct tree guard_replace(struct guard *guard);
+/* Frees it after the last report. */
+void guard_close(struct guard *guard);
+
+/* ---- between the two ----------------------------------------------------------------- */
+
+enum guard_order_kind { GUARD_BEGIN, GUARD_EXTEND, GUARD_ASK, GUARD_SIGNAL, GUARD_END, GUARD_STOP };
+
+struct guard_order {
+    enum guard_order_kind kind;
+    int number, to_group;
+    int64_t end_ms;
+};
+
+/* ---- the process: guard/process.c, guard/watch.c ------------------------------------- */
+
+/* The guard process: starts the command, watches it, and exits. `fd` is the socket to rowlock. */
+_Noreturn void guard_run(const struct guard_plan *plan, int fd);
+
+/* ---- the stand-in: guard/start_stand_in.c -------------------------------------------- */
+
+/* The stand-in: a process of the guard's that renews the lease while the command is stopped. Job
+   control stops rowlock together with the command, but neither the guard nor the stand-in. */
+struct stand_in {
+    pid_t pid; /* 0: there is none */
+    int fd;    /* sends its orders; -1: none */
+};
+
+/* Starts it, unless it exists. */
+void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan);
+/* 1: its next order. 0: it is gone, or has sent none. Never blocks. */
+int stand_in_next(struct stand_in *stand_in, struct guard_order *out);
+/* Kills it, if there is one, and does not wait for its end. */
+void stand_in_end(struct stand_in *stand_in);
+
+/* ---- descendants: guard/descendants.c ------------------------------------------------ */
+
+/* Scans /proc once, and sends `number` (0: none) to every descendant of `root`, except the members
+   of the group `but` (0: no exception). Misses descendants that exist only before or after the
+   scan, so repeat it. -1: there is no /proc. */
+int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
+/* Whether this process is stopped now. */
+int tree_is_stopped(pid_t pid);
+/* The pid of its parent; 0: it has none, or has ended. */
+pid_t tree_parent(pid_t pid);
+/* Whether it has ended, even if its parent has not collected it. */
+int tree_is_dead(pid_t pid);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard's side of the stand-in. The process itself is run/supervise/stand_in_process.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "command/exit_status.h"
+#include "command/output/output.h"
+#include "guard/guard.h"
+#include "system/command/process.h"
+#include "system/command/sockets.h"
+
+/* Opens standard input and output again, which the guard has closed. Otherwise sockets, ours or the
+   client library's, would get their numbers. */
+static void fill_closed(void)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    while (null >= 0 && null < STDERR_FILENO)
+        null = dup(null);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+/* Runs the stand-in in a session of its own: the terminal sends it no signals, and a message to the
+   terminal does not stop it. */
+static _Noreturn void run_stand_in(const struct guard_plan *plan, pid_t guard, int fd)
+{
+    if (end_with_parent(guard))
+        _exit(STATUS_FAILED);
+    setsid();
+    plan->stand_in(plan->data, fd);
+    _exit(STATUS_FAILED);
+}
+
+void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan)
+{
+    pid_t guard = getpid();
+    int pair[2];
+
+    if (stand_in->pid || !plan->stand_in)
+        return;
+    fill_closed();
+    if (message_pair(pair))
+        return;
+    stand_in->pid = fork();
+    if (stand_in->pid == 0)
+        run_stand_in(plan, guard, pair[1]);
+    close(pair[1]);
+    stand_in->fd = pair[0];
+    if (stand_in->pid < 0) {
+        stand_in->pid = 0;
+        stand_in_end(stand_in);
+    }
+}
+
+int stand_in_next(struct stand_in *stand_in, struct guard_order *out)
+{
+    ssize_t got;
+
+    if (stand_in->fd < 0)
+        return 0;
+    got = recv(stand_in->fd, out, sizeof *out, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        stand_in_end(stand_in);
+    return got == (ssize_t)sizeof *out;
+}
+
+/* Leaves the process to the guard's reap(). Waiting here would delay the end of the command,
+   because a process that waits for a disk does not die at once. */
+void stand_in_end(struct stand_in *stand_in)
+{
+    if (stand_in->fd >= 0)
+        close(stand_in->fd);
+    stand_in->fd = -1;
+    if (stand_in->pid > 0)
+        kill(stand_in->pid, SIGKILL);
+    stand_in->pid = 0;
+}

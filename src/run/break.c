@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb break: revokes leases of a name. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string.h>
+
+#include "command/lock_options.h"
+#include "command/output/holder.h"
+#include "command/output/json.h"
+#include "command/signals.h"
+#include "command/url_lookup.h"
+#include "run/lease/argument.h"
+#include "util/instant.h"
+
+#define STATUS_NOTHING_HELD 1
+
+struct breaking {
+    const char *name;
+    int64_t token; /* 0: all */
+    int now;
+    int stopping; /* how many were broken already */
+    int holds;    /* how many are of hold, where no process works under the lease */
+};
+
+static const struct option_row options[] = {
+    {"token", 0, required_argument, take_token, offsetof(struct breaking, token), 0, 0},
+    {"now", 0, no_argument, set_flag, offsetof(struct breaking, now), 0, 0},
+    {0}};
+
+static void read_options(struct command *command, struct breaking *breaking)
+{
+    *breaking = (struct breaking){0};
+    scan_own_options(command, options, breaking);
+    breaking->name = one_name(command);
+}
+
+static int count_transaction(const struct rowlock_holder *holder, void *data)
+{
+    if (holder->holding == ROWLOCK_HOLDS_TX)
+        ++*(int *)data;
+    return 0;
+}
+
+static void say_nothing_held(struct rowlock_connection *connection, const struct breaking *breaking)
+{
+    int transactions = 0;
+
+    rowlock_list(connection, breaking->name, count_transaction, &transactions, NULL);
+    if (breaking->token)
+        message("there is no lease %" PRId64 " of '%s': 'rowlock ls %s%s' shows what there is",
+                breaking->token, breaking->name, before_name(breaking->name), breaking->name);
+    else if (transactions)
+        message(
+            "'%s' is held by a transaction, which is not a lease: end its session in the database "
+            "('rowlock ls %s%s' shows it)",
+            breaking->name, before_name(breaking->name), breaking->name);
+    else
+        message("no lease of '%s' is held: nothing to break", breaking->name);
+}
+
+static int look_before(const struct rowlock_holder *holder, void *data)
+{
+    struct breaking *breaking = data;
+
+    if (holder->holding != ROWLOCK_HOLDS || (breaking->token && breaking->token != holder->token))
+        return 0;
+    breaking->stopping += holder->stop != 0;
+    breaking->holds += holder->pid == 0 && strcmp(holder->command, "hold") == 0;
+    return 0;
+}
+
+/* Broken leases that still exist. */
+struct left {
+    const struct breaking *breaking;
+    int kept;         /* a process renews it, and learns of the break */
+    int unattended;   /* of hold, or of acquire: no process renews it */
+    int64_t until_ms; /* when the last of the unattended ones expires */
+};
+
+static int see_left(const struct rowlock_holder *holder, void *data)
+{
+    struct left *left = data;
+    int64_t token = left->breaking->token;
+
+    if (holder->holding != ROWLOCK_HOLDS || !holder->stop || (token && token != holder->token))
+        return 0;
+    if (holder->pid) {
+        left->kept++;
+        return 0;
+    }
+    left->unattended++;
+    if (holder->expires_ms > left->until_ms)
+        left->until_ms = is_endless(holder) ? INT64_MAX : holder->expires_ms;
+    return 0;
+}
+
+static void say_kept(void)
+{
+    fputs(
+        "the holder learns of it when it renews next, after a third of its ttl at most (10s where "
+        "that is 30s), and stops; the name is free then, or when the lease expires",
+        stdout);
+}
+
+static void say_unattended(const struct left *left, const char *name)
+{
+    char until[ROWLOCK_INSTANT_SIZE], token[40] = "";
+
+    rowlock__local_time(left->until_ms, until, sizeof until);
+    if (left->breaking->token)
+        snprintf(token, sizeof token, " --token %" PRId64, left->breaking->token);
+    if (left->kept)
+        printf("; no process renews %d of them", left->unattended);
+    else
+        printf("no process renews %s", left->unattended == 1 ? "it" : "them");
+    printf(": the name is taken until %s%srelease; to free it now: rowlock break --now%s %s'%s'",
+           left->until_ms == INT64_MAX ? ""
+           : *until                    ? until
+                                       : "the lease expires",
+           left->until_ms == INT64_MAX ? "" : ", or until ", token, before_name(name), name);
+}
+
+static void say_stopping(const struct left *left, int64_t broken, const char *name)
+{
+    const char *leases = broken == 1 ? "lease" : "leases";
+    int before = left->breaking->stopping;
+
+    if (before >= broken)
+        printf("%" PRId64 " %s of '%s' already being stopped: broken before: ", broken, leases,
+               name);
+    else if (before > 0)
+        printf("%" PRId64 " %s of '%s' broken (%d of them before): ", broken, leases, name, before);
+    else
+        printf("%" PRId64 " %s of '%s' broken: ", broken, leases, name);
+    if (left->kept || !left->unattended)
+        say_kept();
+    if (left->unattended)
+        say_unattended(left, name);
+    putchar('\n');
+}
+
+static void say_broken(struct rowlock_connection *connection, const struct breaking *breaking,
+                       int64_t broken)
+{
+    struct left left = {.breaking = breaking};
+    const char *leases = broken == 1 ? "lease" : "leases";
+    char name[1600];
+
+    escape_controls(breaking->name, name, sizeof name);
+    if (breaking->now)
+        printf("%" PRId64 " %s of '%s' ended at once%s\n", broken, leases, name,
+               broken > breaking->holds
+                   ? ": a holder that has not noticed yet may overlap with the next one"
+                   : "");
+    else if (rowlock_list(connection, breaking->name, see_left, &left, NULL) == 0 && !left.kept &&
+             !left.unattended)
+        printf("%" PRId64 " %s of '%s' broken: it is free\n", broken, leases, name);
+    else
+        say_stopping(&left, broken, name);
+}
+
+static int report_broken(const struct command *command, struct rowlock_connection *connection,
+                         const struct breaking *breaking, int64_t broken)
+{
+    if (command->json) {
+        fputs("{\"name\":", stdout);
+        json_text(stdout, breaking->name);
+        printf(",\"broken\":%" PRId64 "}\n", broken);
+    } else if (broken > 0) {
+        say_broken(connection, breaking, broken);
+    }
+    if (broken == 0)
+        say_nothing_held(connection, breaking);
+    return broken > 0 ? STATUS_OK : STATUS_NOTHING_HELD;
+}
+
+/* Returns an exit status, or -N: signal N came. Then the request is withdrawn at the server,
+   because no process would read its result. */
+static int break_interruptibly(const struct command *command, struct breaking *breaking,
+                               const struct signals *signals,
+                               struct rowlock_connection **connection)
+{
+    struct approach approach = {.interrupt_fd = signals->wait_fd};
+    struct rowlock_error error = {0};
+    int number;
+    int64_t broken = 0;
+    struct url url;
+    int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
+
+    if (!status)
+        status = url_must_exist(&url);
+    if (!status)
+        status = connect_database(&url, &approach, connection, &code);
+    url_free(&url);
+    if (!status) {
+        rowlock_list(*connection, breaking->name, look_before, breaking, NULL);
+        code = rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken,
+                             &error);
+        status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
+    }
+    if (code == ROWLOCK_ECANCELED && (number = signals_next(signals->wait_fd, NULL)))
+        return -number;
+    return status;
+}
+
+int cmd_break(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct breaking breaking;
+    struct signals signals;
+    int status;
+
+    read_options(command, &breaking);
+    if (signals_open(&signals)) {
+        message("cannot create a file descriptor for signals");
+        return STATUS_FAILED;
+    }
+    status = break_interruptibly(command, &breaking, &signals, &connection);
+    rowlock_close(connection);
+    if (status < 0)
+        die_by(-status);
+    return status;
+}

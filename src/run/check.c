@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb check: whether a token is still a valid lease. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/output/json.h"
+#include "guard/guard.h"
+#include "run/lease/argument.h"
+#include "run/supervise/ancestors.h"
+
+#define STATUS_NOT_VALID 1
+
+static void print_json(const struct lease_argument *argument, const struct rowlock_lease *lease)
+{
+    fputs("{\"name\":", stdout);
+    json_text(stdout, argument->name);
+    printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":", argument->token,
+           lease ? "true" : "false");
+    if (lease && lease_is_endless(lease))
+        puts("null}");
+    else
+        printf("%" PRId64 "}\n", lease ? rowlock_remaining(lease) : 0);
+}
+
+struct keeper_search {
+    int64_t token, dead_pid; /* 0: alive, or unknown */
+};
+
+/* Whether the process that renews was killed; its pid shows that only on this host. */
+static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
+{
+    struct keeper_search *search = data;
+    char host[256] = "";
+
+    if (holder->token != search->token)
+        return 0;
+    gethostname(host, sizeof host - 1);
+    if (holder->pid && strcmp(host, holder->host) == 0 && tree_is_dead((pid_t)holder->pid))
+        search->dead_pid = holder->pid;
+    return 1;
+}
+
+/* Below `run` and similar verbs the guard ends the command, and the row may name a daemon that has
+   finished its part. */
+static int64_t dead_keeper(struct rowlock_connection *connection,
+                           const struct lease_argument *argument)
+{
+    struct keeper_search search = {.token = argument->token};
+
+    if (!is_token_of_ancestor(argument->token))
+        rowlock_list(connection, argument->name, find_dead_keeper, &search, NULL);
+    return search.dead_pid;
+}
+
+static int answer(const struct command *command, const struct lease_argument *argument,
+                  struct rowlock_connection *connection, const struct rowlock_lease *lease,
+                  const struct rowlock_error *error)
+{
+    int64_t dead_pid = lease ? dead_keeper(connection, argument) : 0;
+
+    if (!lease && error->code != ROWLOCK_ELOST)
+        return report(error);
+    if (dead_pid) {
+        message("the lease of '%s' (token %" PRId64
+                ") is not renewed any more: its keeper, process "
+                "%" PRId64 ", has ended; it ends in %.1f s",
+                argument->name, argument->token, dead_pid, (double)rowlock_remaining(lease) / 1000);
+        lease = NULL;
+    }
+    if (command->json)
+        print_json(argument, lease);
+    else if (lease && lease_is_endless(lease))
+        puts("valid until it is released");
+    else if (lease)
+        printf("valid, %.1f s left\n", (double)rowlock_remaining(lease) / 1000);
+    else if (!dead_pid)
+        report_lease(connection, argument, error);
+    return lease ? STATUS_OK : STATUS_NOT_VALID;
+}
+
+int cmd_check(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct lease_argument argument;
+    struct rowlock_error error;
+    int status;
+
+    read_lease_argument(command, 0, &argument);
+    status = adopt_lease(command, &argument, &connection, &lease, &error);
+    if (connection)
+        status = answer(command, &argument, connection, lease, &error);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+    return status;
+}

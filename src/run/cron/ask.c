@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cron daemon's queries. Every answer contains the time of the next query, so a job is queried
+ * once per due time. Every minute all jobs are compared with the database, by one query, because a
+ * user may have made a job due (jobs --now), because clocks drift, and because another program may
+ * have deleted or changed a job.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/cron/daemon.h"
+#include "run/job/on_failure.h"
+#include "util/clock.h"
+#include "util/random.h"
+
+#define DAY_MS INT64_C(86400000)
+#define HELD_MS 60000   /* a name may be released before its lease ends, so look again after this */
+#define SLACK_MS 2      /* clocks are read in whole milliseconds */
+#define WRONG_MS 600000 /* a job that the library refuses stays wrong until the file changes */
+#define LEAST_MS 20     /* minimum interval between two queries for one job */
+#define PAUSE_LEAST_MS 500
+#define PAUSE_MOST_MS 30000
+#define STATEMENT_MS 10000
+
+static int is_told_to_stop(const struct cron *cron)
+{
+    struct pollfd fd = {.fd = cron->stop_fd, .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* ---- outages of the database ----------------------------------------------------------------- */
+
+static int is_reported(const struct cron *cron, const struct rowlock_error *error)
+{
+    return cron->away && cron->why.code == error->code &&
+           (is_outage(error->code) || strcmp(cron->why.text, error->text) == 0);
+}
+
+/* Notes a failed query, and sets the time of the next one. Intervals are random, so that not all
+   nodes return at once. An error other than an outage needs a new session, because a session checks
+   the schema only once. */
+static void away(struct cron *cron, const struct rowlock_error *error)
+{
+    if (error->code == ROWLOCK_ECANCELED)
+        return;
+    if (!is_reported(cron, error))
+        message("%s, trying again: %s", outage_text(error->code), error->text);
+    cron->why = *error;
+    if (!is_outage(error->code)) {
+        rowlock_close(cron->connection);
+        cron->connection = NULL;
+    }
+    cron->pause_ms = cron->away ? 2 * cron->pause_ms : PAUSE_LEAST_MS;
+    if (cron->pause_ms > PAUSE_MOST_MS)
+        cron->pause_ms = PAUSE_MOST_MS;
+    cron->away = 1;
+    cron->retry_ms = rowlock__now_ms() + cron->pause_ms +
+                     (int64_t)(rowlock__dice() % (uint32_t)(cron->pause_ms / 4));
+}
+
+static void there(struct cron *cron)
+{
+    cron->answered = 1;
+    if (cron->away)
+        message("the database is available again");
+    cron->away = 0;
+}
+
+/* Before the first answer a permanent error ends the daemon, because its administrator watches the
+   start. Later the daemon retries, because a server that is being reinstalled refuses only for a
+   while. */
+static void not_answered(struct cron *cron, const struct rowlock_error *error)
+{
+    static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
+    int mends = cron->answered;
+
+    for (size_t i = 0; i < sizeof mend_themselves / sizeof *mend_themselves; i++)
+        mends |= error->code == mend_themselves[i];
+    if (mends)
+        away(cron, error);
+    else
+        cron->status = report(error);
+}
+
+static int reconnect(struct cron *cron)
+{
+    struct rowlock_options options = {.interrupt_fd = cron->stop_fd, .statement_ms = STATEMENT_MS};
+    struct rowlock_error error = {0};
+
+    if (cron->connection || rowlock_open(cron->url.text, &options, &cron->connection, &error) == 0)
+        return 0;
+    cron->connection = NULL;
+    not_answered(cron, &error);
+    return -1;
+}
+
+/* Closes the session, which keeps a session lock of every lease that it claimed, and so releases
+   these. The runs have sessions of their own. */
+static void drop_session_locks(struct cron *cron)
+{
+    if (!cron->claimed)
+        return;
+    cron->claimed = 0;
+    rowlock_close(cron->connection);
+    cron->connection = NULL;
+}
+
+/* ---- one job --------------------------------------------------------------------------------- */
+
+static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
+                        int64_t token)
+{
+    if (claim->retry_number > 0)
+        message("%s: started, retry %d, token %" PRId64, entry->name, claim->retry_number, token);
+    else
+        message("%s: started, token %" PRId64, entry->name, token);
+}
+
+/* Releases the lease of a run that cannot start here. Another claim, by any node, may start it. */
+static void give_up(struct rowlock_lease *lease)
+{
+    struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
+                                    .exit = STATUS_FAILED,
+                                    .output = "cron could not start a process\n"};
+
+    rowlock_finish(lease, &result, NULL);
+}
+
+static void run_claimed(struct cron *cron, const struct crontab_entry *entry,
+                        const struct rowlock_claim *claim, struct rowlock_lease *lease)
+{
+    cron->claimed = 1;
+    if (cron_start(cron, entry, claim, rowlock_token(lease)) == 0)
+        say_claimed(entry, claim, rowlock_token(lease));
+    else
+        give_up(lease);
+    rowlock_lease_free(lease);
+}
+
+static int64_t in_time(int64_t now_ms, int64_t delay_ms)
+{
+    return rowlock__after(now_ms, delay_ms < LEAST_MS ? LEAST_MS : delay_ms + SLACK_MS);
+}
+
+static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
+{
+    int64_t delay_ms = claim->next_ms - claim->now_ms;
+
+    job->runs_somewhere = claim->claimed == ROWLOCK_JOB_RUNNING;
+    job->next_ms = job->runs_somewhere || claim->next_ms == INT64_MAX ? 0 : claim->next_ms;
+    if (job->runs_somewhere && delay_ms > HELD_MS)
+        delay_ms = HELD_MS;
+    job->ask_ms = claim->next_ms == INT64_MAX && !job->runs_somewhere
+                      ? ROWLOCK_NEVER
+                      : in_time(rowlock__now_ms(), delay_ms);
+}
+
+/* The time until the next query for a job after an error of that job alone, for example of a
+   trigger on its row. It does not delay the other jobs. */
+static const struct {
+    int code;
+    int64_t pause_ms;
+} refusals[] = {{ROWLOCK_EINVAL, WRONG_MS},     {ROWLOCK_EDB, HELD_MS},
+                {ROWLOCK_EROLLEDBACK, HELD_MS}, {ROWLOCK_EABORTED, HELD_MS},
+                {ROWLOCK_ELEFTOVER, HELD_MS},   {ROWLOCK_ELOST, LEAST_MS}};
+
+static void refused(struct cron *cron, struct cron_job *job, const struct rowlock_error *error)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (error->code == refusals[i].code) {
+            message("%s: %s", job->entry->name, error->text);
+            job->ask_ms = rowlock__after(rowlock__now_ms(), refusals[i].pause_ms);
+            return;
+        }
+    not_answered(cron, error);
+}
+
+static void report_lost(const struct cron *cron, const struct crontab_entry *entry, int64_t token)
+{
+    struct change_hook hook = {entry->settings.on_failure, cron->callers, &cron->original,
+                               &cron->broken_pipe};
+    struct job_change change;
+
+    message("%s: the previous run (token %" PRId64 ") was lost", entry->name, token);
+    if (hook.command && job_change_read(cron->connection, entry->name, token, &change))
+        job_change_run(&hook, &change, 0);
+}
+
+static void ask_for(struct cron *cron, struct cron_job *job)
+{
+    const struct crontab_entry *entry = job->entry;
+    struct rowlock_job what = job_of(&entry->settings, entry->name, entry->schedule, "/bin/sh");
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error = {0};
+    struct rowlock_claim claim;
+
+    if (rowlock_claim(cron->connection, &what, &claim, &lease, &error)) {
+        refused(cron, job, &error);
+        return;
+    }
+    there(cron);
+    if (claim.claimed == ROWLOCK_JOB_CLAIMED)
+        run_claimed(cron, entry, &claim, lease);
+    if (claim.lost)
+        report_lost(cron, entry, claim.lost);
+    plan_next(job, &claim);
+}
+
+/* ---- all jobs -------------------------------------------------------------------------------- */
+
+struct look {
+    struct cron *cron;
+    char *seen; /* a byte for each job; 1: the list has the job */
+};
+
+/* Whether a job was planned while the database's clock was wrong: then a query plans it again. */
+static int was_put_back(const struct crontab_entry *entry, const struct rowlock_job_view *view)
+{
+    return view->next_ms > rowlock_schedule_next(entry->schedule, view->now_ms + DAY_MS);
+}
+
+static void compare(struct cron_job *job, const struct rowlock_job_view *view)
+{
+    int64_t ask_ms = in_time(rowlock__now_ms(), view->next_ms - view->now_ms);
+
+    if (strcmp(view->schedule, rowlock_schedule_text(job->entry->schedule)) != 0 ||
+        was_put_back(job->entry, view) ||
+        (view->running.token && view->running.outcome != ROWLOCK_RUN_RUNNING))
+        job->ask_ms = 0;
+    else if (view->running.token || view->next_ms == INT64_MAX)
+        return; /* the previous answer contains the time of the next query */
+    else if (ask_ms < job->ask_ms || !view->failed_since_ms)
+        job->ask_ms = ask_ms;
+}
+
+static int look_at(const struct rowlock_job_view *view, void *data)
+{
+    struct look *look = data;
+
+    for (size_t i = 0; i < look->cron->crontab.n; i++)
+        if (strcmp(look->cron->jobs[i].entry->name, view->name) == 0) {
+            look->seen[i] = 1;
+            compare(&look->cron->jobs[i], view);
+        }
+    return 0;
+}
+
+static void look_at_all(struct cron *cron)
+{
+    struct look look = {.cron = cron, .seen = calloc(cron->crontab.n + 1, 1)};
+    struct rowlock_error error = {0};
+
+    cron->look_ms = rowlock__after(rowlock__now_ms(), CRON_LOOK_MS);
+    if (!look.seen)
+        return;
+    if (rowlock_jobs(cron->connection, NULL, look_at, &look, &error)) {
+        cron->look_ms = 0;
+        not_answered(cron, &error);
+    } else {
+        there(cron);
+        for (size_t i = 0; i < cron->crontab.n; i++)
+            if (!look.seen[i])
+                cron->jobs[i].ask_ms = 0;
+    }
+    free(look.seen);
+}
+
+static int may_ask(const struct cron *cron)
+{
+    return !cron->status && !is_told_to_stop(cron) &&
+           (!cron->away || rowlock__now_ms() >= cron->retry_ms);
+}
+
+/* At the start and once a minute, after the jobs: the history gets the expired leases, and loses
+   its old entries. An account that may not do this still runs its jobs. */
+static void tidy(struct cron *cron)
+{
+    cron->has_tidied = 1;
+    if (cron->connection && may_ask(cron))
+        rowlock_sweep(cron->connection, NULL);
+    if (cron->connection && may_ask(cron))
+        rowlock_prune_history(cron->connection, NULL, NULL);
+}
+
+void cron_ask(struct cron *cron)
+{
+    int looks = rowlock__now_ms() >= cron->look_ms;
+
+    if (cron->crontab.n == 0 || rowlock__now_ms() < cron_next_ms(cron) || !may_ask(cron) ||
+        reconnect(cron))
+        return;
+    if (looks)
+        look_at_all(cron);
+    for (size_t i = 0; i < cron->crontab.n && cron->connection && may_ask(cron); i++)
+        if (rowlock__now_ms() >= cron->jobs[i].ask_ms) {
+            cron_alive(cron);
+            ask_for(cron, &cron->jobs[i]);
+        }
+    if (looks || !cron->has_tidied)
+        tidy(cron);
+    drop_session_locks(cron);
+}
+
+int64_t cron_next_ms(const struct cron *cron)
+{
+    int64_t next_ms = cron->crontab.n ? cron->look_ms : ROWLOCK_NEVER;
+
+    for (size_t i = 0; i < cron->crontab.n; i++)
+        if (cron->jobs[i].ask_ms < next_ms)
+            next_ms = cron->jobs[i].ask_ms;
+    return cron->away && next_ms < cron->retry_ms ? cron->retry_ms : next_ms;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the cron daemon's file of jobs, and prints its schedule for --check. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command/output/json.h"
+#include "command/output/table.h"
+#include "run/cron/daemon.h"
+
+#define FILE_MOST (1 << 20)
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int check_file(int fd, const char *path)
+{
+    struct stat is;
+
+    if (fstat(fd, &is) || S_ISDIR(is.st_mode)) {
+        message("'%s' is not a regular file", path);
+        return -1;
+    }
+    if (is.st_uid != 0 && is.st_uid != geteuid()) {
+        message("'%s' belongs to another user, so that user could run commands as you; its owner "
+                "must be root or you",
+                path);
+        return -1;
+    }
+    if (is.st_mode & (S_IWGRP | S_IWOTH)) {
+        message("'%s' can be changed by other users, so they could run commands as you; run: chmod "
+                "go-w '%s'",
+                path, path);
+        return -1;
+    }
+    return 0;
+}
+
+/* The bytes of the file and their number, or NULL after a message. */
+static char *read_bytes(int fd, const char *path, size_t *length)
+{
+    char *text = malloc(FILE_MOST + 1);
+    ssize_t got = 1;
+
+    for (*length = 0; text && got > 0 && *length <= FILE_MOST; *length += (size_t)got) {
+        got = read(fd, text + *length, FILE_MOST + 1 - *length);
+        if (got < 0) {
+            message("cannot read '%s': %s", path, strerror(errno));
+            free(text);
+            return NULL;
+        }
+    }
+    if (text && *length <= FILE_MOST)
+        return text;
+    message(text ? "'%s' has more than %d bytes" : "out of memory for '%s' (%d bytes)", path,
+            FILE_MOST);
+    free(text);
+    return NULL;
+}
+
+static char *read_file(const char *path, size_t *length)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = NULL;
+
+    if (fd < 0) {
+        message("cannot read '%s': %s", path, strerror(errno));
+        return NULL;
+    }
+    if (check_file(fd, path) == 0)
+        text = read_bytes(fd, path, length);
+    close(fd);
+    return text;
+}
+
+struct reading {
+    const char *path;
+    int status;
+};
+
+static void say_mistake(const struct crontab_mistake *mistake, void *data)
+{
+    struct reading *reading = data;
+
+    if (mistake->line)
+        message("%s:%zu:%zu: %s", reading->path, mistake->line, mistake->column, mistake->text);
+    else
+        message("%s", mistake->text);
+    reading->status = mistake->line ? STATUS_USAGE : STATUS_FAILED;
+}
+
+int cron_file_read(const char *path, struct crontab *out)
+{
+    struct reading reading = {.path = path};
+    size_t length;
+    char *text = read_file(path, &length);
+
+    if (!text)
+        return STATUS_USAGE;
+    crontab_read(text, length, out, say_mistake, &reading);
+    free(text);
+    return reading.status;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void print_json(const struct crontab *crontab)
+{
+    for (size_t i = 0; i < crontab->n; i++) {
+        const struct crontab_entry *entry = &crontab->entries[i];
+        int64_t next_ms = rowlock_schedule_next(entry->schedule, now_ms());
+
+        fputs(i ? ",\n {\"name\":" : "[{\"name\":", stdout);
+        json_text(stdout, entry->name);
+        fputs(",\"next_run\":", stdout);
+        json_instant(stdout, next_ms == INT64_MAX ? 0 : next_ms);
+        fputs(",\"schedule\":", stdout);
+        json_text(stdout, rowlock_schedule_text(entry->schedule));
+        putchar('}');
+    }
+    puts(crontab->n ? "]" : "[]");
+}
+
+static const char *no_colour(const char *cell)
+{
+    (void)cell;
+    return "";
+}
+
+void cron_file_print(const struct crontab *crontab, int json)
+{
+    static const char *const titles[] = {"NAME", "NEXT", "SCHEDULE"};
+    struct table table = {.titles = titles, .columns = 3, .colour = no_colour};
+
+    if (json) {
+        print_json(crontab);
+        return;
+    }
+    for (size_t i = 0; i < crontab->n; i++) {
+        const struct crontab_entry *entry = &crontab->entries[i];
+        char *cells[] = {cell_text(entry->name),
+                         cell_instant(rowlock_schedule_next(entry->schedule, now_ms())),
+                         cell_text(rowlock_schedule_text(entry->schedule))};
+
+        if (table_add(&table, cells))
+            break;
+    }
+    if (table.n > 0)
+        table_print(&table);
+    else
+        puts("0 jobs");
+    table_free(&table);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the commands of refresh and use under leases of the subject. */
+#include "run/refresh/subject_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/supervise/child.h"
+#include "run/supervise/pass_output.h"
+
+#define MESSAGE_SIZE 2100
+
+struct making {
+    const struct subject_options *options;
+    struct rowlock_refresh found;
+    int elsewhere; /* another session refreshes it */
+};
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+struct others {
+    int made, processing, exclusive;
+};
+
+static int see_subject(const struct rowlock_subject_view *subject, void *data)
+{
+    struct others *others = data;
+
+    others->made = subject->has_data;
+    others->processing = subject->status == ROWLOCK_SUBJECT_PROCESSING;
+    return 0;
+}
+
+/* A refreshing transaction is visible by its lock only; a waiter for that lock will find fresh
+   data. */
+static int see_holder(const struct rowlock_holder *holder, void *data)
+{
+    struct others *others = data;
+
+    if (holder->mode == ROWLOCK_EXCLUSIVE && holder->holding != ROWLOCK_HOLDS)
+        others->exclusive = 1;
+    return 0;
+}
+
+/* Whether there is data, and another session refreshes it. If that is unknown, the caller waits. */
+static int is_made_elsewhere(struct rowlock_connection *connection,
+                             const struct subject_options *options)
+{
+    struct others others = {0};
+
+    if (rowlock_subjects(connection, options->subject, see_subject, &others, NULL) || !others.made)
+        return 0;
+    if (!others.processing)
+        rowlock_list(connection, options->name, see_holder, &others, NULL);
+    return others.processing || others.exclusive;
+}
+
+static int take_for(struct holding *holding, const struct rowlock_terms *terms,
+                    struct rowlock_error *error)
+{
+    struct making *making = holding->data;
+    struct rowlock_subject subject = {.name = making->options->subject,
+                                      .max_age_ms = making->options->max_age_ms,
+                                      .description = making->options->description};
+
+    return rowlock_refresh_acquire(holding->connection, &subject, terms, &making->found,
+                                   &holding->lease, error);
+}
+
+static int take(struct holding *holding, const struct rowlock_terms *terms,
+                struct rowlock_error *error)
+{
+    struct making *making = holding->data;
+    struct rowlock_terms once = *terms;
+    int code;
+
+    if (!making->options->stale_ok)
+        return take_for(holding, terms, error);
+    once.wait_ms = 0;
+    once.owner = NULL; /* that of the call that waits */
+    code = take_for(holding, &once, error);
+    making->elsewhere =
+        code == ROWLOCK_EBUSY && is_made_elsewhere(holding->connection, making->options);
+    if (making->elsewhere)
+        return ROWLOCK_OK;
+    if (terms->wait_ms == 0 || (code != ROWLOCK_EBUSY && code != ROWLOCK_ECONN))
+        return code;
+    return take_for(holding, terms, error);
+}
+
+/* ---- releasing ------------------------------------------------------------------------------- */
+
+/* The last line that is not blank. */
+static void last_line(const char *output, char *out, size_t size)
+{
+    const char *end = output + strlen(output), *from;
+
+    while (end > output && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+        end--;
+    for (from = end; from > output && from[-1] != '\n';)
+        from--;
+    snprintf(out, size, "%.*s", (int)(end - from), from);
+}
+
+static void say_how(const struct ending *ending, char *out, size_t size)
+{
+    switch (ending->outcome) {
+    case ROWLOCK_RUN_LOST:
+        snprintf(out, size, "the lock was lost");
+        break;
+    case ROWLOCK_RUN_NOTSTARTED:
+        snprintf(out, size, "the command was not started");
+        break;
+    case ROWLOCK_RUN_TIMEDOUT:
+        snprintf(out, size, "it exceeded its time limit and was stopped");
+        break;
+    default:
+        snprintf(out, size, ending->exit > 128 ? "killed by signal %d" : "exit %d",
+                 ending->exit > 128 ? ending->exit - 128 : ending->exit);
+    }
+}
+
+static void say_why(const struct ending *ending, char *out, size_t size)
+{
+    char line[OUTPUT_KEPT + 1] = "", how[80];
+
+    if (ending->output)
+        last_line(ending->output, line, sizeof line);
+    say_how(ending, how, sizeof how);
+    snprintf(out, size, "%s%s%s", how, *line ? ": " : "", line);
+}
+
+static int write_down(const struct holding *holding, const struct ending *ending,
+                      struct rowlock_error *error)
+{
+    char message[MESSAGE_SIZE];
+    struct rowlock_result result = {
+        .outcome = ending->outcome, .exit = ending->exit, .output = message};
+
+    say_why(ending, message, sizeof message);
+    return rowlock_refresh_release(holding->lease, &result, error);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+int stage_open(struct stage *stage, const struct command *command, const struct run *run)
+{
+    *stage = (struct stage){.callers = descriptors_of_caller()};
+    if (!stage->callers || signals_open(&stage->signals)) {
+        message("no memory or cannot create a file descriptor for signals");
+        return STATUS_FAILED;
+    }
+    return connect_to_run(command, run, &stage->signals, &stage->connection);
+}
+
+int stage_close(struct stage *stage, int status)
+{
+    if (status < 0 || stage->outcome.stuck)
+        fflush(stdout);
+    if (status < 0)
+        die_by(-status);
+    if (stage->outcome.stuck)
+        _exit(status); /* whatever the database does, we end now */
+    rowlock_close(stage->connection);
+    free(stage->callers);
+    return status;
+}
+
+static int run_under(struct stage *stage, const struct run *run, struct holding *holding)
+{
+    stage->outcome = (struct outcome){.acquired = 1, .waited_ms = holding->waited_ms};
+    execute(run, &stage->signals, stage->callers, holding, &stage->outcome);
+    if (!stage->outcome.stuck) {
+        rowlock_lease_free(holding->lease);
+        holding->lease = NULL;
+    }
+    return stage->outcome.status;
+}
+
+static void say_not_needed(const struct making *making, const struct run *run)
+{
+    if (!run->verbose)
+        return;
+    if (making->elsewhere)
+        message("'%s' is being refreshed by another node: using the stale data",
+                making->options->subject);
+    else
+        message("'%s' is fresh", making->options->subject);
+}
+
+int make_anew(struct stage *stage, const struct subject_options *options, const struct run *run,
+              enum made *made)
+{
+    struct making making = {.options = options};
+    struct holding holding = {
+        .connection = stage->connection, .take = take, .give_back = write_down, .data = &making};
+    int acquired = 0, status = acquire(run, &stage->signals, &holding, &acquired);
+
+    *made = MADE_NOT;
+    if (!acquired)
+        return status;
+    if (!holding.lease) {
+        *made = making.elsewhere ? MADE_ELSEWHERE : MADE_FRESH;
+        say_not_needed(&making, run);
+        return STATUS_OK;
+    }
+    status = run_under(stage, run, &holding);
+    if (!status)
+        *made = MADE_ANEW;
+    return status;
+}
+
+static int see_status(const struct rowlock_subject_view *subject, void *data)
+{
+    enum rowlock_subject_status *status = data;
+
+    *status = subject->status;
+    return 0;
+}
+
+/* Between our refresh and our lease another refresh may have begun and failed. Under the lease no
+   refresh can begin. */
+static int look_whole(const struct holding *holding, const struct subject_options *options,
+                      enum used *used)
+{
+    enum rowlock_subject_status status = ROWLOCK_SUBJECT_NONE;
+    struct rowlock_error error = {0};
+
+    if (rowlock_subjects(holding->connection, options->subject, see_status, &status, &error))
+        return report(&error);
+    if (status != ROWLOCK_SUBJECT_COMPLETE)
+        *used = USED_NOT;
+    return STATUS_OK;
+}
+
+static void let_go(struct holding *holding)
+{
+    rowlock_release(holding->lease, NULL);
+    rowlock_lease_free(holding->lease);
+    holding->lease = NULL;
+}
+
+int use_it(struct stage *stage, const struct subject_options *options, enum used *used)
+{
+    struct holding holding = {.connection = stage->connection};
+    int acquired = 0, status = acquire(&options->run, &stage->signals, &holding, &acquired);
+
+    *used = USED;
+    if (!acquired)
+        return status;
+    if (options->shell)
+        status = look_whole(&holding, options, used);
+    if (!status && *used == USED)
+        return run_under(stage, &options->run, &holding);
+    let_go(&holding);
+    return status;
+}

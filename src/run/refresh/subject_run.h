@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by `refresh` and `use`: a command that refreshes a subject, and one that uses it, each
+   under a lease of "subject:NAME". */
+#ifndef ROWLOCK_SUBJECT_RUN_H
+#define ROWLOCK_SUBJECT_RUN_H
+
+#include "run/supervise/execute.h"
+
+struct subject_options {
+    const char *subject;
+    char name[300];          /* of its lock */
+    struct run run;          /* the command after -- */
+    int64_t max_age_ms;      /* -1: not set */
+    int stale_ok;            /* while another session refreshes it, use the stale data */
+    const char *description; /* NULL: unchanged */
+    const char *shell;       /* --refresh; NULL: none */
+    int quiet;               /* exit status if there was nothing to do */
+};
+
+enum subject_verb { SUBJECT_REFRESH, SUBJECT_USE };
+
+/* Ends the program on wrong usage. */
+void read_subject_options(struct command *command, enum subject_verb verb,
+                          struct subject_options *options);
+
+/* One command after the other, over one connection. */
+struct stage {
+    struct signals signals;
+    struct descriptors *callers;
+    struct rowlock_connection *connection;
+    struct outcome outcome; /* of the last command */
+};
+
+/* 0, an exit status, or -N; errors were printed. */
+int stage_open(struct stage *stage, const struct command *command, const struct run *run);
+/* Closes everything. Ends the program if a signal ended the command; else returns the status. */
+int stage_close(struct stage *stage, int status);
+
+enum made {
+    MADE_NOT,      /* the command failed, or there was no lease */
+    MADE_ANEW,     /* refreshed by the command */
+    MADE_FRESH,    /* it was fresh */
+    MADE_ELSEWHERE /* another session refreshes it, and stale data is acceptable */
+};
+
+/* Runs the command of `run` under a lease if the subject is stale. As stage_open. */
+int make_anew(struct stage *stage, const struct subject_options *options, const struct run *run,
+              enum made *made);
+enum used {
+    USED,
+    USED_NOT /* another refresh has failed since ours: nothing was run */
+};
+
+/* Runs the command of options->run under a shared lease; after our refresh only if the data is
+   still complete. As stage_open. */
+int use_it(struct stage *stage, const struct subject_options *options, enum used *used);
+
+#endif

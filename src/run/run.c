@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb run: runs a command under a lease, or under a transaction lock (--tx). */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/supervise/child.h"
+#include "run/supervise/execute.h"
+
+/* A ^C after the command's end is for us, or for the shell loop around us, which continues if we
+   end normally: so we end by the signal, whatever we are doing. USR1 and USR2 were for the command.
+   A lost lock has priority. */
+static void heed_late_signal(const struct signals *signals, struct outcome *outcome)
+{
+    int number;
+
+    while (outcome->status >= 0 && !outcome->lost &&
+           (number = signals_next(signals->fd >= 0 ? signals->fd : signals->wait_fd, NULL)))
+        if (number != SIGUSR1 && number != SIGUSR2)
+            outcome->status = -number;
+}
+
+static void end_by(const struct run *run, int fd, const struct signals *signals,
+                   struct outcome *outcome)
+{
+    heed_late_signal(signals, outcome);
+    if (fd >= 0)
+        report_write(fd, outcome, &run->lock);
+    heed_late_signal(signals, outcome);
+    if (outcome->status < 0)
+        die_by(-outcome->status);
+    if (outcome->stuck)
+        _exit(outcome->status); /* whatever the database does, we end now */
+}
+
+static void hold_and_run(const struct command *command, const struct run *run,
+                         struct signals *signals, const struct descriptors *callers,
+                         struct outcome *outcome)
+{
+    struct holding holding = {0};
+
+    outcome->status = connect_to_run(command, run, signals, &holding.connection);
+    if (!outcome->status)
+        outcome->status = acquire(run, signals, &holding, &outcome->acquired);
+    outcome->waited_ms = holding.waited_ms;
+    outcome->token = holding.lease ? rowlock_token(holding.lease) : 0;
+    if (outcome->acquired)
+        outcome->status = execute(run, signals, callers, &holding, outcome);
+    if (outcome->stuck)
+        return;
+    rowlock_lease_free(holding.lease);
+    rowlock_close(holding.connection);
+}
+
+int cmd_run(struct command *command)
+{
+    struct descriptors *callers = descriptors_of_caller();
+    struct outcome outcome = {.status = STATUS_FAILED};
+    struct signals signals;
+    struct run run;
+    int fd = -1;
+
+    read_run_options(command, &run);
+    if (!callers || signals_open(&signals)) {
+        message("no memory or cannot create a file descriptor for signals");
+        return STATUS_FAILED;
+    }
+    if (!run.report || (fd = report_open(run.report)) >= 0)
+        hold_and_run(command, &run, &signals, callers, &outcome);
+    end_by(&run, fd, &signals, &outcome);
+    free(run.lock.wants);
+    free(callers);
+    return outcome.status;
+}

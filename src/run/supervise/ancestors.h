@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The locks of the processes above this one, for which it must not wait. */
+#ifndef ROWLOCK_ANCESTORS_H
+#define ROWLOCK_ANCESTORS_H
+
+#include <sys/types.h>
+
+#include "rowlock.h"
+
+struct holding;
+
+/* ---- environment.c --------------------------------------------------------------------------- */
+
+/* From ROWLOCK_HELD, the locks of our ancestors: whether there are any; whether a token is theirs;
+   the index of a name that they lock by a transaction, or -1. */
+int has_holding_ancestor(void);
+int is_token_of_ancestor(int64_t token);
+int held_by_ancestor(const struct rowlock_want *wants, size_t n);
+/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job
+   ROWLOCK_DUE and ROWLOCK_ATTEMPT. */
+int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
+
+/* ---- while_pid_sockets.c --------------------------------------------------------------------- */
+
+#define KEPT_NAMES 2
+
+/* For the keeper of `acquire --while-pid`: descendants of `pid` must not wait for this lease. `fds`
+   stay open; a readable one is for announce_again(); -1 if the name was bound already. */
+void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
+/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any
+   lease. */
+int is_kept_for_ancestor(int64_t token);
+
+#endif

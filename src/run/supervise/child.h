@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process of the command, and the descriptors that it gets. */
+#ifndef ROWLOCK_CHILD_H
+#define ROWLOCK_CHILD_H
+
+struct descriptors;
+struct holding;
+struct output;
+struct run;
+struct signals;
+
+/* The descriptors that the caller passed to us: the command gets these and no others. */
+struct descriptors *descriptors_of_caller(void);
+/* Call it before any descriptor is opened: otherwise one of ours could get the number of a standard
+   descriptor that the caller closed, and receive the command's output. */
+int fill_standard_descriptors(void);
+/* Sets FD_CLOEXEC on all except `callers`. */
+void hide_ours(const struct descriptors *callers);
+
+struct child {
+    const struct run *run;
+    const struct signals *signals;
+    const struct descriptors *callers;
+    const struct holding *holding;
+    const struct output *output; /* NULL: the caller's descriptors are the command's */
+};
+
+/* guard_plan.become of a struct child. */
+int become_command(void *child);
+/* Writes to stderr why `program` could not be executed: errno was `number`. */
+void say_not_executed(const char *program, int number);
+
+#endif

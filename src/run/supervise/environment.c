@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command's environment. ROWLOCK_HELD lists the locks of this process and its ancestors as
+ * words: HEX:x and HEX:s are names in hex, held exclusively or shared; a plain number is a token.
+ * Hex is used because a name may contain a blank or a newline.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/output/json.h"
+#include "run/supervise/ancestors.h"
+#include "run/supervise/holding.h"
+
+static size_t put_word(char *out, const struct rowlock_want *want)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = 0;
+
+    for (const unsigned char *byte = (const unsigned char *)want->name; *byte; byte++) {
+        out[n++] = digits[*byte >> 4];
+        out[n++] = digits[*byte & 15];
+    }
+    out[n++] = ':';
+    out[n++] = want->mode == ROWLOCK_SHARED ? 's' : 'x';
+    out[n] = '\0';
+    return n;
+}
+
+/* Both modes count: a shared lock beneath an ancestor's shared one can wait for a third that waits
+   for the ancestor. */
+static int is_held(const char *held, const struct rowlock_want *want)
+{
+    size_t length = 2 * strlen(want->name) + 1;
+    char *word = malloc(length + 2);
+    int found = 0;
+
+    if (!word)
+        return 0;
+    put_word(word, want);
+    for (const char *at = held; at && *at; at = strchr(at, ' ')) {
+        at += strspn(at, " ");
+        if (strncmp(at, word, length) == 0)
+            found = 1;
+    }
+    free(word);
+    return found;
+}
+
+int held_by_ancestor(const struct rowlock_want *wants, size_t n)
+{
+    const char *held = getenv("ROWLOCK_HELD");
+
+    for (size_t i = 0; held && i < n; i++)
+        if (is_held(held, &wants[i]))
+            return (int)i;
+    return -1;
+}
+
+int has_holding_ancestor(void)
+{
+    const char *held = getenv("ROWLOCK_HELD");
+
+    return held && *held;
+}
+
+int is_token_of_ancestor(int64_t token)
+{
+    const char *held = getenv("ROWLOCK_HELD");
+    char word[24];
+    size_t length = (size_t)snprintf(word, sizeof word, "%" PRId64, token);
+
+    for (const char *at = held; at && *at; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        if (strncmp(at, word, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- for the command ------------------------------------------------------------------------- */
+
+static char *names_of(const struct rowlock_want *wants, size_t n)
+{
+    size_t size = 1, at = 0;
+    char *text;
+
+    for (size_t i = 0; i < n; i++)
+        size += strlen(wants[i].name) + 1;
+    text = malloc(size);
+    for (size_t i = 0; text && i < n; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? "\n" : "", wants[i].name);
+    return text;
+}
+
+/* The previous value plus our locks: the names, or the token that represents them. */
+static char *held_with(const struct rowlock_want *wants, size_t n, int64_t token)
+{
+    const char *before = getenv("ROWLOCK_HELD");
+    size_t size = (before ? strlen(before) : 0) + 32, at = 0;
+    char *text;
+
+    for (size_t i = 0; i < n; i++)
+        size += 2 * strlen(wants[i].name) + 3;
+    text = malloc(size);
+    if (!text)
+        return NULL;
+    at = (size_t)snprintf(text, size, "%s", before ? before : "");
+    if (token)
+        snprintf(text + at, size - at, "%s%" PRId64, at ? " " : "", token);
+    for (size_t i = 0; i < n && !token; i++) {
+        if (at > 0)
+            text[at++] = ' ';
+        at += put_word(text + at, &wants[i]);
+    }
+    return text;
+}
+
+/* A transaction has neither token nor owner, and an ancestor's are not its own. */
+static int set_lease(const struct rowlock_lease *lease)
+{
+    char token[24];
+
+    if (!lease)
+        return unsetenv("ROWLOCK_TOKEN") || unsetenv("ROWLOCK_OWNER");
+    snprintf(token, sizeof token, "%" PRId64, rowlock_token(lease));
+    return setenv("ROWLOCK_TOKEN", token, 1) || setenv("ROWLOCK_OWNER", rowlock_owner(lease), 1);
+}
+
+/* A lock that the job's command acquires leaves them as they are. */
+static int set_job(const struct holding *holding)
+{
+    char due[UTC_INSTANT_SIZE], attempt[16];
+
+    if (holding->attempt == 0)
+        return 0;
+    snprintf(attempt, sizeof attempt, "%d", holding->attempt);
+    return utc_instant(holding->due_ms, due, sizeof due) || setenv("ROWLOCK_DUE", due, 1) ||
+           setenv("ROWLOCK_ATTEMPT", attempt, 1);
+}
+
+int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding)
+{
+    const struct rowlock_lease *lease = holding->lease;
+    char *names = names_of(wants, n);
+    char *held = held_with(wants, n, lease ? rowlock_token(lease) : 0);
+    int failed = !names || !held || setenv("ROWLOCK_NAME", names, 1) ||
+                 setenv("ROWLOCK_HELD", held, 1) || set_lease(lease) || set_job(holding);
+
+    free(names);
+    free(held);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of a command under a lock: of `run`, or made by `job`, `refresh` and `use`. */
+#ifndef ROWLOCK_RUN_OPTIONS_H
+#define ROWLOCK_RUN_OPTIONS_H
+
+#include "command/lock_options.h"
+
+struct run {
+    struct lock_options lock;
+    int transaction; /* --tx: no lease, but an open transaction */
+    int64_t kill_after_ms;
+    int64_t max_run_ms; /* < 0: no limit */
+    int terminal;       /* stay in the caller's process group */
+    int verbose;
+    int keeps_output;   /* pass the command's output through, and keep its end; or: */
+    int keeps_errors;   /* what it writes to standard error alone */
+    const char *prefix; /* the job's name before each line that is passed through; NULL: none */
+    int ends_on_term;   /* TERM is for us: end the command */
+    int no_process;     /* no process of ours keeps the lease */
+    const char *report; /* a file, or NULL */
+    char **argv;        /* of the command */
+    char *shell[4];
+};
+
+/* After all options are read: sets consistent times, and detects a terminal. */
+void settle_run(struct run *run);
+/* Ends the program on wrong usage. */
+void read_run_options(struct command *command, struct run *run);
+/* With a terminal the command stays in the caller's process group. */
+int has_terminal(void);
+
+#endif

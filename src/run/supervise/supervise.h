@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside of execute(): the thread that renews, the loop that supervises, and the end. */
+#ifndef ROWLOCK_SUPERVISE_H
+#define ROWLOCK_SUPERVISE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "guard/guard.h"
+#include "run/supervise/holding.h"
+#include "util/renewal.h"
+
+struct output;
+
+/* ---- renewal_thread.c ------------------------------------------------------------------------ */
+
+/* The connection's own thread: whatever the server does, signals are passed on in time. */
+struct keeper {
+    struct holding *holding;
+    const char *name; /* the first of the lease's */
+    int64_t ttl_ms;
+    /* The lease's end passed while this process was stopped: the database knows whether
+       it is lost. */
+    atomic_int overslept;
+    pthread_t thread;
+    int fd, thread_fd; /* a socket pair: a question, an answer */
+    int started, asking;
+    struct ending ending;       /* for the question END */
+    int code;                   /* of the last answer */
+    struct rowlock_error error; /* of it */
+};
+
+enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
+
+int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
+/* KEEP: renew the lease, or check that the session lives. END: call holding->give_back, release, or
+   commit. */
+void keeper_ask(struct keeper *keeper, enum question question);
+/* Takes the answer when keeper->fd is readable: the library's code. */
+int keeper_answer(struct keeper *keeper);
+/* Ends the thread; must not be called while a question is open. */
+void keeper_stop(struct keeper *keeper);
+
+/* ---- supervise.c ----------------------------------------------------------------------------- */
+
+struct watch {
+    const struct run *run;
+    struct holding *holding;
+    const struct signals *signals;
+    struct output *output; /* NULL: not kept */
+    struct guard guard;
+    struct keeper keeper;
+    int64_t end_ms;                 /* the last end that was sent to the guard */
+    struct rowlock_renewal renewal; /* of a lease */
+    int64_t next_keep_ms;
+    int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
+    int socket_fd, socket_quiet;
+    int lost, done;
+    int stale; /* the open question was asked before we were stopped: ignore its answer */
+    int told;  /* a signal ordered us to end the command */
+    struct guard_report end; /* how it ended */
+};
+
+/* When the guard must have ended the command, if nothing is renewed. */
+int64_t end_of(const struct run *run, const struct holding *holding);
+/* Until the command has ended, whichever way. */
+void supervise(struct watch *watch);
+
+/* ---- finish.c -------------------------------------------------------------------------------- */
+
+/* Releases the lock. The exit status, or -N: signal N ended the command. */
+int finish(struct watch *watch);
+
+#endif

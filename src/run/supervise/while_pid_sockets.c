@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lease of `acquire --while-pid` ends with that process, so no descendant of the process may wait
+ * for it. The environment of a running process cannot be changed, so the keeper binds two abstract
+ * sockets: one named after the process, one after the process and the token. The kernel removes
+ * them with the keeper. Every user may bind such a name, so the client checks which user listens
+ * (SO_PEERCRED).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "guard/guard.h"
+#include "run/supervise/ancestors.h"
+#include "system/command/processes.h"
+#include "system/command/sockets.h"
+
+#define MOST_ANCESTORS 1000
+
+/* A number of a process means something in its own namespace only. */
+struct kept_name {
+    char text[100];
+};
+
+static struct kept_name name_of(pid_t pid, int64_t token)
+{
+    struct kept_name name;
+
+    snprintf(name.text, sizeof name.text, "rowlock/while/%" PRIuMAX "/%d/%" PRId64,
+             process_numbering(), (int)pid, token);
+    return name;
+}
+
+void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES])
+{
+    fds[0] = announce(name_of(pid, 0).text);
+    fds[1] = announce(name_of(pid, token).text);
+}
+
+int is_kept_for_ancestor(int64_t token)
+{
+    pid_t pid = getpid();
+    int found = 0;
+
+    for (int i = 0; pid > 1 && !found && i < MOST_ANCESTORS; i++) {
+        found = is_announced(name_of(pid, token).text);
+        pid = i ? tree_parent(pid) : getppid();
+    }
+    return found;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb jobs: lists jobs, where they run, and how their last runs ended. */
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/job_name.h"
+#include "command/output/job_words.h"
+#include "command/output/json.h"
+#include "show/lists/job_columns.h"
+#include "show/lists/job_document.h"
+#include "show/lists/listing.h"
+#include "util/instant.h"
+
+#define STATUS_UNKNOWN 1
+
+struct asking {
+    const char *name; /* NULL: all */
+    int limit;        /* of runs; < 0: not given */
+    int check, forget, now;
+
+    struct rowlock_connection *connection;
+    struct listing listing; /* of jobs */
+    size_t n_runs;
+    struct table runs;
+    char *last_output;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void check_options(const struct command *command, const struct asking *asking)
+{
+    char why[160];
+
+    if (asking->name && job_name_check(asking->name, why, sizeof why))
+        usage_error(command, "%s", why);
+    if (asking->check + asking->forget + asking->now > 1)
+        usage_error(command, "--check, --forget and --now exclude each other");
+    if (asking->limit >= 0 && (asking->check || asking->forget || asking->now || !asking->name))
+        usage_error(command, "--limit is for the history of one NAME");
+    if ((asking->forget || asking->now) && !asking->name)
+        usage_error(command, "--%s: a NAME is missing", asking->now ? "now" : "forget");
+}
+
+#define AT(member) offsetof(struct asking, member)
+
+static const struct option_row options[] = {
+    {"limit", 0, required_argument, set_number, AT(limit), 0, INT_MAX},
+    {"check", 0, no_argument, set_flag, AT(check), 0, 0},
+    {"forget", 0, no_argument, set_flag, AT(forget), 0, 0},
+    {"now", 0, no_argument, set_flag, AT(now), 0, 0},
+    {0}};
+
+static void read_options(struct command *command, struct asking *asking)
+{
+    scan_own_options(command, options, asking);
+    read_operands(command, 1);
+    asking->name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking->listing.json = command->json;
+    check_options(command, asking);
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static void keep_last_output(struct asking *asking, const struct rowlock_run *last)
+{
+    if (!last->token || !*last->output)
+        return;
+    asking->last_output = strdup(last->output);
+    asking->listing.failed |= !asking->last_output;
+}
+
+static int visit_job(const struct rowlock_job_view *view, void *data)
+{
+    struct asking *asking = data;
+    struct rowlock_job_view job = settled(view);
+
+    if (asking->listing.json) {
+        job_document_add(&asking->listing, &job, asking->name != NULL);
+        return 0;
+    }
+    if (asking->name)
+        keep_last_output(asking, &job.last);
+    asking->listing.failed |= jobs_table_add(&asking->listing.table, &job);
+    return asking->listing.failed;
+}
+
+static int visit_run(const struct rowlock_run *run, void *data)
+{
+    struct asking *asking = data;
+
+    if (asking->limit == 0)
+        return 1;
+    asking->limit -= asking->limit > 0;
+    if (asking->listing.json) {
+        job_document_add_run(&asking->listing, run, asking->n_runs++);
+        return 0;
+    }
+    asking->listing.failed |= runs_table_add(&asking->runs, run);
+    return asking->listing.failed;
+}
+
+static int ask_history(struct asking *asking, struct rowlock_error *error)
+{
+    int code;
+
+    if (!asking->name || listing_is_empty(&asking->listing))
+        return ROWLOCK_OK;
+    if (asking->listing.json)
+        job_document_begin_history(&asking->listing);
+    code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
+    if (asking->listing.json)
+        job_document_end_history(&asking->listing);
+    return code;
+}
+
+static void print_history(const struct asking *asking)
+{
+    if (asking->runs.n > 0) {
+        putchar('\n');
+        table_print(&asking->runs);
+    }
+    if (asking->last_output) {
+        puts("\nThe last run printed:");
+        print_output(asking->last_output);
+    }
+}
+
+static int print(struct asking *asking)
+{
+    int status = listing_print(&asking->listing);
+
+    if (status)
+        return status;
+    if (listing_is_empty(&asking->listing) && asking->name) {
+        message("no node has asked for a job '%s'", asking->name);
+        return STATUS_UNKNOWN;
+    }
+    if (listing_is_empty(&asking->listing) && !asking->listing.json && isatty(STDERR_FILENO))
+        message("no node has asked for a job");
+    print_history(asking);
+    return STATUS_OK;
+}
+
+static int list(struct asking *asking)
+{
+    struct rowlock_error error;
+    int code = rowlock_jobs(asking->connection, asking->name, visit_job, asking, &error);
+
+    if (!code)
+        code = ask_history(asking, &error);
+    listing_end(&asking->listing);
+    return code ? report(&error) : print(asking);
+}
+
+/* ---- monitoring ------------------------------------------------------------------------------ */
+
+struct checking {
+    struct asking *asking;
+    enum rowlock_health worst;
+    size_t n, fine, troubles;
+};
+
+/* Troubles, and the pauses behind them. */
+static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
+                        enum rowlock_health health, int64_t since_ms)
+{
+    FILE *out = checking->asking->listing.out;
+    const char *on = health == ROWLOCK_HEALTH_PAUSED ? job->paused_by
+                     : health == ROWLOCK_HEALTH_SLOW ? job->running.node
+                                                     : job->last.node;
+    char *name = cell_text(job->name), *node = cell_text(on), *note = cell_text(job->paused_note);
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(since_ms, since, sizeof since);
+    fprintf(out, "%s%s: '%s' since %s", checking->troubles++ ? "; " : "", job_healths[health],
+            name ? name : "", since);
+    if (health != ROWLOCK_HEALTH_LATE && node && *node)
+        fprintf(out, " on %s", node);
+    if (health == ROWLOCK_HEALTH_PAUSED && note && *note)
+        fprintf(out, " (%s)", note);
+    free(name);
+    free(node);
+    free(note);
+}
+
+static void put_item(struct checking *checking, const struct rowlock_job_view *job,
+                     enum rowlock_health health, int64_t since_ms)
+{
+    FILE *out = listing_next(&checking->asking->listing);
+
+    fputs("{\"name\":", out);
+    json_text(out, job->name);
+    fprintf(out, ",\"state\":\"%s\",\"since\":", job_healths[health]);
+    json_instant(out, since_ms);
+    fputs("}", out);
+}
+
+static int check_job(const struct rowlock_job_view *view, void *data)
+{
+    struct checking *checking = data;
+    struct rowlock_job_view job = settled(view);
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
+
+    if (checking->asking->listing.json)
+        put_item(checking, &job, health, since_ms);
+    else if (health != ROWLOCK_HEALTH_FINE)
+        put_trouble(checking, &job, health, since_ms);
+    checking->n++;
+    checking->fine += health == ROWLOCK_HEALTH_FINE;
+    if (health > checking->worst)
+        checking->worst = health;
+    return 0;
+}
+
+static void end_check(const struct checking *checking)
+{
+    struct listing *listing = &checking->asking->listing;
+
+    if (listing->json) {
+        listing_end(listing);
+        return;
+    }
+    if (checking->n == 0 && checking->asking->name)
+        fprintf(listing->out, "late: no node has asked for '%s' yet", checking->asking->name);
+    else if (checking->worst == ROWLOCK_HEALTH_FINE ||
+             (checking->worst == ROWLOCK_HEALTH_PAUSED && checking->fine))
+        fprintf(listing->out, "%sfine: %zu job%s", checking->troubles ? "; " : "", checking->fine,
+                checking->fine == 1 ? "" : "s");
+    putc('\n', listing->out);
+}
+
+static int check(struct asking *asking)
+{
+    struct checking checking = {.asking = asking};
+    struct rowlock_error error;
+
+    if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
+        return report(&error);
+    end_check(&checking);
+    listing_write(&asking->listing);
+    if (asking->name && checking.n == 0)
+        return 1;
+    return checking.worst == ROWLOCK_HEALTH_LOST ? 2 : checking.worst > ROWLOCK_HEALTH_PAUSED;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void say_runs(const struct rowlock_job_view *job)
+{
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(job->running.started_ms, since, sizeof since);
+    message("the job '%s' runs on %s since %s: it is not started twice; ask again when it has "
+            "ended, or stop it: rowlock break '" JOB_LOCK_PREFIX "%s'",
+            job->name, *job->running.node ? job->running.node : "-", since, job->name);
+}
+
+static void say_paused(const struct rowlock_job_view *job)
+{
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(job->paused_since_ms, since, sizeof since);
+    message("the job '%s' is paused by %s since %s%s%s; to end the pause: rowlock release "
+            "'" JOB_LOCK_PREFIX "%s' --token %lld",
+            job->name, *job->paused_by ? job->paused_by : "-", since,
+            *job->paused_note ? ", note: " : "", job->paused_note, job->name,
+            (long long)job->paused_token);
+}
+
+static int is_known(const struct rowlock_job_view *job, void *data)
+{
+    (void)job;
+    *(int *)data = 1;
+    return 1;
+}
+
+/* The result of a change, in JSON. */
+static void print_change(const struct asking *asking, int known)
+{
+    if (!asking->listing.json)
+        return;
+    fputs("{\"name\":", stdout);
+    json_text(stdout, asking->name);
+    printf(",\"%s\":%s}\n", asking->now ? "due_now" : "forgotten", known ? "true" : "false");
+}
+
+static int say_unknown(const struct asking *asking)
+{
+    print_change(asking, 0);
+    message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
+    return STATUS_UNKNOWN;
+}
+
+static int forget(const struct asking *asking)
+{
+    struct rowlock_error error;
+    int known = 0;
+
+    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
+        return report(&error);
+    if (!known)
+        return say_unknown(asking);
+    if (rowlock_forget_job(asking->connection, asking->name, &error))
+        return report(&error);
+    print_change(asking, 1);
+    return STATUS_OK;
+}
+
+static int say_busy(const struct rowlock_job_view *view, void *data)
+{
+    struct rowlock_job_view job = settled(view);
+
+    if (job.running.token)
+        say_runs(&job);
+    else if (job.paused_token)
+        say_paused(&job);
+    *(int *)data = job.running.token || job.paused_token;
+    return 1;
+}
+
+/* The library's refusal does not know the reason. */
+static int hasten(const struct asking *asking)
+{
+    struct rowlock_error error;
+    int known = 0, said = 0;
+
+    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
+        return report(&error);
+    if (!known)
+        return say_unknown(asking);
+    if (rowlock_hasten_job(asking->connection, asking->name, &error) == 0) {
+        print_change(asking, 1);
+        if (!asking->listing.json)
+            message("'%s' is due now: the next node that asks runs it", asking->name);
+        return STATUS_OK;
+    }
+    if (error.code == ROWLOCK_EBUSY)
+        rowlock_jobs(asking->connection, asking->name, say_busy, &said, NULL);
+    return said ? exit_status(ROWLOCK_EBUSY) : report(&error);
+}
+
+static int answer(struct asking *asking)
+{
+    int status;
+
+    if (asking->forget)
+        return forget(asking);
+    if (asking->now)
+        return hasten(asking);
+    status = listing_open(&asking->listing);
+    if (status)
+        return status;
+    return asking->check ? check(asking) : list(asking);
+}
+
+int cmd_jobs(struct command *command)
+{
+    struct asking asking = {.limit = -1, .listing.table = jobs_table(), .runs = runs_table()};
+    int status;
+
+    read_options(command, &asking);
+    status = connect_by_lookup(command, &asking.connection);
+    if (!status)
+        status = answer(&asking);
+    listing_free(&asking.listing);
+    free(asking.last_output);
+    table_free(&asking.runs);
+    rowlock_close(asking.connection);
+    return status;
+}

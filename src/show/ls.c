@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ls: the holders and waiters of all names, of one, or of those that match a pattern; --tree: as a
+   tree across names. */
+#include <fnmatch.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/lock_options.h"
+#include "show/lists/holder_columns.h"
+#include "show/lists/listing.h"
+#include "show/tree/tree_columns.h"
+
+#define STATUS_FREE 1
+
+struct holders {
+    struct listing listing;
+    const char *name, *glob; /* at most one of them; NULL: all names */
+    int held;
+    int as_tree;
+    struct lock_tree tree;
+};
+
+static int visit(const struct rowlock_holder *holder, void *data)
+{
+    struct holders *holders = data;
+    struct listing *listing = &holders->listing;
+    int fits = !holders->glob || fnmatch(holders->glob, holder->name, 0) == 0;
+
+    if (fits && holder->holding != ROWLOCK_WAITS)
+        holders->held = 1;
+    if (holders->as_tree)
+        return listing->failed = tree_add(holder, &holders->tree);
+    if (!fits)
+        return 0;
+    if (!listing->json)
+        return listing->failed = list_table_add(holder, &listing->table);
+    put_holder(listing_next(listing), holder);
+    return 0;
+}
+
+static void print_empty(const struct holders *holders)
+{
+    if (holders->name)
+        message("no lease of '%s' is held, and the database reports no transaction that holds it",
+                shown(holders->name));
+    else if (holders->glob)
+        message("no name that is held or waited for matches '%s'; rowlock ls lists all",
+                shown(holders->glob));
+    else
+        message("no lease is held or waited for");
+}
+
+/* No engine reports the name of every transaction lock, and SQLite none. */
+static void print_hint(const struct holders *holders)
+{
+    if (!holders->name && !holders->listing.json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+        message("transactions may be missing; see rowlock ls NAME");
+}
+
+/* The rows of the tree's only root are complete already. */
+static int visit_others(const struct rowlock_holder *holder, void *data)
+{
+    struct holders *holders = data;
+
+    if (strcmp(holder->name, holders->tree.root) == 0)
+        return 0;
+    return holders->listing.failed = tree_add(holder, &holders->tree);
+}
+
+/* A list of one name reports more of its holders than the list of all names does. A pattern is
+   compared here, because rowlock_list_some() reports no transactions on some databases. */
+static int ask(struct rowlock_connection *connection, struct holders *holders,
+               struct rowlock_error *error)
+{
+    int code = rowlock_list(connection, holders->name, visit, holders, error);
+
+    if (code || !holders->as_tree || !holders->name)
+        return code;
+    return rowlock_list(connection, NULL, visit_others, holders, error);
+}
+
+static void make_table(struct holders *holders)
+{
+    struct listing *listing = &holders->listing;
+
+    if (!holders->as_tree)
+        table_sort(&listing->table);
+    else if (tree_grow(&holders->tree) || tree_table_add(&holders->tree, 0, &listing->table))
+        listing->failed = 1;
+}
+
+static int list(struct rowlock_connection *connection, struct holders *holders)
+{
+    struct listing *listing = &holders->listing;
+    struct rowlock_error error;
+    int status = listing_open(listing);
+
+    if (status)
+        return status;
+    if (ask(connection, holders, &error))
+        return report(&error);
+    listing_end(listing);
+    make_table(holders);
+    status = listing_print(listing);
+    if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
+        print_empty(holders);
+    if (!status)
+        print_hint(holders);
+    if (status || holders->held || (!holders->name && !holders->glob))
+        return status;
+    return STATUS_FREE;
+}
+
+/* A word with a special character is a pattern, as in `log`, unless --name states a name. */
+static void read_name(struct command *command, struct holders *holders)
+{
+    const char *word = one_name(command);
+
+    if (strpbrk(word, "*?[") && !command->has_name_option) {
+        check_pattern(command, word);
+        holders->glob = word;
+    } else {
+        holders->name = word;
+    }
+}
+
+int cmd_ls(struct command *command)
+{
+    static const struct option_row options[] = {
+        {"tree", 0, no_argument, set_flag, offsetof(struct holders, as_tree), 0, 0}, {0}};
+    struct rowlock_connection *connection = NULL;
+    struct holders holders = {0};
+    int status;
+
+    scan_own_options(command, options, &holders);
+    if (command->n_operands + command->n_rest > 0)
+        read_name(command, &holders);
+    holders.listing.json = command->json;
+    holders.as_tree &= !command->json;
+    holders.listing.table = holders.as_tree ? tree_table() : list_table();
+    holders.tree.root = holders.name;
+    holders.tree.glob = holders.glob;
+    status = connect_by_lookup(command, &connection);
+    if (!status) {
+        warn_of_schema(connection);
+        status = list(connection, &holders);
+    }
+    listing_free(&holders.listing);
+    tree_free(&holders.tree);
+    rowlock_close(connection);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb metrics: locks, jobs and subjects for Prometheus, on standard output or in a file. */
+#include "show/metrics/metrics.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/output/file.h"
+#include "command/output/table.h"
+
+struct options {
+    const char *output, *names;
+};
+
+static const struct option_row rows[] = {
+    {"output", 0, required_argument, set_text, offsetof(struct options, output), 0, 0},
+    {"name", 0, required_argument, set_text, offsetof(struct options, names), 0, 0},
+    {0}};
+
+static void read_options(struct command *command, struct options *options)
+{
+    scan_own_options(command, rows, options);
+    if (command->json)
+        usage_error(command, "metrics prints no JSON, only the text format of Prometheus; ls, jobs "
+                             "and subjects print JSON");
+    if (command->n_operands + command->n_rest > 0)
+        usage_error(command, "metrics takes no NAME; --name GLOB adds the names of locks");
+    if (options->names)
+        check_pattern(command, options->names);
+    if (options->output && !*options->output)
+        usage_error(command, "--output needs the path of a file, or - for standard output");
+    if (options->output && strcmp(options->output, "-") == 0)
+        options->output = NULL;
+}
+
+struct writing {
+    struct rowlock_connection *connection;
+    const char *names;
+};
+
+static int write_to(FILE *out, void *data)
+{
+    const struct writing *writing = data;
+
+    return metrics_write(out, writing->connection, writing->names);
+}
+
+/* A name may have control characters, which the format leaves as they are. */
+static void show(char *text)
+{
+    char *rest = text;
+
+    for (char *line; (line = strsep(&rest, "\n")) && (rest || *line);) {
+        char *shown = cell_text(line);
+
+        puts(shown ? shown : "");
+        free(shown);
+    }
+}
+
+static int write_to_terminal(struct writing *writing)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int status = out ? write_to(out, writing) : STATUS_FAILED;
+
+    if (!out || fclose(out)) {
+        message("out of memory");
+        status = STATUS_FAILED;
+    } else {
+        show(text);
+    }
+    free(text);
+    return status;
+}
+
+static int write_out(const struct options *options, struct writing *writing)
+{
+    if (options->output)
+        return replace_file(options->output, write_to, writing);
+    return isatty(STDOUT_FILENO) ? write_to_terminal(writing) : write_to(stdout, writing);
+}
+
+int cmd_metrics(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct options options = {0};
+    struct writing writing;
+    int status, written;
+
+    read_options(command, &options);
+    status = connect_by_lookup(command, &connection);
+    if (status && status != STATUS_UNAVAILABLE)
+        return status;
+    writing = (struct writing){connection, options.names};
+    written = write_out(&options, &writing);
+    rowlock_close(connection);
+    return status ? status : written;
+}

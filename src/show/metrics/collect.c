@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the samples from the three lists: locks, jobs, subjects. */
+#include <fnmatch.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command/command.h"
+#include "command/output/holder.h"
+#include "command/output/job_words.h"
+#include "show/metrics/metrics.h"
+#include "show/metrics/sample.h"
+#include "util/clock.h"
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+enum { MODES = ROWLOCK_PERMIT + 1 };
+
+static const char *const modes[MODES] = {
+    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+
+enum lock_state { HELD, STOPPING, IN_TRANSACTION, WAITING, LOCK_STATES };
+
+static const char *const lock_states[LOCK_STATES] = {[HELD] = "held",
+                                                     [STOPPING] = "stopping",
+                                                     [IN_TRANSACTION] = "transaction",
+                                                     [WAITING] = "waiting"};
+
+struct name_sum {
+    char *name;
+    const struct locks *locks; /* a visitor gets the node alone; twalk_r() is glibc's */
+    int64_t held[MODES], waiting, limit;
+    int64_t acquired_ms, expires_ms,
+        waits_since_ms; /* the earliest, the last, the earliest; or 0 */
+    int is_endless;     /* a lease lasts until it is released */
+};
+
+struct locks {
+    const char *names;
+    int64_t states[LOCK_STATES], waits_since_ms;
+    int64_t now_ms; /* by the database's clock, if a lease is held */
+    void *sums;     /* a tree of struct name_sum, by name */
+    struct samples *samples;
+    int failed;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct name_sum *)a)->name, ((const struct name_sum *)b)->name);
+}
+
+static struct name_sum *sum_of(struct locks *locks, const char *name)
+{
+    struct name_sum key = {.name = (char *)(uintptr_t)name}, *sum, **found;
+
+    found = tfind(&key, &locks->sums, by_name);
+    if (found)
+        return *found;
+    sum = calloc(1, sizeof *sum);
+    if (sum)
+        sum->locks = locks;
+    if (sum && (sum->name = strdup(name)) && tsearch(sum, &locks->sums, by_name))
+        return sum;
+    if (sum)
+        free(sum->name);
+    free(sum);
+    return NULL;
+}
+
+static void note_earliest(int64_t *earliest_ms, int64_t since_ms)
+{
+    if (since_ms && (!*earliest_ms || since_ms < *earliest_ms))
+        *earliest_ms = since_ms;
+}
+
+static void add_holder(struct name_sum *sum, const struct rowlock_holder *holder)
+{
+    sum->held[holder->mode] += holder->count > 1 ? holder->count : 1;
+    note_earliest(&sum->acquired_ms, holder->since_ms);
+    if (holder->holding != ROWLOCK_HOLDS)
+        return;
+    sum->is_endless |= is_endless(holder);
+    sum->expires_ms = rowlock__most(sum->expires_ms, holder->expires_ms);
+}
+
+static enum lock_state state_of(const struct rowlock_holder *holder)
+{
+    return holder->holding == ROWLOCK_WAITS      ? WAITING
+           : holder->holding == ROWLOCK_HOLDS_TX ? IN_TRANSACTION
+           : holder->stop                        ? STOPPING
+                                                 : HELD;
+}
+
+static int visit_lock(const struct rowlock_holder *holder, void *data)
+{
+    struct locks *locks = data;
+    struct name_sum *sum;
+
+    locks->states[state_of(holder)]++;
+    if (holder->holding == ROWLOCK_WAITS)
+        note_earliest(&locks->waits_since_ms, holder->since_ms);
+    if (holder->holding == ROWLOCK_HOLDS)
+        locks->now_ms = rowlock__between(holder->remaining_ms, holder->expires_ms);
+    if (!locks->names || fnmatch(locks->names, holder->name, 0))
+        return 0;
+    sum = sum_of(locks, holder->name);
+    if (!sum)
+        return locks->failed = 1;
+    if (holder->limit > sum->limit)
+        sum->limit = holder->limit;
+    if (holder->holding != ROWLOCK_WAITS) {
+        add_holder(sum, holder);
+        return 0;
+    }
+    sum->waiting++;
+    note_earliest(&sum->waits_since_ms, holder->since_ms);
+    return 0;
+}
+
+/* Without a lease only this node's clock is known. */
+static int64_t waited(const struct locks *locks, int64_t since_ms)
+{
+    struct timespec now;
+
+    if (!since_ms)
+        return 0;
+    if (locks->now_ms)
+        return rowlock__between(since_ms, locks->now_ms);
+    clock_gettime(CLOCK_REALTIME, &now);
+    return rowlock__between(since_ms, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+static void put_sum(const struct name_sum *sum)
+{
+    const struct locks *locks = sum->locks;
+    struct samples *samples = locks->samples;
+    const char *name = sum->name;
+
+    for (int mode = 0; mode < MODES; mode++)
+        if (sum->held[mode] > 0)
+            sample_count(samples, LEASE_HELD, sum->held[mode], "name", name, "mode", modes[mode],
+                         NULL);
+    sample_count(samples, LEASE_WAITING, sum->waiting, "name", name, NULL);
+    sample_time(samples, LEASE_OLDEST_WAIT, waited(locks, sum->waits_since_ms), "name", name, NULL);
+    if (sum->limit)
+        sample_count(samples, LEASE_LIMIT, sum->limit, "name", name, NULL);
+    if (sum->acquired_ms)
+        sample_time(samples, LEASE_ACQUIRED, sum->acquired_ms, "name", name, NULL);
+    if (sum->expires_ms && !sum->is_endless)
+        sample_time(samples, LEASE_EXPIRY, sum->expires_ms, "name", name, NULL);
+}
+
+static void visit_sum(const void *node, VISIT visit, int depth)
+{
+    (void)depth;
+    if (visit == postorder || visit == leaf)
+        put_sum(*(struct name_sum *const *)node);
+}
+
+static void free_sum(void *sum)
+{
+    free(((struct name_sum *)sum)->name);
+    free(sum);
+}
+
+static void put_locks(struct locks *locks)
+{
+    for (int i = 0; i < LOCK_STATES; i++)
+        sample_count(locks->samples, LOCKS, locks->states[i], "state", lock_states[i], NULL);
+    sample_time(locks->samples, OLDEST_WAIT, waited(locks, locks->waits_since_ms), NULL);
+    twalk(locks->sums, visit_sum);
+}
+
+/* ---- jobs and subjects ----------------------------------------------------------------------- */
+
+static void put_last_run(struct samples *samples, const struct rowlock_job_view *job)
+{
+    const struct rowlock_run *last = &job->last;
+
+    if (!last->token)
+        return;
+    sample_time(samples, JOB_LAST_RUN, last->started_ms, "job", job->name, NULL);
+    if (!has_ended(last))
+        return;
+    sample_time(samples, JOB_LAST_DURATION, rowlock__between(last->started_ms, last->finished_ms),
+                "job", job->name, NULL);
+    sample_count(samples, JOB_LAST_EXIT, last->exit, "job", job->name, NULL);
+}
+
+/* All outcomes from the first on: a rate needs the 0 before the first 1. */
+static void put_ended(struct samples *samples, const struct rowlock_job_view *job)
+{
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
+        sample_count(samples, JOB_RUNS, job->ended[i], "job", job->name, "outcome",
+                     rowlock_outcome_text((enum rowlock_run_outcome)i), NULL);
+    if (job->succeeded_ms)
+        sample_time(samples, JOB_LAST_SUCCESS, job->succeeded_ms, "job", job->name, NULL);
+}
+
+static int visit_job(const struct rowlock_job_view *view, void *data)
+{
+    struct samples *samples = data;
+    struct rowlock_job_view job = settled(view);
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
+
+    sample_count(samples, JOB_RUNNING, job.running.token != 0, "job", job.name, NULL);
+    for (int i = 0; i < JOB_HEALTHS; i++)
+        sample_count(samples, JOB_STATE, i == (int)health, "job", job.name, "state", job_healths[i],
+                     NULL);
+    if (job.next_ms != INT64_MAX)
+        sample_time(samples, JOB_NEXT_RUN, job.next_ms, "job", job.name, NULL);
+    put_last_run(samples, &job);
+    put_ended(samples, &job);
+    return 0;
+}
+
+static int visit_subject(const struct rowlock_subject_view *subject, void *data)
+{
+    struct samples *samples = data;
+
+    if (subject->updated_ms)
+        sample_time(samples, SUBJECT_UPDATED, subject->updated_ms, "subject", subject->name, NULL);
+    sample_count(samples, SUBJECT_ERROR, subject->status == ROWLOCK_SUBJECT_ERROR, "subject",
+                 subject->name, NULL);
+    return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int out_of_memory(void)
+{
+    message("out of memory");
+    return STATUS_FAILED;
+}
+
+static int ask(struct samples *samples, const struct metrics_source *source, const char *names)
+{
+    struct locks locks = {.names = names, .samples = samples};
+    struct rowlock_error error;
+    int64_t began_ms = rowlock__now_ms(), took_ms;
+    int code = source->list(source->data, visit_lock, &locks, &error);
+
+    if (!code)
+        code = source->jobs(source->data, visit_job, samples, &error);
+    if (!code)
+        code = source->subjects(source->data, visit_subject, samples, &error);
+    if (!code && !locks.failed)
+        put_locks(&locks);
+    tdestroy(locks.sums, free_sum);
+    took_ms = source->took_ms < 0 ? rowlock__now_ms() - began_ms : source->took_ms;
+    sample_time(samples, SCRAPE_DURATION, took_ms, NULL);
+    return code ? report(&error) : locks.failed ? out_of_memory() : STATUS_OK;
+}
+
+static void put_build(struct samples *samples, int is_up)
+{
+    char version[32];
+
+    snprintf(version, sizeof version, "%.*s", (int)strcspn(rowlock_version(), " "),
+             rowlock_version());
+    sample_count(samples, BUILD_INFO, 1, "version", version, NULL);
+    sample_count(samples, UP, is_up, NULL);
+}
+
+static int write_down(FILE *out)
+{
+    struct samples samples;
+    int failed = samples_open(&samples);
+
+    if (!failed) {
+        put_build(&samples, 0);
+        failed = samples_write(&samples, out);
+    }
+    samples_close(&samples);
+    return failed ? out_of_memory() : STATUS_OK;
+}
+
+int metrics_write_from(FILE *out, const struct metrics_source *source, const char *names)
+{
+    struct samples samples;
+    int status = samples_open(&samples) ? out_of_memory() : STATUS_OK;
+
+    if (!status)
+        status = ask(&samples, source, names);
+    if (!status) {
+        put_build(&samples, 1);
+        status = samples_write(&samples, out) ? out_of_memory() : STATUS_OK;
+    }
+    samples_close(&samples);
+    if (status)
+        write_down(out);
+    return status;
+}
+
+/* ---- the database as a source ---------------------------------------------------------------- */
+
+static int list(void *data, rowlock_visit visit, void *visitor, struct rowlock_error *error)
+{
+    return rowlock_list(data, NULL, visit, visitor, error);
+}
+
+static int jobs(void *data, rowlock_visit_job visit, void *visitor, struct rowlock_error *error)
+{
+    return rowlock_jobs(data, NULL, visit, visitor, error);
+}
+
+static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
+                    struct rowlock_error *error)
+{
+    return rowlock_subjects(data, NULL, visit, visitor, error);
+}
+
+int metrics_write(FILE *out, struct rowlock_connection *connection, const char *names)
+{
+    struct metrics_source source = {list, jobs, subjects, connection, -1};
+
+    return connection ? metrics_write_from(out, &source, names) : write_down(out);
+}

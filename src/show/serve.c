@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb serve: pages about locks, jobs and subjects for a browser, and documents for scripts. */
+#include "command/command.h"
+
+#ifdef ROWLOCK_WITH_MICROHTTPD
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command/notify.h"
+#include "command/signals.h"
+#include "command/url_lookup.h"
+#include "show/serve/http.h"
+
+#define LOOK_MS 1000 /* how often suspended requests are looked at */
+#define FIRST_LOOK_MS 20
+
+struct serving {
+    const char *address;
+    int allow_remote;
+    struct url url;
+    struct signals signals;
+    struct listening listening;
+    struct notify notify;
+    struct http *http;
+    struct source *source;
+    char status[700]; /* the last that the service manager got */
+};
+
+static const struct option_row options[] = {
+    {"listen", 0, required_argument, set_text, offsetof(struct serving, address), 0, 0},
+    {"allow-remote", 0, no_argument, set_flag, offsetof(struct serving, allow_remote), 0, 0},
+    {0}};
+
+static void read_options(struct command *command, struct serving *serving)
+{
+    scan_own_options(command, options, serving);
+    read_operands(command, 0);
+    if (command->json)
+        usage_error(command, "serve prints no JSON; its documents are at /api/ls.json, "
+                             "/api/jobs.json, /api/subjects.json and /api/log.json");
+}
+
+/* The same text is not sent twice, except with a new state. */
+static void tell(struct serving *serving, const char *state)
+{
+    struct rowlock_error error;
+    int failed = source_error(serving->source, &error);
+    char text[600], lines[700];
+
+    escape_controls(failed ? error.text : serving->listening.where, text, sizeof text);
+    snprintf(lines, sizeof lines, "%sSTATUS=%s%s%s", state,
+             failed ? outage_text(failed) : "serving on ", failed ? ": " : "", text);
+    if (!*state && strcmp(lines, serving->status) == 0)
+        return;
+    strcpy(serving->status, lines + strlen(state));
+    notify_send(&serving->notify, lines);
+}
+
+static int has_ended(const struct serving *serving, int wait_ms)
+{
+    struct pollfd end = {.fd = serving->signals.wait_fd, .events = POLLIN};
+
+    return poll(&end, 1, wait_ms) > 0;
+}
+
+/* Until a signal. */
+static void live(struct serving *serving)
+{
+    int64_t every_ms = serving->notify.alive_every_ms;
+    int wait_ms = every_ms && every_ms < LOOK_MS ? (int)every_ms : LOOK_MS;
+
+    tell(serving, "READY=1\n");
+    while (!has_ended(serving, wait_ms)) {
+        http_expire(serving->http);
+        tell(serving, "");
+        if (every_ms)
+            notify_send(&serving->notify, "WATCHDOG=1");
+    }
+    tell(serving, "STOPPING=1\n");
+}
+
+/* A database that is away may come back; any other failure of the first queries is a mistake in the
+   installation, for the person who starts this. 1: requests are answered; 0: an error, or a
+   signal. */
+static int begin(struct serving *serving, int *status)
+{
+    struct rowlock_error error;
+
+    while (!source_has_asked(serving->source))
+        if (has_ended(serving, FIRST_LOOK_MS))
+            return 0;
+    *status = STATUS_OK;
+    if (is_outage(source_error(serving->source, &error)))
+        message("the database does not answer: %s; trying again", error.text);
+    else if (error.code)
+        *status = report(&error);
+    if (!*status)
+        *status = http_start(serving->http, serving->source);
+    return !*status;
+}
+
+static int serve(struct serving *serving)
+{
+    const char *dialect = url_dialect(&serving->url);
+    int status = STATUS_OK;
+
+    serving->http = http_open(&serving->listening, !dialect || strcmp(dialect, "mariadb") != 0);
+    if (!serving->http)
+        return STATUS_UNAVAILABLE;
+    serving->source = source_open(&serving->url, http_wake, serving->http);
+    if (!serving->source) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    if (begin(serving, &status)) {
+        message("serving on %s", serving->listening.where);
+        live(serving);
+    }
+    return status;
+}
+
+static void end(struct serving *serving)
+{
+    http_stop(serving->http);
+    source_close(serving->source);
+    http_free(serving->http);
+    listen_close(&serving->listening);
+    notify_close(&serving->notify);
+    url_free(&serving->url);
+}
+
+int cmd_serve(struct command *command)
+{
+    struct serving serving = {.address = SERVE_ADDRESS, .listening.fd = -1};
+    int status;
+
+    read_options(command, &serving);
+    status = url_lookup(command->db, &serving.url);
+    if (!status)
+        status = url_must_exist(&serving.url);
+    if (!status)
+        status = listen_open(serving.address, serving.allow_remote, &serving.listening);
+    if (!status)
+        status = prepare_database(&serving.url);
+    notify_open(&serving.notify);
+    if (!status && signals_open(&serving.signals)) {
+        message("cannot read signals");
+        status = STATUS_FAILED;
+    }
+    if (!status)
+        status = serve(&serving);
+    end(&serving);
+    return status;
+}
+
+#else
+
+int cmd_serve(struct command *command)
+{
+    message("this build lacks serve: install libmicrohttpd-dev and build rowlock again");
+    (void)command;
+    return STATUS_UNAVAILABLE;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer to a path: a page, a document, or a file of this program. It does not know HTTP's
+   connections. */
+#ifndef ROWLOCK_SERVE_ANSWER_H
+#define ROWLOCK_SERVE_ANSWER_H
+
+#include <stddef.h>
+
+#include "show/serve/request.h"
+#include "show/serve/source.h"
+
+struct route;
+
+struct question {
+    const struct route *route;
+    char name[REQUEST_NAME], filter[REQUEST_NAME];
+};
+
+struct answer {
+    unsigned status;
+    const char *type;
+    char *body; /* NULL: no memory */
+    size_t size;
+    int is_static; /* the body is not malloc'd: it belongs to this program, or to `shown` */
+    int is_styled; /* it is a picture with a style of its own */
+};
+
+/* NULL: there is no such page. */
+const struct route *answer_route(const char *path);
+/* Whether the answer is written from views, and from which view besides VIEW_ALL. `may_probe`: on
+   this database `ls NAME` does not lock the name. */
+int answer_needs_views(const struct question *question);
+enum view_kind answer_detail(const struct question *question, int may_probe);
+
+/* Writes the answer; the caller frees its body unless it is static. `shown` is NULL if the answer
+   needs no views. */
+void answer_write(const struct question *question, const struct shown *shown, struct answer *out);
+/* Writes the page for the status 400, 404, 405, 413, 414, 421 or 503. */
+void answer_error(unsigned status, struct answer *out);
+
+#endif

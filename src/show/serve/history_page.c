@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/serve/history_page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/lists/past_columns.h"
+#include "show/log/timeline.h"
+#include "show/serve/cells.h"
+#include "show/serve/html.h"
+#include "show/serve/pages.h"
+
+static int is_shown(const struct page *page, const struct rowlock_past *past)
+{
+    const char *texts[] = {past->name, past->host,        past->command,
+                           past->note, ending_word(past), NULL};
+
+    return page_matches(page, texts);
+}
+
+static void put_past_row(struct html_table *table, const struct rowlock_past *past, int64_t now_ms,
+                         int with_name)
+{
+    char *holder = past_holder(past);
+
+    html_row(table);
+    if (with_name)
+        html_link(html_cell(table), "/lock", past->name);
+    html_since(html_cell(table), past->ended_ms, now_ms);
+    html_pill(html_cell(table), is_problem(past) ? "bad" : "good", ending_word(past));
+    if (*past->broken_by) {
+        fputs(" by ", table->out);
+        html_text(table->out, past->broken_by);
+    }
+    html_cell(table);
+    if (past->acquired_ms)
+        html_duration(table->out, rounded_ms(past->held_ms));
+    else
+        cell_or_none(table->out, "");
+    html_cell(table);
+    if (past->waited_ms > 0)
+        html_duration(table->out, rounded_ms(past->waited_ms));
+    else
+        cell_or_none(table->out, "");
+    cell_or_none(html_cell(table), holder ? holder : "?");
+    cell_or_none(html_cell(table), past->note);
+    free(holder);
+}
+
+/* Whether the history has entries of another name: that of a name includes its job's. */
+static int has_other_name(const struct page *page, const struct view *view)
+{
+    size_t i = 0;
+
+    while (i < view->pasts.n && strcmp(view_pasts(view)[i].name, page->name) == 0)
+        i++;
+    return i < view->pasts.n;
+}
+
+static size_t put_list(const struct page *page, const struct view *view)
+{
+    static const char *const titles[] = {"Name",    "Ended",  "How",  "*Held",
+                                         "*Waited", "Holder", "Note", NULL};
+    int with_name = has_other_name(page, view);
+    struct html_table table =
+        html_table_begin(page->out, "Endings, the latest first", titles + !with_name);
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->pasts.n; i++)
+        if (is_shown(page, &view_pasts(view)[i])) {
+            put_past_row(&table, &view_pasts(view)[i], page->shown->now_ms, with_name);
+            n++;
+        }
+    html_table_end(&table);
+    return n;
+}
+
+/* The number in the address makes a browser load the picture again when it has changed. */
+static void put_timeline(const struct page *page, const struct view *view)
+{
+    fputs("<div class=\"picture\"><img class=\"timeline\" alt=\"Timeline of holders and waiters\" "
+          "src=\"/timeline.svg?name=",
+          page->out);
+    html_encoded(page->out, page->name);
+    fprintf(page->out, "&amp;v=%" PRId64 "\"></div>\n", view_pasts(view)[0].ended_ms);
+}
+
+void history_put(const struct page *page, const struct view *view)
+{
+    page_section(page, "history", *page->name ? "History" : "Latest endings",
+                 view ? (long)view->pasts.n : -1);
+    if (!view) {
+        page_not_read(page);
+    } else if (view->pasts.n == 0) {
+        page_empty(page, "No ended lease is kept. By default the history keeps leases that ended "
+                         "badly, waited a second, or were held ten; "
+                         "<code>rowlock schema set history all</code> keeps each one.");
+    } else {
+        put_timeline(page, view);
+        if (put_list(page, view) == 0)
+            page_empty(page, "No name, host, command, note or ending contains the filter.");
+    }
+    page_section_end(page);
+}
+
+void page_history(struct page *page)
+{
+    page_begin(page, TAB_HISTORY, "History", NULL);
+    history_put(page, page->shown->detail);
+    page_end(page);
+}
+
+void history_draw(FILE *out, const struct view *view, int64_t now_ms)
+{
+    struct timeline timeline = {.now_ms = now_ms};
+    int failed = 0;
+
+    for (size_t i = 0; i < view->pasts.n && !failed; i++)
+        failed = timeline_add(&timeline, &view_pasts(view)[i]);
+    timeline_draw(out, &timeline);
+    timeline_free(&timeline);
+}

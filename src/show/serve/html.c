@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/serve/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command/output/json.h"
+#include "command/output/table.h"
+#include "util/instant.h"
+
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
+        default:
+            putc(*text, out);
+        }
+    }
+}
+
+void html_text(FILE *out, const char *text)
+{
+    char *visible = cell_text(text);
+
+    put_escaped(out, visible ? visible : "?");
+    free(visible);
+}
+
+void html_word(FILE *out, const char *text)
+{
+    fputs("<bdi>", out);
+    html_text(out, text);
+    fputs("</bdi>", out);
+}
+
+void html_lines(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char *line = strndup(text, length);
+
+        html_text(out, line ? line : "?");
+        putc('\n', out);
+        free(line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+void html_encoded(FILE *out, const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+
+    for (; *text; text++)
+        if (strchr(plain, *text))
+            putc(*text, out);
+        else
+            fprintf(out, "%%%02X", (unsigned char)*text);
+}
+
+void html_link(FILE *out, const char *page, const char *name)
+{
+    fprintf(out, "<a class=\"name\" href=\"%s?name=", page);
+    html_encoded(out, name);
+    fputs("\">", out);
+    html_word(out, name);
+    fputs("</a>", out);
+}
+
+void html_pill(FILE *out, const char *tone, const char *text)
+{
+    fprintf(out, "<span class=\"pill %s\">", tone);
+    html_text(out, text);
+    fputs("</span>", out);
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+void html_duration(FILE *out, int64_t ms)
+{
+    char *text = cell_duration(ms);
+
+    fputs(text ? text : "?", out);
+    free(text);
+}
+
+static int begin_time(FILE *out, int64_t at_ms)
+{
+    char utc[UTC_INSTANT_SIZE], local[ROWLOCK_INSTANT_SIZE];
+
+    if (at_ms <= 0 || at_ms == INT64_MAX || utc_instant(at_ms, utc, sizeof utc)) {
+        fputs("<span class=\"none dash\">-</span>", out);
+        return 0;
+    }
+    rowlock__local_time(at_ms, local, sizeof local);
+    fprintf(out, "<time datetime=\"%s\" title=\"%s\">", utc, local);
+    return 1;
+}
+
+void html_age(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    if (!begin_time(out, at_ms))
+        return;
+    html_duration(out, now_ms - at_ms);
+    fputs("</time>", out);
+}
+
+void html_left(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    if (!begin_time(out, at_ms))
+        return;
+    html_duration(out, at_ms - now_ms);
+    fputs("</time>", out);
+}
+
+void html_next(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    fputs(at_ms > 0 && at_ms <= now_ms ? "due " : "", out);
+    html_since(out, at_ms, now_ms);
+}
+
+void html_since(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    if (!begin_time(out, at_ms))
+        return;
+    fputs(at_ms > now_ms ? "in " : "", out);
+    html_duration(out, at_ms > now_ms ? at_ms - now_ms : now_ms - at_ms);
+    fputs(at_ms > now_ms ? "</time>" : " ago</time>", out);
+}
+
+void html_clock(FILE *out, int64_t at_ms)
+{
+    char text[ROWLOCK_INSTANT_SIZE];
+
+    if (!begin_time(out, at_ms))
+        return;
+    rowlock__local_time_short(at_ms, (int64_t)time(NULL) * 1000, text, sizeof text);
+    fprintf(out, "%s</time>", text);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static const char *class_of(const char *title)
+{
+    return *title == '*' ? " class=\"number\"" : "";
+}
+
+static const char *text_of(const char *title)
+{
+    return title + (*title == '*');
+}
+
+/* Sets the ARIA roles, so that the table keeps its meaning where the style sheet turns rows into
+   cards. */
+struct html_table html_table_begin(FILE *out, const char *caption, const char *const *titles)
+{
+    fprintf(out,
+            "<div class=\"scroll\"><table role=\"table\"><caption class=\"unseen\">%s</caption>\n"
+            "<thead role=\"rowgroup\"><tr role=\"row\">",
+            caption);
+    for (size_t i = 0; titles[i]; i++)
+        fprintf(out, "<th scope=\"col\" role=\"columnheader\"%s>%s</th>", class_of(titles[i]),
+                text_of(titles[i]));
+    fputs("</tr></thead>\n<tbody role=\"rowgroup\">", out);
+    return (struct html_table){.out = out, .titles = titles};
+}
+
+static void end_cell(struct html_table *table)
+{
+    if (table->column > 0)
+        fputs("</div></td>", table->out);
+}
+
+static void end_row(struct html_table *table)
+{
+    end_cell(table);
+    if (table->in_row)
+        fputs("</tr>", table->out);
+}
+
+void html_row(struct html_table *table)
+{
+    end_row(table);
+    fputs("\n<tr role=\"row\">", table->out);
+    table->column = 0;
+    table->in_row = 1;
+}
+
+FILE *html_cell(struct html_table *table)
+{
+    const char *title = table->titles[table->column];
+
+    end_cell(table);
+    fprintf(table->out, "<td role=\"cell\" data-label=\"%s\"%s><div>", text_of(title),
+            class_of(title));
+    table->column++;
+    return table->out;
+}
+
+void html_table_end(struct html_table *table)
+{
+    end_row(table);
+    fputs("</tbody></table></div>\n", table->out);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/serve/http.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/exit_status.h"
+#include "command/output/output.h"
+#include "show/serve/answer.h"
+#include "show/serve/bodies.h"
+#include "show/serve/clients.h"
+#include "show/serve/library.h"
+#include "util/clock.h"
+
+#define CONNECTIONS 100
+#define IDLE_S 20u             /* timeout of a client that does not read */
+#define HEAD_MS 20000          /* limit for a whole head, from the connection or its last answer */
+#define ANSWER_MS 60000        /* limit for a whole answer */
+#define MEMORY ((size_t)16384) /* bytes for a request's head */
+#define PARAMETERS 32          /* at most, in an address */
+#define WAIT_MS 3000           /* after that a request is answered from older views */
+
+static char too_many[] = "parameters"; /* the state of a request that has too many */
+
+struct exchange {
+    struct question question;
+    int64_t arrived_ms;
+    struct MHD_Connection *connection;
+    struct exchange *next; /* of the suspended */
+};
+
+struct http {
+    const struct serve_library *library;
+    const struct listening *listening;
+    int may_probe;
+    struct source *source;
+    struct MHD_Daemon *daemon;
+    struct clients clients;
+    struct bodies bodies; /* of libmicrohttpd's thread */
+
+    pthread_mutex_t mutex;
+    struct exchange *suspended;
+    int is_ending;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* The headers of every answer. A page loads nothing from elsewhere, runs only files of this
+   program, and no other site can show or read it. */
+static const struct {
+    const char *name, *value;
+} headers[] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+};
+
+/* A picture can neither run nor load anything, but has a style of its own for its colours. */
+static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
+                                     "frame-ancestors 'none'";
+
+static void add_headers(const struct serve_library *library, struct MHD_Response *response,
+                        const struct answer *answer)
+{
+    library->MHD_add_response_header(response, "Content-Type", answer->type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        library->MHD_add_response_header(response, headers[i].name,
+                                         i == 0 && answer->is_styled ? picture_policy
+                                                                     : headers[i].value);
+    if (answer->status == 405)
+        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
+}
+
+static void discard(const struct answer *answer)
+{
+    if (!answer->is_static)
+        free(answer->body);
+}
+
+/* Sends the answer. A body of NULL closes the connection. */
+static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
+                             const struct answer *answer)
+{
+    const struct serve_library *library = http->library;
+    struct MHD_Response *response;
+    enum MHD_Result sent;
+
+    if (!answer->body)
+        return MHD_NO;
+    response = library->MHD_create_response_from_buffer(answer->size, answer->body,
+                                                        answer->is_static ? MHD_RESPMEM_PERSISTENT
+                                                                          : MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        discard(answer);
+        return MHD_NO;
+    }
+    add_headers(library, response, answer);
+    sent = library->MHD_queue_response(connection, answer->status, response);
+    library->MHD_destroy_response(response);
+    return sent;
+}
+
+static enum MHD_Result reply_error(const struct http *http, struct MHD_Connection *connection,
+                                   unsigned status)
+{
+    struct answer answer;
+
+    answer_error(status, &answer);
+    return reply(http, connection, &answer);
+}
+
+/* Sends an answer that is written from views. The first of several requests that get the same
+   answer writes it. */
+static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *connection,
+                                    const struct question *question, const struct shown *shown)
+{
+    const struct serve_library *library = http->library;
+    struct body_key key = body_key(question, shown);
+    struct answer answer = {0};
+    struct MHD_Response *response = bodies_find(&http->bodies, &key, &answer.status);
+    enum MHD_Result sent;
+
+    if (response)
+        return library->MHD_queue_response(connection, answer.status, response);
+    answer_write(question, shown, &answer);
+    if (answer.body)
+        response = bodies_add(&http->bodies, library, &key, &answer);
+    discard(&answer);
+    if (!response)
+        return reply_error(http, connection, 503);
+    add_headers(library, response, &answer);
+    sent = library->MHD_queue_response(connection, answer.status, response);
+    library->MHD_destroy_response(response);
+    return sent;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static const char *header(const struct http *http, struct MHD_Connection *connection,
+                          const char *name)
+{
+    return http->library->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static int has_body(const struct http *http, struct MHD_Connection *connection)
+{
+    const char *length = header(http, connection, "Content-Length");
+
+    return header(http, connection, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+static int read_parameter(const struct http *http, struct MHD_Connection *connection,
+                          const char *name, char *out)
+{
+    const char *value =
+        http->library->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+
+    return request_decode(value, out, REQUEST_NAME);
+}
+
+/* 0, or the status of an error. */
+static unsigned read_request(const struct http *http, struct MHD_Connection *connection,
+                             const char *path, const char *method, struct question *out)
+{
+    if (http->listening->is_local && !request_host_is_local(header(http, connection, "Host")))
+        return 421;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return 405;
+    if (has_body(http, connection))
+        return 413;
+    out->route = answer_route(path);
+    if (!out->route)
+        return 404;
+    if (read_parameter(http, connection, "name", out->name) ||
+        read_parameter(http, connection, "q", out->filter))
+        return 400;
+    return 0;
+}
+
+static enum MHD_Result begin(const struct http *http, struct MHD_Connection *connection,
+                             const char *path, const char *method, void **state)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    unsigned status;
+
+    if (!exchange)
+        return MHD_NO;
+    status = read_request(http, connection, path, method, &exchange->question);
+    if (status) {
+        free(exchange);
+        return reply_error(http, connection, status);
+    }
+    exchange->arrived_ms = rowlock__now_ms();
+    exchange->connection = connection;
+    *state = exchange;
+    return MHD_YES;
+}
+
+/* 1: `shown` is filled. 0: the exchange is suspended: only then may the source wake it, which the
+   mutex ensures. */
+static int get_views(struct http *http, struct exchange *exchange, struct shown *shown)
+{
+    const struct question *question = &exchange->question;
+    enum view_kind kind = answer_detail(question, http->may_probe);
+    int64_t arrived_ms = exchange->arrived_ms;
+    int has;
+
+    pthread_mutex_lock(&http->mutex);
+    has = source_get(http->source, kind, question->name, arrived_ms,
+                     http->is_ending ? arrived_ms : arrived_ms + WAIT_MS, shown);
+    if (!has) {
+        http->library->MHD_suspend_connection(exchange->connection);
+        exchange->next = http->suspended;
+        http->suspended = exchange;
+    }
+    pthread_mutex_unlock(&http->mutex);
+    return has;
+}
+
+static enum MHD_Result answer(struct http *http, struct exchange *exchange)
+{
+    struct shown shown;
+    struct answer answer;
+    enum MHD_Result sent;
+
+    if (!answer_needs_views(&exchange->question)) {
+        answer_write(&exchange->question, NULL, &answer);
+        return reply(http, exchange->connection, &answer);
+    }
+    if (!get_views(http, exchange, &shown))
+        return MHD_YES;
+    sent = reply_shared(http, exchange->connection, &exchange->question, &shown);
+    source_release(http->source, &shown);
+    return sent;
+}
+
+static struct client *client_of(const struct http *http, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *is =
+        http->library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return is ? is->socket_context : NULL;
+}
+
+/* libmicrohttpd calls it when the head has arrived, again to be answered, and again after a
+   suspension. */
+static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state)
+{
+    struct http *http = data;
+
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    if (*state && *state != too_many)
+        return answer(http, *state);
+    client_limit(&http->clients, client_of(http, connection), ANSWER_MS);
+    return *state ? reply_error(http, connection, 414)
+                  : begin(http, connection, path, method, state);
+}
+
+static void complete(void *data, struct MHD_Connection *connection, void **state,
+                     enum MHD_RequestTerminationCode code)
+{
+    struct http *http = data;
+
+    (void)code;
+    if (*state != too_many)
+        free(*state);
+    *state = NULL;
+    client_limit(&http->clients, client_of(http, connection), HEAD_MS);
+}
+
+/* libmicrohttpd has memory for some 200 parameters, and never answers a request with more. It calls
+   this before it reads them. If there are too many, this cuts them off, so that it finds none. */
+static void *count_parameters(void *data, const char *uri, struct MHD_Connection *connection)
+{
+    char *query = strchr(uri, '?'); /* of a buffer that may be written */
+    int n = 0;
+
+    (void)data;
+    (void)connection;
+    for (const char *at = query; at; at = strchr(at + 1, '&'))
+        n++;
+    if (n <= PARAMETERS)
+        return NULL;
+    query[1] = '\0';
+    return too_many;
+}
+
+/* Parameters are decoded by request_decode(), which finds zero bytes. */
+static size_t keep_encoded(void *data, struct MHD_Connection *connection, char *text)
+{
+    (void)data;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static enum MHD_Result admit(void *data, const struct sockaddr *address, socklen_t size)
+{
+    struct http *http = data;
+
+    (void)size;
+    return clients_admit(&http->clients, address) ? MHD_YES : MHD_NO;
+}
+
+static void connected(void *data, struct MHD_Connection *connection, void **client,
+                      enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = data;
+    const struct serve_library *library = http->library;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *client = client_open(
+            &http->clients,
+            library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+                ->connect_fd,
+            library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+                ->client_addr,
+            HEAD_MS);
+    else
+        client_close(&http->clients, *client);
+}
+
+/* ---- suspended requests ---------------------------------------------------------------------- */
+
+/* Resumes those that arrived before this time. */
+static void resume(struct http *http, int64_t before_ms)
+{
+    struct exchange **at = &http->suspended;
+
+    pthread_mutex_lock(&http->mutex);
+    while (*at) {
+        struct exchange *exchange = *at;
+
+        if (exchange->arrived_ms >= before_ms) {
+            at = &exchange->next;
+            continue;
+        }
+        *at = exchange->next;
+        http->library->MHD_resume_connection(exchange->connection);
+    }
+    pthread_mutex_unlock(&http->mutex);
+}
+
+void http_wake(void *http)
+{
+    resume(http, ROWLOCK_NEVER);
+}
+
+void http_expire(struct http *http)
+{
+    resume(http, rowlock__now_ms() - WAIT_MS);
+    clients_expire(&http->clients);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct http *http_open(const struct listening *listening, int may_probe)
+{
+    const struct serve_library *library = serve_library();
+    struct http *http = library ? calloc(1, sizeof *http) : NULL;
+
+    if (!http)
+        return NULL;
+    http->library = library;
+    http->listening = listening;
+    http->may_probe = may_probe;
+    pthread_mutex_init(&http->mutex, NULL);
+    clients_open(&http->clients);
+    return http;
+}
+
+int http_start(struct http *http, struct source *source)
+{
+    http->source = source;
+    http->daemon = http->library->MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, http, handle, http,
+        MHD_OPTION_LISTEN_SOCKET, http->listening->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+        MHD_OPTION_NOTIFY_COMPLETED, complete, http, MHD_OPTION_NOTIFY_CONNECTION, connected, http,
+        MHD_OPTION_URI_LOG_CALLBACK, count_parameters, http, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_encoded, NULL, MHD_OPTION_END);
+    if (http->daemon)
+        return STATUS_OK;
+    message("libmicrohttpd could not start");
+    return STATUS_FAILED;
+}
+
+void http_stop(struct http *http)
+{
+    if (!http || !http->daemon)
+        return;
+    pthread_mutex_lock(&http->mutex);
+    http->is_ending = 1;
+    pthread_mutex_unlock(&http->mutex);
+    http->library->MHD_quiesce_daemon(http->daemon);
+    http_wake(http);
+    http->library->MHD_stop_daemon(http->daemon);
+    http->daemon = NULL;
+}
+
+void http_free(struct http *http)
+{
+    if (!http)
+        return;
+    pthread_mutex_destroy(&http->mutex);
+    clients_close(&http->clients);
+    free(http);
+}

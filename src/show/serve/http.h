@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP by libmicrohttpd, on one thread of its own. A request that needs a new view is suspended
+ * until the source has asked the database, so that one thread serves every viewer. No viewer waits
+ * more than a few seconds for a database that hangs.
+ */
+#ifndef ROWLOCK_SERVE_HTTP_H
+#define ROWLOCK_SERVE_HTTP_H
+
+#include "show/serve/listen.h"
+#include "show/serve/source.h"
+
+struct http;
+
+/* Prepares the server. Returns NULL after a message. `listening` stays the caller's. It answers
+   nothing before http_start(). */
+struct http *http_open(const struct listening *listening, int may_probe);
+/* Begins to answer. Returns an exit status; prints a message if it fails. */
+int http_start(struct http *http, struct source *source);
+/* Answers the suspended requests: the function for source_open(), with `http` as its data. */
+void http_wake(void *http);
+/* Answers the suspended requests whose time has passed, and closes the connections whose time has
+   passed. */
+void http_expire(struct http *http);
+/* Answers no further requests, and ends the thread. Accepts NULL. */
+void http_stop(struct http *http);
+/* Call http_stop() before. Accepts NULL. */
+void http_free(struct http *http);
+
+#endif

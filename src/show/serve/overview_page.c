@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first page: problems, queues, held locks, and the jobs that run and come next. */
+#include <stdlib.h>
+
+#include "show/serve/cells.h"
+#include "show/serve/html.h"
+#include "show/serve/names.h"
+#include "show/serve/pages.h"
+#include "show/serve/problems.h"
+
+#define QUEUES_MOST 10
+#define HELD_MOST 20
+#define JOBS_MOST 10
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+struct totals {
+    size_t held, in_transaction, waiting, running;
+    int64_t waits_since_ms;
+};
+
+static struct totals add_up(const struct view *view)
+{
+    const struct rowlock_holder *holder = view_holders(view);
+    struct totals sum = {0};
+
+    for (size_t i = 0; i < view->holders.n; i++, holder++) {
+        sum.held += holder->holding != ROWLOCK_WAITS;
+        sum.in_transaction += holder->holding == ROWLOCK_HOLDS_TX;
+        if (holder->holding != ROWLOCK_WAITS)
+            continue;
+        sum.waiting++;
+        if (!sum.waits_since_ms || holder->since_ms < sum.waits_since_ms)
+            sum.waits_since_ms = holder->since_ms;
+    }
+    for (size_t i = 0; i < view->jobs.n; i++)
+        sum.running += view_jobs(view)[i].running.token != 0;
+    return sum;
+}
+
+/* Begins a tile. It stays open after the number, so that the caller can add a text. */
+static void begin_tile(FILE *out, const char *href, const char *title, size_t n, int bad)
+{
+    fprintf(out,
+            "<a class=\"tile%s\" href=\"%s\"><span class=\"label\">%s</span><strong>%zu</strong>"
+            "<span class=\"sub\">",
+            bad ? " alarm" : "", href, title, n);
+}
+
+static void end_tile(FILE *out)
+{
+    fputs("</span></a>\n", out);
+}
+
+static void put_tiles(const struct page *page)
+{
+    const struct view *view = page->shown->all;
+    struct totals sum = add_up(view);
+    struct problems problems = problems_count(view);
+    FILE *out = page->out;
+
+    fputs("<div class=\"tiles\">\n", out);
+    begin_tile(out, "/locks", "Held", sum.held, problems.leases > 0);
+    fprintf(out, problems.leases ? "%zu told to stop" : "%zu by transactions",
+            problems.leases ? problems.leases : sum.in_transaction);
+    end_tile(out);
+    begin_tile(out, "/locks", "Waiting", sum.waiting, problems.cycles > 0);
+    if (problems.cycles)
+        fputs("in a cycle, ", out);
+    fputs(sum.waiting ? "longest " : "no queue", out);
+    if (sum.waiting)
+        html_age(out, sum.waits_since_ms, page->shown->now_ms);
+    end_tile(out);
+    begin_tile(out, "/jobs", "Jobs", view->jobs.n, problems.jobs > 0);
+    fprintf(out, "%zu running", sum.running);
+    if (problems.jobs)
+        fprintf(out, ", %zu with problems", problems.jobs);
+    end_tile(out);
+    begin_tile(out, "/subjects", "Subjects", view->subjects.n, problems.subjects > 0);
+    fprintf(out, problems.subjects ? "%zu failed" : "none failed", problems.subjects);
+    end_tile(out);
+    fputs("</div>\n", out);
+}
+
+/* ---- queues and locks ------------------------------------------------------------------------ */
+
+static void put_queue(struct html_table *table, const struct lock_name *name, int64_t now_ms)
+{
+    const struct rowlock_holder *first = name->items[0];
+
+    html_row(table);
+    html_link(html_cell(table), "/lock", name->name);
+    html_cell(table);
+    if (name->held)
+        cell_who(table->out, first);
+    else
+        cell_or_none(table->out, "");
+    html_age(html_cell(table), name->held ? first->since_ms : 0, now_ms);
+    fprintf(html_cell(table), "%zu", name->waiting);
+    html_age(html_cell(table), name->waits_since_ms, now_ms);
+}
+
+static void put_queues(const struct page *page, const struct lock_names *names)
+{
+    static const char *const titles[] = {"Name",     "Holder",        "*Held for",
+                                         "*Waiting", "*Longest wait", NULL};
+    struct html_table table;
+    size_t n = 0;
+
+    while (n < names->n && names->at[n].waiting > 0)
+        n++;
+    page_section(page, "queues", "Queues", (long)n);
+    if (n == 0)
+        page_empty(page, "No caller waits for a lock.");
+    else {
+        table = html_table_begin(page->out, "Names with the longest queues", titles);
+        for (size_t i = 0; i < n && i < QUEUES_MOST; i++)
+            put_queue(&table, &names->at[i], page->shown->now_ms);
+        html_table_end(&table);
+    }
+    page_cut(page, n, QUEUES_MOST, "/locks");
+    page_section_end(page);
+}
+
+static void put_holder(struct html_table *table, const struct rowlock_holder *holder,
+                       int64_t now_ms)
+{
+    html_row(table);
+    html_link(html_cell(table), "/lock", holder->name);
+    cell_mode(html_cell(table), holder);
+    cell_who(html_cell(table), holder);
+    html_age(html_cell(table), holder->since_ms, now_ms);
+    cell_left(html_cell(table), holder, now_ms);
+    cell_or_none(html_cell(table), holder->note);
+}
+
+/* Sorts the locks that have been held longest first: people look at them first. */
+static int by_age(const void *left, const void *right)
+{
+    const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;
+    const struct rowlock_holder *b = *(const struct rowlock_holder *const *)right;
+
+    if (a->since_ms != b->since_ms)
+        return a->since_ms < b->since_ms ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void put_holders(const struct page *page, const struct rowlock_holder **held, size_t n)
+{
+    static const char *const titles[] = {"Name",  "Mode", "Holder", "*Held for",
+                                         "*Left", "Note", NULL};
+    struct html_table table = html_table_begin(page->out, "Held locks", titles);
+
+    qsort(held, n, sizeof *held, by_age);
+    for (size_t i = 0; i < n && i < HELD_MOST; i++)
+        put_holder(&table, held[i], page->shown->now_ms);
+    html_table_end(&table);
+}
+
+/* Overwrites names->items, which nothing needs afterwards. */
+static void put_held(const struct page *page, struct lock_names *names)
+{
+    const struct view *view = page->shown->all;
+    size_t n = 0;
+
+    for (size_t i = 0; i < view->holders.n; i++)
+        if (view_holders(view)[i].holding != ROWLOCK_WAITS)
+            names->items[n++] = &view_holders(view)[i];
+    page_section(page, "held", "Held locks", (long)n);
+    if (n == 0)
+        page_empty(page, "No lock is held. Run a command under one: "
+                         "<code>rowlock run NAME -- COMMAND</code>");
+    else
+        put_holders(page, names->items, n);
+    page_cut(page, n, HELD_MOST, "/locks");
+    page_section_end(page);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static int by_next(const void *left, const void *right)
+{
+    const struct rowlock_job_view *a = *(const struct rowlock_job_view *const *)left;
+    const struct rowlock_job_view *b = *(const struct rowlock_job_view *const *)right;
+
+    if (!a->running.token != !b->running.token)
+        return a->running.token ? -1 : 1;
+    if (a->next_ms != b->next_ms)
+        return a->next_ms < b->next_ms ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void put_jobs_of(const struct page *page, const struct rowlock_job_view **jobs, size_t n)
+{
+    static const char *const titles[] = {"Job",  "State", "Next", "Running on",
+                                         "*For", "Last",  NULL};
+    struct html_table table = html_table_begin(page->out, "Jobs that run, and the next", titles);
+    int64_t since_ms, now_ms = page->shown->now_ms;
+
+    qsort(jobs, n, sizeof *jobs, by_next);
+    for (size_t i = 0; i < n && i < JOBS_MOST; i++) {
+        const struct rowlock_run *running = &jobs[i]->running;
+
+        html_row(&table);
+        html_link(html_cell(&table), "/job", jobs[i]->name);
+        cell_health(html_cell(&table), rowlock_job_health(jobs[i], &since_ms));
+        html_next(html_cell(&table), jobs[i]->next_ms, now_ms);
+        cell_node(html_cell(&table), running);
+        html_age(html_cell(&table), running->token ? running->started_ms : 0, now_ms);
+        cell_result(html_cell(&table), &jobs[i]->last);
+    }
+    html_table_end(&table);
+}
+
+static void put_jobs(const struct page *page)
+{
+    const struct view *view = page->shown->all;
+    size_t n = view->jobs.n;
+    const struct rowlock_job_view **jobs = calloc(n + 1, sizeof *jobs);
+
+    page_section(page, "jobs", "Running and next jobs", -1);
+    for (size_t i = 0; jobs && i < n; i++)
+        jobs[i] = &view_jobs(view)[i];
+    if (jobs && n > 0)
+        put_jobs_of(page, jobs, n);
+    else
+        page_empty(page, NO_JOB);
+    page_cut(page, n, JOBS_MOST, "/jobs");
+    page_section_end(page);
+    free(jobs);
+}
+
+void page_overview(struct page *page)
+{
+    struct lock_names names;
+
+    page_begin(page, TAB_OVERVIEW, "Overview", NULL);
+    put_tiles(page);
+    problems_put(page);
+    if (names_of(page->shown->all, &names) == 0) {
+        names_by_queue(&names);
+        put_queues(page, &names);
+        put_jobs(page);
+        put_held(page, &names);
+    }
+    names_free(&names);
+    page_end(page);
+}

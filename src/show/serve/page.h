@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The input of a page, and its frame: head, navigation, age of the data, foot. */
+#ifndef ROWLOCK_SERVE_PAGE_H
+#define ROWLOCK_SERVE_PAGE_H
+
+#include <stdio.h>
+
+#include "show/serve/source.h"
+
+enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS, TAB_HISTORY };
+
+struct page {
+    FILE *out;
+    const struct shown *shown;
+    const char *name;   /* the parameter `name`; "": none */
+    const char *filter; /* the parameter `q` */
+    int status;         /* the status of HTTP */
+};
+
+/* Begins a document. `kind` is its heading; with `subject`, the name that the page is about, it is
+   the kind of that name ("Job"). `subject` may be NULL. */
+void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
+void page_end(const struct page *page);
+
+/* Begins a section. `count` < 0: the title has no count. */
+void page_section(const struct page *page, const char *id, const char *title, long count);
+void page_section_end(const struct page *page);
+/* For a section without items: it explains how to get some. The text is HTML. */
+void page_empty(const struct page *page, const char *html);
+#define NO_JOB                                                                          \
+    "No job is known. A node adds a job when it first asks for it: <code>rowlock cron " \
+    "FILE</code>, or <code>rowlock job</code> in a crontab"
+/* Explains in place of a history why it was not read. */
+void page_not_read(const struct page *page);
+/* Ends a list that shows only `most` of `n` items, with a link to `document`. */
+void page_cut(const struct page *page, size_t n, size_t most, const char *document);
+
+/* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */
+int page_matches(const struct page *page, const char *const *texts);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show/serve/problems.h"
+
+#include <stdlib.h>
+
+#include "show/serve/cells.h"
+#include "show/serve/html.h"
+
+#define MOST 50
+
+static int is_job_problem(const struct rowlock_job_view *job)
+{
+    int64_t since_ms;
+
+    return rowlock_job_health(job, &since_ms) > ROWLOCK_HEALTH_PAUSED;
+}
+
+static int is_lease_problem(const struct rowlock_holder *holder)
+{
+    return holder->stop && holder->holding == ROWLOCK_HOLDS;
+}
+
+struct problems problems_count(const struct view *view)
+{
+    struct problems n = {0};
+
+    for (size_t i = 0; i < view->jobs.n; i++)
+        n.jobs += (size_t)is_job_problem(&view_jobs(view)[i]);
+    for (size_t i = 0; i < view->subjects.n; i++)
+        n.subjects += view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR;
+    for (size_t i = 0; i < view->holders.n; i++)
+        n.leases += (size_t)is_lease_problem(&view_holders(view)[i]);
+    for (size_t i = 0; i < view->cycles.n; i++)
+        n.cycles += view_cycles(view)[i].is_first != 0;
+    return n;
+}
+
+/* ---- one of each kind ------------------------------------------------------------------------ */
+
+static void put_failing(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
+                        int64_t now_ms)
+{
+    fputs("has failed for ", out);
+    html_age(out, since_ms, now_ms);
+    fputs("; the last run ended ", out);
+    html_since(out, job->last.finished_ms, now_ms);
+    fputs(" on ", out);
+    cell_or_none(out, job->last.node);
+    fputs(": ", out);
+    cell_result(out, &job->last);
+}
+
+static void put_lost(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
+                     int64_t now_ms)
+{
+    fputs("the run that began ", out);
+    html_since(out, since_ms, now_ms);
+    fputs(" on ", out);
+    cell_or_none(out, job->last.node);
+    fputs(" lost its lease before it finished", out);
+}
+
+static void put_late(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
+                     int64_t now_ms)
+{
+    (void)job;
+    fputs("was due ", out);
+    html_since(out, since_ms, now_ms);
+    fputs(", and no node has run it: does a crontab still call it "
+          "(<code>rowlock job</code>), or is <code>rowlock cron</code> running?",
+          out);
+}
+
+static void put_slow(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
+                     int64_t now_ms)
+{
+    (void)since_ms;
+    fputs("runs for ", out);
+    html_age(out, job->running.started_ms, now_ms);
+    fputs(" on ", out);
+    cell_or_none(out, job->running.node);
+    fputs("; the average is ", out);
+    html_duration(out, job->average_ms);
+}
+
+static void describe_job(FILE *out, const struct rowlock_job_view *job, int64_t now_ms)
+{
+    static void (*const put[JOB_HEALTHS])(FILE *, const struct rowlock_job_view *, int64_t,
+                                          int64_t) = {[ROWLOCK_HEALTH_SLOW] = put_slow,
+                                                      [ROWLOCK_HEALTH_LATE] = put_late,
+                                                      [ROWLOCK_HEALTH_FAILING] = put_failing,
+                                                      [ROWLOCK_HEALTH_LOST] = put_lost};
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(job, &since_ms);
+
+    fputs("<li>", out);
+    cell_health(out, health);
+    fputs("<div>Job ", out);
+    html_link(out, "/job", job->name);
+    putc(' ', out);
+    put[health](out, job, since_ms, now_ms);
+    fputs("</div></li>\n", out);
+}
+
+static void describe_subject(FILE *out, const struct rowlock_subject_view *subject, int64_t now_ms)
+{
+    fputs("<li>", out);
+    html_pill(out, "bad", "error");
+    fputs("<div>Subject <a class=\"name\" href=\"/subjects?q=", out);
+    html_encoded(out, subject->name);
+    fputs("\">", out);
+    html_word(out, subject->name);
+    fputs("</a>: the last refresh failed ", out);
+    html_since(out, subject->ended_ms, now_ms);
+    if (*subject->error) {
+        fputs(": ", out);
+        html_word(out, subject->error);
+    }
+    fputs("</div></li>\n", out);
+}
+
+static void describe_lease(FILE *out, const struct rowlock_holder *holder, int64_t now_ms)
+{
+    fputs("<li>", out);
+    html_pill(out, "bad", "told to stop");
+    fputs("<div>Lock ", out);
+    html_link(out, "/lock", holder->name);
+    fputs(" was broken, and ", out);
+    cell_who(out, holder);
+    fputs(" still holds it; it expires in ", out);
+    cell_left(out, holder, now_ms);
+    fputs("</div></li>\n", out);
+}
+
+/* Returns the index after the cycle. */
+static size_t describe_cycle(FILE *out, const struct view *view, size_t i)
+{
+    const struct view_step *steps = view_cycles(view);
+    size_t first = i;
+
+    fputs("<li>", out);
+    html_pill(out, "bad", "cycle");
+    fputs("<div>", out);
+    do {
+        fputs(i == first ? "Lock " : ", ", out);
+        html_link(out, "/lock", steps[i].name);
+        i++;
+    } while (i < view->cycles.n && !steps[i].is_first);
+    fputs(i - first > 1 ? ": the holder of each waits for another of them"
+                        : ": its own holder waits for it",
+          out);
+    fputs(". The wait ends only by a time limit, an expiry or <code>rowlock break</code>."
+          "</div></li>\n",
+          out);
+    return i;
+}
+
+/* ---- all of them, the worst jobs first ------------------------------------------------------- */
+
+static size_t put_jobs(const struct page *page, enum rowlock_health health, size_t n)
+{
+    const struct view *view = page->shown->all;
+
+    for (size_t i = 0; i < view->jobs.n && n < MOST; i++) {
+        int64_t since_ms;
+
+        if (rowlock_job_health(&view_jobs(view)[i], &since_ms) != health)
+            continue;
+        describe_job(page->out, &view_jobs(view)[i], page->shown->now_ms);
+        n++;
+    }
+    return n;
+}
+
+static void put_list(const struct page *page)
+{
+    const struct view *view = page->shown->all;
+    size_t n = 0;
+
+    fputs("<ul class=\"problems\">\n", page->out);
+    for (size_t i = 0; i < view->cycles.n && n < MOST; n++)
+        i = describe_cycle(page->out, view, i);
+    for (enum rowlock_health health = ROWLOCK_HEALTH_LOST; health > ROWLOCK_HEALTH_PAUSED; health--)
+        n = put_jobs(page, health, n);
+    for (size_t i = 0; i < view->subjects.n && n < MOST; i++)
+        if (view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR) {
+            describe_subject(page->out, &view_subjects(view)[i], page->shown->now_ms);
+            n++;
+        }
+    for (size_t i = 0; i < view->holders.n && n < MOST; i++)
+        if (is_lease_problem(&view_holders(view)[i])) {
+            describe_lease(page->out, &view_holders(view)[i], page->shown->now_ms);
+            n++;
+        }
+    fputs("</ul>\n", page->out);
+}
+
+void problems_put(const struct page *page)
+{
+    struct problems n = problems_count(page->shown->all);
+    size_t sum = n.jobs + n.subjects + n.leases + n.cycles;
+
+    page_section(page, "problems", "Problems", (long)sum);
+    if (sum == 0)
+        page_empty(page, "No problems: no job is late, slow, failing or lost, no refresh has "
+                         "failed, every broken lease has ended, and no callers wait for each "
+                         "other.");
+    else
+        put_list(page);
+    page_cut(page, sum, MOST, "/jobs");
+    page_section_end(page);
+}

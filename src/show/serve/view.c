@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies what the database answers: the callbacks' texts are valid only while they run. */
+#include "show/serve/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/output/job_words.h"
+#include "show/lists/holder_columns.h"
+#include "show/lists/job_columns.h"
+#include "show/lists/job_document.h"
+#include "show/lists/listing.h"
+#include "show/lists/past_columns.h"
+#include "show/lists/subject_columns.h"
+#include "show/tree/lock_tree.h"
+#include "util/clock.h"
+
+struct view_string {
+    struct view_string *next;
+    char text[];
+};
+
+struct filling {
+    struct view *view;
+    struct listing listing;
+};
+
+struct view *view_new(enum view_kind kind, const char *name)
+{
+    struct view *view = calloc(1, sizeof *view);
+
+    if (!view || !(view->name = strdup(name))) {
+        free(view);
+        return NULL;
+    }
+    view->kind = kind;
+    view->references = 1;
+    return view;
+}
+
+void view_free(struct view *view)
+{
+    struct view_part *parts[] = {&view->holders,  &view->jobs,  &view->runs,
+                                 &view->subjects, &view->pasts, &view->cycles};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]->items);
+    for (int i = 0; i < VIEW_TEXTS; i++)
+        free(view->texts[i]);
+    while (view->strings) {
+        struct view_string *next = view->strings->next;
+
+        free(view->strings);
+        view->strings = next;
+    }
+    free(view->name);
+    free(view);
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static const char *keep(struct view *view, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct view_string *string;
+
+    if (size == 1)
+        return "";
+    string = malloc(sizeof *string + size);
+    if (!string) {
+        view->failed = 1;
+        return "";
+    }
+    memcpy(string->text, text, size);
+    string->next = view->strings;
+    view->strings = string;
+    return string->text;
+}
+
+/* Adds a copy of the item; the caller then copies its texts. NULL: no memory. */
+static void *add(struct view *view, struct view_part *part, const void *item, size_t size)
+{
+    if (part->n == part->size) {
+        size_t more = part->size ? 2 * part->size : 16;
+        void *items = realloc(part->items, more * size);
+
+        if (!items) {
+            view->failed = 1;
+            return NULL;
+        }
+        part->items = items;
+        part->size = more;
+    }
+    return memcpy((char *)part->items + part->n++ * size, item, size);
+}
+
+static int visit_holder(const struct rowlock_holder *holder, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_holder *copy = add(view, &view->holders, holder, sizeof *holder);
+
+    put_holder(listing_next(&filling->listing), holder);
+    if (!copy)
+        return 1;
+    copy->name = keep(view, holder->name);
+    copy->owner = keep(view, holder->owner);
+    copy->host = keep(view, holder->host);
+    copy->command = keep(view, holder->command);
+    copy->note = keep(view, holder->note);
+    return view->failed;
+}
+
+static void keep_run(struct view *view, struct rowlock_run *run)
+{
+    if (!run->token) { /* there is no run, so its texts are not valid */
+        run->job = run->node = run->output = "";
+        return;
+    }
+    run->job = keep(view, run->job);
+    run->node = keep(view, run->node);
+    run->output = keep(view, run->output);
+}
+
+static int visit_job(const struct rowlock_job_view *job, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_job_view is = settled(job), *copy = add(view, &view->jobs, &is, sizeof is);
+
+    job_document_add(&filling->listing, &is, view->kind == VIEW_JOB);
+    if (!copy)
+        return 1;
+    copy->name = keep(view, is.name);
+    copy->schedule = keep(view, is.schedule);
+    copy->paused_by = keep(view, is.paused_by);
+    copy->paused_note = keep(view, is.paused_note);
+    keep_run(view, &copy->running);
+    keep_run(view, &copy->last);
+    return view->failed;
+}
+
+static int visit_run(const struct rowlock_run *run, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_run *copy;
+
+    job_document_add_run(&filling->listing, run, view->runs.n);
+    copy = add(view, &view->runs, run, sizeof *run);
+    if (!copy)
+        return 1;
+    keep_run(view, copy);
+    return view->failed;
+}
+
+static int visit_subject(const struct rowlock_subject_view *subject, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_subject_view *copy = add(view, &view->subjects, subject, sizeof *subject);
+
+    put_subject(listing_next(&filling->listing), subject);
+    if (!copy)
+        return 1;
+    copy->name = keep(view, subject->name);
+    copy->description = keep(view, subject->description);
+    copy->by = keep(view, subject->by);
+    copy->host = keep(view, subject->host);
+    copy->error = keep(view, subject->error);
+    return view->failed;
+}
+
+static int visit_past(const struct rowlock_past *past, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_past *copy = add(view, &view->pasts, past, sizeof *past);
+
+    put_past(listing_next(&filling->listing), past);
+    if (!copy)
+        return 1;
+    copy->name = keep(view, past->name);
+    copy->host = keep(view, past->host);
+    copy->command = keep(view, past->command);
+    copy->note = keep(view, past->note);
+    copy->broken_by = keep(view, past->broken_by);
+    return view->failed;
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+static int ask_ls(struct filling *filling, struct rowlock_connection *connection, const char *name,
+                  struct rowlock_error *error)
+{
+    return rowlock_list(connection, name, visit_holder, filling, error);
+}
+
+static int ask_subjects(struct filling *filling, struct rowlock_connection *connection,
+                        const char *name, struct rowlock_error *error)
+{
+    return rowlock_subjects(connection, name, visit_subject, filling, error);
+}
+
+static int ask_jobs(struct filling *filling, struct rowlock_connection *connection,
+                    const char *name, struct rowlock_error *error)
+{
+    int code = rowlock_jobs(connection, name, visit_job, filling, error);
+
+    if (code || !name || listing_is_empty(&filling->listing))
+        return code;
+    job_document_begin_history(&filling->listing);
+    code = rowlock_runs(connection, name, visit_run, filling, error);
+    job_document_end_history(&filling->listing);
+    return code;
+}
+
+static int no_memory(struct rowlock_error *error)
+{
+    snprintf(error->text, sizeof error->text, "out of memory");
+    return error->code = ROWLOCK_ENOMEM;
+}
+
+/* A pattern that only this name matches. */
+static char *pattern_of(const char *name)
+{
+    char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
+
+    for (; pattern && *name; name++) {
+        if (strchr("*?[\\", *name))
+            *at++ = '\\';
+        *at++ = *name;
+    }
+    if (pattern)
+        *at = '\0';
+    return pattern;
+}
+
+static int ask_log(struct filling *filling, struct rowlock_connection *connection, const char *name,
+                   struct rowlock_error *error)
+{
+    char *pattern = name && *name ? pattern_of(name) : NULL;
+    struct rowlock_past_filter filter = {.name = pattern, .jobs = 1};
+    int code;
+
+    if (name && *name && !pattern)
+        return no_memory(error);
+    code = rowlock_history(connection, &filter, visit_past, filling, error);
+    free(pattern);
+    return code;
+}
+
+typedef int ask_function(struct filling *filling, struct rowlock_connection *connection,
+                         const char *name, struct rowlock_error *error);
+
+/* Asks for one list. The listing collects the same bytes that the verb prints. */
+static int ask(struct view *view, enum view_text text, struct rowlock_connection *connection,
+               struct rowlock_error *error)
+{
+    static ask_function *const asks[VIEW_TEXTS] = {[TEXT_LS] = ask_ls,
+                                                   [TEXT_JOBS] = ask_jobs,
+                                                   [TEXT_SUBJECTS] = ask_subjects,
+                                                   [TEXT_LOG] = ask_log};
+    struct filling filling = {.view = view, .listing.json = 1};
+    const char *name = view->kind == VIEW_ALL ? NULL : view->name;
+    int code;
+
+    if (listing_open(&filling.listing))
+        return no_memory(error);
+    code = asks[text](&filling, connection, name, error);
+    listing_end(&filling.listing);
+    if (fclose(filling.listing.out) || view->failed)
+        code = code ? code : no_memory(error);
+    filling.listing.out = NULL;
+    if (!code) {
+        view->texts[text] = filling.listing.text;
+        filling.listing.text = NULL;
+    }
+    listing_free(&filling.listing);
+    return code;
+}
+
+#define CYCLE_MOST 20 /* names */
+
+static void add_cycle(struct view *view, const struct lock_tree *tree, size_t line)
+{
+    const char *names[CYCLE_MOST];
+    size_t n = tree_cycle(tree, line, names, CYCLE_MOST);
+
+    for (size_t i = 0; i < n; i++) {
+        struct view_step step = {.name = keep(view, names[i]), .is_first = i == 0};
+
+        add(view, &view->cycles, &step, sizeof step);
+    }
+}
+
+static int has_waiters(const struct view *view)
+{
+    for (size_t i = 0; i < view->holders.n; i++)
+        if (view_holders(view)[i].holding == ROWLOCK_WAITS)
+            return 1;
+    return 0;
+}
+
+static int find_cycles(struct view *view)
+{
+    struct lock_tree tree = {.order = TREE_BY_NAME};
+    int failed = 0;
+
+    if (!has_waiters(view))
+        return 0;
+    for (size_t i = 0; i < view->holders.n && !failed; i++)
+        failed = tree_add(&view_holders(view)[i], &tree);
+    failed = failed || tree_grow(&tree);
+    for (size_t i = 0; i < tree.n_lines && !failed; i++)
+        if (tree.lines[i].kind == TREE_CYCLE)
+            add_cycle(view, &tree, i);
+    tree_free(&tree);
+    return failed || view->failed;
+}
+
+int view_fill(struct view *view, struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    static const int wants[VIEW_KINDS][VIEW_TEXTS] = {[VIEW_ALL] = {1, 1, 1},
+                                                      [VIEW_NAME] = {[TEXT_LS] = 1, [TEXT_LOG] = 1},
+                                                      [VIEW_JOB] = {[TEXT_JOBS] = 1},
+                                                      [VIEW_SUBJECT] = {[TEXT_SUBJECTS] = 1},
+                                                      [VIEW_LOG] = {[TEXT_LOG] = 1}};
+    int code = 0;
+
+    view->asked_ms = rowlock__now_ms();
+    if (view->kind == VIEW_ALL)
+        code = rowlock_clock(connection, &view->now_ms, error);
+    for (int text = 0; text < VIEW_TEXTS && !code; text++)
+        if (wants[view->kind][text])
+            code = ask(view, text, connection, error);
+    view->done_ms = rowlock__now_ms();
+    if (!code && view->kind == VIEW_ALL && find_cycles(view))
+        code = no_memory(error);
+    return code;
+}
+
+const struct rowlock_holder *view_holders(const struct view *view)
+{
+    return view->holders.items;
+}
+
+const struct rowlock_job_view *view_jobs(const struct view *view)
+{
+    return view->jobs.items;
+}
+
+const struct rowlock_run *view_runs(const struct view *view)
+{
+    return view->runs.items;
+}
+
+const struct rowlock_subject_view *view_subjects(const struct view *view)
+{
+    return view->subjects.items;
+}
+
+const struct view_step *view_cycles(const struct view *view)
+{
+    return view->cycles.items;
+}
+
+const struct rowlock_past *view_pasts(const struct view *view)
+{
+    return view->pasts.items;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the jobs that are not fine, and the longest queues. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/top/top.h"
+#include "util/clock.h"
+
+#define FILTERED_ROWS 1000 /* rows to read with a filter; those that match come first */
+
+enum { JOB, STATE, FOR, NEXT, RUNNING, LAST, NOTE, COLUMNS };
+
+static const char *const titles[COLUMNS] = {
+    [JOB] = "JOB",         [STATE] = "STATE", [FOR] = "FOR",  [NEXT] = "NEXT",
+    [RUNNING] = "RUNNING", [LAST] = "LAST",   [NOTE] = "NOTE"};
+
+struct reading {
+    struct table *table;
+    int failed; /* out of memory */
+};
+
+static const char *colour_of(const char *state)
+{
+    if (strcmp(state, job_healths[ROWLOCK_HEALTH_SLOW]) == 0 ||
+        strcmp(state, job_healths[ROWLOCK_HEALTH_PAUSED]) == 0)
+        return "\033[33m";
+    return "\033[31m";
+}
+
+static int visit_job(const struct rowlock_job_view *view, void *data)
+{
+    struct reading *reading = data;
+    struct rowlock_job_view job = settled(view);
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
+    char *cells[COLUMNS] = {
+        [JOB] = cell_text(job.name),
+        [STATE] = strdup(job_healths[health]),
+        [FOR] = cell_duration(rowlock__between(since_ms, job.now_ms)),
+        [NEXT] = job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms),
+        [RUNNING] = job.running.token ? cell_text(job.running.node) : strdup("-"),
+        [LAST] = run_result(&job.last),
+        [NOTE] = cell_text(health == ROWLOCK_HEALTH_PAUSED ? job.paused_note : "")};
+
+    return reading->failed = table_add(reading->table, cells); /* frees them if it fails */
+}
+
+static int read_jobs(struct rowlock_connection *connection, const struct top_choice *choice,
+                     struct top_data *data, struct rowlock_error *error)
+{
+    struct rowlock_job_choice part = {.glob = *choice->glob ? choice->glob : NULL,
+                                      .most_rows = choice->most_jobs};
+    struct reading reading = {.table = &data->jobs};
+    int code;
+
+    data->jobs = (struct table){
+        .titles = titles, .columns = COLUMNS, .coloured = STATE, .colour = colour_of};
+    code = rowlock_job_troubles(connection, &part, visit_job, &reading, &data->job_counts, error);
+    if (!code && reading.failed) {
+        snprintf(error->text, sizeof error->text, "out of memory");
+        code = error->code = ROWLOCK_ENOMEM;
+    }
+    return code;
+}
+
+int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
+             struct top_data *data, struct rowlock_error *error)
+{
+    static const enum tree_order orders[] = {[ROWLOCK_BY_QUEUE] = TREE_BY_QUEUE,
+                                             [ROWLOCK_BY_WAIT] = TREE_BY_WAIT,
+                                             [ROWLOCK_BY_NAME] = TREE_BY_NAME};
+    const char *glob = *choice->glob ? choice->glob : NULL;
+    /* the cause of a wait may be a name that does not match */
+    struct rowlock_choice part = {.glob = glob,
+                                  .others = glob != NULL,
+                                  .order = choice->order,
+                                  .most_waiters = choice->most_waiters,
+                                  .most_rows = glob ? FILTERED_ROWS : choice->most_rows};
+    int code;
+
+    *data = (struct top_data){.choice = *choice,
+                              .tree = {.order = orders[choice->order],
+                                       .glob = glob,
+                                       .most_waiters = (size_t)choice->most_waiters}};
+    code = read_jobs(connection, choice, data, error);
+    if (!code)
+        code = rowlock_list_some(connection, &part, tree_add, &data->tree, error);
+    if (!code && tree_grow(&data->tree)) {
+        snprintf(error->text, sizeof error->text, "out of memory");
+        code = error->code = ROWLOCK_ENOMEM;
+    }
+    data->tree.glob = NULL; /* it belongs to the caller */
+    data->read_ms = rowlock__now_ms();
+    if (code)
+        top_data_free(data);
+    return code;
+}
+
+void top_data_free(struct top_data *data)
+{
+    table_free(&data->jobs);
+    tree_free(&data->tree);
+    *data = (struct top_data){.choice = data->choice};
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies the rows of a list, sorts them, and groups them by name. */
+#include "show/tree/tree_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/owner.h"
+
+static char *put_text(char **at, const char *text)
+{
+    char *copy = strcpy(*at, text);
+
+    *at += strlen(copy) + 1;
+    return copy;
+}
+
+/* Copies a row with its texts, which are valid only during the callback. */
+static int copy(struct tree_item *item, const struct rowlock_holder *holder)
+{
+    size_t size = strlen(holder->name) + strlen(holder->owner) + strlen(holder->host) +
+                  strlen(holder->command) + strlen(holder->note) + 5;
+    char *at = malloc(size);
+
+    if (!at)
+        return -1;
+    *item = (struct tree_item){.holder = *holder, .texts = at};
+    item->holder.name = put_text(&at, holder->name);
+    item->holder.owner = put_text(&at, holder->owner);
+    item->holder.host = put_text(&at, holder->host);
+    item->holder.command = put_text(&at, holder->command);
+    item->holder.note = put_text(&at, holder->note);
+    item->has_owner = rowlock__owner_is_formed(item->holder.owner);
+    if (item->has_owner) {
+        item->hash = rowlock__owner_hash(item->holder.owner);
+        item->parent = rowlock__owner_parent(item->holder.owner);
+    }
+    return 0;
+}
+
+int tree_add(const struct rowlock_holder *holder, void *data)
+{
+    struct lock_tree *tree = data;
+
+    if (tree->n_items == tree->size_items) {
+        size_t size = tree->size_items ? 2 * tree->size_items : 64;
+        void *items = realloc(tree->items, size * sizeof *tree->items);
+
+        if (!items)
+            return tree->failed = -1;
+        tree->items = items;
+        tree->size_items = size;
+    }
+    if (copy(&tree->items[tree->n_items], holder))
+        return tree->failed = -1;
+    tree->n_items++;
+    return 0;
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct rowlock_holder *a = &((const struct tree_item *)left)->holder;
+    const struct rowlock_holder *b = &((const struct tree_item *)right)->holder;
+    int order = strcmp(a->name, b->name);
+
+    if (!order)
+        order = compare(a->holding == ROWLOCK_WAITS, b->holding == ROWLOCK_WAITS);
+    if (!order)
+        order = compare(a->ticket, b->ticket);
+    return order ? order : compare(a->token, b->token);
+}
+
+static void count(struct tree_name *name, const struct rowlock_holder *holder)
+{
+    if (holder->queue > name->queue)
+        name->queue = holder->queue;
+    if (holder->holding != ROWLOCK_WAITS) {
+        name->n_holders++;
+        return;
+    }
+    name->n_waiters++;
+    if ((int64_t)name->n_waiters > name->queue)
+        name->queue = (int64_t)name->n_waiters;
+    if (holder->since_ms && (!name->since_ms || holder->since_ms < name->since_ms))
+        name->since_ms = holder->since_ms;
+}
+
+int tree_gather_names(struct lock_tree *tree)
+{
+    if (tree->n_items == 0)
+        return 0;
+    qsort(tree->items, tree->n_items, sizeof *tree->items, by_name);
+    tree->names = calloc(tree->n_items, sizeof *tree->names);
+    if (!tree->names)
+        return -1;
+    for (size_t i = 0; i < tree->n_items; i++) {
+        struct tree_item *item = &tree->items[i];
+
+        if (i == 0 || strcmp(item->holder.name, tree->items[i - 1].holder.name) != 0)
+            tree->names[tree->n_names++] =
+                (struct tree_name){.text = item->holder.name, .first = i};
+        item->name = tree->n_names - 1;
+        count(&tree->names[item->name], &item->holder);
+    }
+    return 0;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+struct rank {
+    const struct tree_name *name;
+    enum tree_order order;
+    size_t at;
+};
+
+static int64_t never_if_unknown(int64_t ms)
+{
+    return ms ? ms : INT64_MAX;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct rank *a = left, *b = right;
+    int order = 0;
+
+    if (a->order == TREE_BY_WAIT)
+        order = compare(never_if_unknown(a->name->since_ms), never_if_unknown(b->name->since_ms));
+    if (!order && a->order != TREE_BY_NAME)
+        order = compare(b->name->queue, a->name->queue);
+    return order ? order : compare((int64_t)a->at, (int64_t)b->at);
+}
+
+size_t *tree_rank_names(const struct lock_tree *tree)
+{
+    struct rank *ranks = calloc(tree->n_names + 1, sizeof *ranks);
+    size_t *order = calloc(tree->n_names + 1, sizeof *order);
+
+    for (size_t i = 0; ranks && i < tree->n_names; i++)
+        ranks[i] = (struct rank){.name = &tree->names[i], .order = tree->order, .at = i};
+    if (ranks && order) {
+        qsort(ranks, tree->n_names, sizeof *ranks, by_rank);
+        for (size_t i = 0; i < tree->n_names; i++)
+            order[i] = ranks[i].at;
+    } else {
+        free(order);
+        order = NULL;
+    }
+    free(ranks);
+    return order;
+}
+
+void tree_free_rows(struct lock_tree *tree)
+{
+    for (size_t i = 0; i < tree->n_items; i++) {
+        free(tree->items[i].texts);
+        free(tree->items[i].held);
+    }
+    free(tree->items);
+    free(tree->names);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a tree, and the names that they belong to. */
+#ifndef ROWLOCK_TREE_ROWS_H
+#define ROWLOCK_TREE_ROWS_H
+
+#include "show/tree/lock_tree.h"
+
+#define TREE_DEEPEST 16 /* leases below each other, of nested commands */
+
+struct tree_item {
+    struct rowlock_holder holder; /* its texts point into `texts` */
+    char *texts;
+    size_t name;           /* index of its name */
+    int has_owner;         /* it has an owner id of the form of owner.h */
+    uint32_t hash, parent; /* the hash of that id, and of the owner id of its caller's lease */
+    size_t *held, n_held;  /* a waiter: the names with waiters that its caller holds */
+};
+
+struct tree_name {
+    const char *text;
+    size_t first, n_holders, n_waiters; /* items: holders, then waiters in queue order */
+    int64_t queue;                      /* number of its waiters, also those without an item */
+    int64_t since_ms;                   /* since when the longest wait lasts; 0: unknown */
+    int is_below;                       /* a waiter for another name holds it */
+    int is_shown, is_open;              /* it has lines; its lines are being made */
+    int fits, is_within, leads;         /* it matches; is below a match; matches or is above one */
+    const struct tree_item *marked;
+};
+
+/* Sorts the items and makes the names. 0, or -1: out of memory. */
+int tree_gather_names(struct lock_tree *tree);
+/* The names' indices in the tree's order, malloc'd; NULL: out of memory. */
+size_t *tree_rank_names(const struct lock_tree *tree);
+void tree_free_rows(struct lock_tree *tree);
+
+#endif
