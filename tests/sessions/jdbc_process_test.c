@@ -5,6 +5,7 @@
  * Runs on: alone
  * Needs: derby h2 hsqldb postgresql mariadb
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "driver/jdbc/jni.h"
+#include "driver/jdbc/jvm.h"
 #include "lib/jdbc.h"
 #include "lib/test.h"
 #include "util/clock.h"
@@ -182,6 +185,55 @@ TEST(jdbc_any_thread_can_use_a_session)
     }
     t_true(threads() <= before + 2);
     t_jdbc()->close(link);
+}
+
+/* ---- a thread that ends --------------------------------------------------------------------- */
+
+typedef int32_t created_vms(rowlock__jni_vm **vms, int32_t size, int32_t *n);
+
+static int32_t (*detach)(rowlock__jni_vm *vm);
+static int detached, detached_without_errors;
+
+/* In place of the JVM's function: notes whether the thread blocks an error of the processor. */
+static int32_t check_and_detach(rowlock__jni_vm *vm)
+{
+    sigset_t mask;
+
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    detached++;
+    for (int signal = 1; signal <= SIGSYS; signal++)
+        if (jvm_needs(signal) && sigismember(&mask, signal))
+            detached_without_errors++;
+    return detach(vm);
+}
+
+/* A JVM executes Java code while it detaches a thread. Its compiled code stops at a safepoint by a
+   SIGSEGV; if the thread blocks that signal, the system kills the process, without a message. */
+TEST(jdbc_a_thread_that_ends_can_stop_at_a_safepoint)
+{
+    struct rowlock_link *link = t_jdbc_open(&t_jdbc_h2); /* the JVM runs */
+    created_vms *created;
+    void *library = NULL, *symbol;
+    rowlock__jni_vm *vm = NULL, own;
+    struct rowlock__jni_invoke table;
+    int32_t n = 0;
+
+    t_jdbc()->close(link);
+    t_ok(rowlock__jdbc_find_jvm(&library, &t_error));
+    symbol = dlsym(library, "JNI_GetCreatedJavaVMs");
+    memcpy(&created, &symbol, sizeof symbol);
+    t_int(created(&vm, 1, &n), 0);
+    t_int(n, 1);
+    own = *vm;
+    table = *own;
+    detach = table.DetachCurrentThread;
+    table.DetachCurrentThread = check_and_detach;
+    *vm = &table;
+    link = t_jdbc_open(&t_jdbc_h2); /* by a thread that blocks all signals, and ends */
+    *vm = own;
+    t_jdbc()->close(link);
+    t_int(detached, 1);
+    t_int(detached_without_errors, 0);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */

@@ -168,9 +168,14 @@ static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct row
     return failed ? start_fails(failed, error) : ROWLOCK_OK;
 }
 
+/* Runs when a thread ends, which may block all signals: the JVM executes Java code here too. */
 static void detach(void *vm)
 {
+    struct shield shield;
+
+    raise_shield(&shield);
     (*(rowlock__jni_vm *)vm)->DetachCurrentThread(vm);
+    lower_shield(&shield);
 }
 
 /* The JNI environment of the calling thread; NULL: the thread cannot be attached. */
