@@ -74,13 +74,30 @@ fails() { # URL: one line of error
     [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
 }
 
+fake_driver() { # sets ROWLOCK_CLASSPATH
+    export ROWLOCK_CLASSPATH=$BATS_TEST_TMPDIR
+    javac -d "$ROWLOCK_CLASSPATH" "$BATS_TEST_DIRNAME/../lib/fake/FakeDriver.java"
+    mkdir -p "$ROWLOCK_CLASSPATH/META-INF/services"
+    echo FakeDriver >"$ROWLOCK_CLASSPATH/META-INF/services/java.sql.Driver"
+}
+
 @test "a session on SQL Server keeps its transaction when a wait ends" {
-    local folder=$BATS_TEST_TMPDIR
-    javac -d "$folder" "$BATS_TEST_DIRNAME/../lib/fake/FakeDriver.java"
-    mkdir -p "$folder/META-INF/services"
-    echo FakeDriver >"$folder/META-INF/services/java.sql.Driver"
-    ROWLOCK_CLASSPATH=$folder JAVA_TOOL_OPTIONS=-Dfake.log=$folder/log \
-        run "$rowlock" --db "jdbc:sqlserver://127.0.0.1:$port" ls
-    [ "$(head -n 3 "$folder/log")" = "$(printf '%s\n' 'execute SET XACT_ABORT OFF' \
+    local log=$BATS_TEST_TMPDIR/log
+    fake_driver
+    JAVA_TOOL_OPTIONS=-Dfake.log=$log run "$rowlock" --db "jdbc:sqlserver://127.0.0.1:$port" ls
+    [ "$(head -n 3 "$log")" = "$(printf '%s\n' 'execute SET XACT_ABORT OFF' \
         'execute SET LOCK_TIMEOUT -1' 'setAutoCommit false')" ]
+}
+
+@test "a URL that hides H2, HSQLDB or Derby is refused with the URL of a server" {
+    local known
+    fake_driver
+    for known in "H2|jdbc:h2:tcp://HOST:9092/DATABASE" "Apache Derby|jdbc:derby://HOST:1527/" \
+        "HSQL Database Engine|jdbc:hsqldb:hsql://HOST:9001/DATABASE"; do
+        JAVA_TOOL_OPTIONS="-Dfake.log=$BATS_TEST_TMPDIR/log '-Dfake.product=${known%|*}'" \
+            run --separate-stderr "$rowlock" --db "jdbc:wrapper:any:mem:x" ls
+        [ "$status" = 64 ]
+        [[ $stderr == *"the database is ${known%|*}, but the URL does not show it"* ]]
+        [[ $stderr == *"; write ${known#*|}"* ]]
+    done
 }

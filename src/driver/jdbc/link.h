@@ -23,6 +23,7 @@ struct rowlock__jdbc_engine {
     /* A setting that each session sets to 0, or NULL. With H2's WRITE_DELAY a killed server forgets
        commits. It is one of the database, but ends when that is closed; it needs ADMIN. */
     const char *zero;
+    const char *server; /* the only URLs that show a server of it, or NULL: all URLs do */
 };
 
 /* Passwords that a message about connecting might show. */

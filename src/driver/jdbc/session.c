@@ -19,16 +19,16 @@
 
 /* The last one is any other. */
 static const struct rowlock__jdbc_engine engines[] = {
-    {"Apache Derby", "derby", false, NULL},
-    {"H2", "h2", false, "WRITE_DELAY"},
-    {"HSQL Database Engine", "hsqldb", false, NULL},
-    {"PostgreSQL", "postgresql", true, NULL},
-    {"MariaDB", "mariadb", true, NULL},
-    {"MySQL", "mariadb", true, NULL},
-    {"Oracle", "oracle", true, NULL},
-    {"Microsoft SQL Server", "sqlserver", true, NULL},
-    {"DB2", "db2", true, NULL},
-    {"", "", true, NULL},
+    {"Apache Derby", "derby", false, NULL, ROWLOCK_JDBC_DERBY},
+    {"H2", "h2", false, "WRITE_DELAY", ROWLOCK_JDBC_H2},
+    {"HSQL Database Engine", "hsqldb", false, NULL, ROWLOCK_JDBC_HSQLDB},
+    {"PostgreSQL", "postgresql", true, NULL, NULL},
+    {"MariaDB", "mariadb", true, NULL, NULL},
+    {"MySQL", "mariadb", true, NULL, NULL},
+    {"Oracle", "oracle", true, NULL, NULL},
+    {"Microsoft SQL Server", "sqlserver", true, NULL, NULL},
+    {"DB2", "db2", true, NULL, NULL},
+    {"", "", true, NULL, NULL},
 };
 
 static const struct rowlock__jdbc_engine *engine_named(const char *name)
@@ -198,6 +198,19 @@ static int open_session(struct opening *opening, const struct rowlock_budget *bu
     return too_late(watched.why, opening->error);
 }
 
+/* The URL of a driver that wraps another (jdbc:p6spy:h2:...) hides whether the database runs inside
+   this process, and the session was opened without the engine's setting. */
+static int refuse_hidden(const struct rowlock__jdbc_engine *engine,
+                         const struct rowlock__jdbc_url *url, struct rowlock_error *error)
+{
+    if (!engine->server || strcmp(engine->name, url->engine) == 0)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EINVAL,
+                         "the database is %s, but the URL does not show it, so rowlock cannot "
+                         "tell that a server has it, and that it keeps its commits; write %s",
+                         engine->product, engine->server);
+}
+
 int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,
                           const struct rowlock_budget *budget,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error)
@@ -210,6 +223,9 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
     if (code)
         return code;
     link->engine = engine_of(opening.product);
+    code = refuse_hidden(link->engine, url, error);
+    if (code)
+        return code;
     *dialect = rowlock__plain_dialect(opening.product);
     if (!*dialect)
         return rowlock__fail(error, ROWLOCK_EDRIVER,

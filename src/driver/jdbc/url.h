@@ -5,6 +5,11 @@
 
 #include "rowlock.h"
 
+/* Of the engines that can also run inside a process: the URLs of their servers. */
+#define ROWLOCK_JDBC_DERBY "jdbc:derby://HOST:1527/DATABASE"
+#define ROWLOCK_JDBC_H2 "jdbc:h2:tcp://HOST:9092/DATABASE"
+#define ROWLOCK_JDBC_HSQLDB "jdbc:hsqldb:hsql://HOST:9001/DATABASE"
+
 struct rowlock__jdbc_url {
     const char *text;
     const char *engine;  /* the engine's name in the failure table; "": unknown */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A JDBC driver without a database, for jdbc:sqlserver: URLs. Prints each statement, and each
- * change of autocommit, to the file of the system property fake.log.
+ * change of autocommit, to the file of the system property fake.log. It reports the product
+ * fake.product, or else SQL Server; jdbc:wrapper: URLs are also its own.
  */
 import java.io.FileWriter;
 import java.io.IOException;
@@ -33,7 +34,7 @@ public final class FakeDriver implements Driver, InvocationHandler {
         if (name.equals("execute") && arguments != null || name.equals("setAutoCommit"))
             note(name + " " + arguments[0]);
         if (name.equals("getDatabaseProductName"))
-            return "Microsoft SQL Server";
+            return System.getProperty("fake.product", "Microsoft SQL Server");
         if (type == DatabaseMetaData.class || type == PreparedStatement.class)
             return make(type);
         if (name.equals("createStatement"))
@@ -58,7 +59,7 @@ public final class FakeDriver implements Driver, InvocationHandler {
     }
 
     public boolean acceptsURL(String url) {
-        return url.startsWith("jdbc:sqlserver:");
+        return url.startsWith("jdbc:sqlserver:") || url.startsWith("jdbc:wrapper:");
     }
 
     public DriverPropertyInfo[] getPropertyInfo(String url, Properties properties) {
