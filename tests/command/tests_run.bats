@@ -73,3 +73,17 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
     [[ $output == *"0 tests are not repeated"* ]]
     [ "${lines[-1]}" = "4 passed, 0 failed" ]
 }
+
+@test "--rest repeats all if a source was edited while the quick scope ran" {
+    a_test installs 'touch build/installed' # not a source
+    passes --quick
+    [ -z "$(tests/run --rest --list)" ]
+    a_test edits 'touch edited'
+    passes --quick
+    [ "$(tests/run --rest --list)" = "$(printf 'unit/%s\n' good edits_test installs_test)" ]
+    a_test edits true
+    passes --quick
+    [ -z "$(tests/run --rest --list)" ]
+    touch build/rowlock # built after it
+    [ "$(tests/run --rest --list | wc -l)" = 3 ]
+}
