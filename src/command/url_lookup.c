@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -289,7 +290,43 @@ int url_lookup(const char *db, struct url *out)
     return set_local(out);
 }
 
-/* Options, the user and its password do not make another database. */
+/* The value of an option (?name=value&... or ;name=value;...); "": none. */
+static const char *option_value(const char *url, const char *name, size_t *length)
+{
+    const char *at = url + strcspn(url, "?;");
+    size_t n = strlen(name);
+
+    for (; *at; at += strcspn(at, "&;")) {
+        at++;
+        if (strncasecmp(at, name, n) != 0 || at[n] != '=')
+            continue;
+        *length = strcspn(at + n + 1, "&;");
+        return at + n + 1;
+    }
+    *length = 0;
+    return "";
+}
+
+/* Whether the options that name a server, a database or a schema are the same in both URLs. */
+static int has_same_options(const char *a, const char *b)
+{
+    static const char *const names[] = {"host",         "hostaddr",     "port",     "dbname",
+                                        "service",      "socket",       "database", "servername",
+                                        "instancename", "schema",       "catalog",  "portnumber",
+                                        "databasename", "currentschema"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t left, right;
+        const char *value = option_value(a, names[i], &left);
+        const char *other = option_value(b, names[i], &right);
+
+        if (left != right || memcmp(value, other, left) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Other options, the user and its password do not make another database. */
 static int is_same(const struct url *a, const struct url *b)
 {
     char left[400], right[400];
@@ -298,7 +335,8 @@ static int is_same(const struct url *a, const struct url *b)
         return 1;
     url_place(a, left, sizeof left);
     url_place(b, right, sizeof right);
-    return *left && !strstr(left, "...") && strcmp(left, right) == 0;
+    return *left && !strstr(left, "...") && strcmp(left, right) == 0 &&
+           has_same_options(a->text, b->text);
 }
 
 char *url_overridden(const struct url *url)

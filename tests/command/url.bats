@@ -112,6 +112,18 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     done
     ROWLOCK_URL=postgresql://127.0.0.1:1/other run -69 "$ROWLOCK" run --verbose x -- true
     [[ $output == *"$note"* ]]
+    # the option of a server or database makes another one
+    for other in port=2 connect_timeout=3\&dbname=other; do
+        ROWLOCK_URL=postgresql://127.0.0.1:1/shop?$other run -69 "$ROWLOCK" run --verbose x -- true
+        [[ $output == *"$note"* ]]
+    done
+    echo 'jdbc:sqlserver://127.0.0.1:1;databaseName=shop;user=a' >config/rowlock/url
+    ROWLOCK_URL='jdbc:sqlserver://127.0.0.1:1;DatabaseName=shop;user=b' \
+        run -69 "$ROWLOCK" run --verbose x -- true
+    [[ $output != *"$note"* ]]
+    ROWLOCK_URL='jdbc:sqlserver://127.0.0.1:1;databaseName=other;user=a' \
+        run -69 "$ROWLOCK" run --verbose x -- true
+    [[ $output == *"$note"* ]]
 }
 
 @test "a file that group or others can read or write is refused" {
