@@ -7,7 +7,8 @@
 #
 #   start_postgresql NAME [OPTION...]   starts a new server, or restarts the one whose data is in
 #                                       NAME/data, on its previous port
-#   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line
+#   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line; with
+#                                       MYSQL_BIN, the folder of MySQL's programs, the server is MySQL
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
 #   start_pooler NAME URL [MODE]        pgbouncer before the database of a URL, in transaction or
@@ -126,7 +127,23 @@ make_postgresql_template() { # FOLDER
         (cd / && echo 'CREATE ROLE tester LOGIN CREATEDB' |
             as_postgresql "$postgres" --single -D "$1" -F postgres)
 }
+# The accounts log in by a password over TLS, or by a Unix socket.
+make_mysql_template() { # FOLDER
+    printf '%s\n' "CREATE USER root@'127.0.0.1';" \
+        "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;" \
+        "CREATE USER rowlock@'%' IDENTIFIED BY 'secret';" \
+        "CREATE USER rowlock@localhost IDENTIFIED BY 'secret';" \
+        "GRANT ALL ON \`test\_%\`.* TO rowlock@'%';" \
+        "GRANT ALL ON \`test\_%\`.* TO rowlock@localhost;" >"$1.tmp/accounts.sql"
+    (cd / && as_mariadb "$MYSQL_BIN/mysqld" --no-defaults --datadir="$1" --tmpdir="$1.tmp" \
+        --initialize-insecure --init-file="$1.tmp/accounts.sql" --mysqlx=OFF \
+        --innodb-redo-log-capacity=16M)
+}
 make_mariadb_template() { # FOLDER
+    if [ -n "${MYSQL_BIN:-}" ]; then
+        make_mysql_template "$1"
+        return
+    fi
     command -v mariadbd >/dev/null || { echo "no MariaDB server is installed"; return 1; }
     (cd / && as_mariadb mariadb-install-db --no-defaults --datadir="$1" --tmpdir="$1.tmp" \
         --auth-root-authentication-method=normal --skip-test-db) &&
@@ -255,14 +272,20 @@ SQL
 }
 
 start_mariadb() { # NAME [OPTION...]
-    local name=$1 user folder try
+    local name=$1 user folder try program=mariadbd
     shift
+    if [ -n "${MYSQL_BIN:-}" ]; then
+        program=$MYSQL_BIN/mysqld
+        # like MariaDB by default: no binary log; the small redo log is quick to create
+        set -- --mysqlx=OFF --secure-file-priv=NULL --skip-log-bin \
+            --innodb-redo-log-capacity=16M "$@"
+    fi
     user=$(server_user mysql)
     folder=$(server_folder "$name" "$user") || return 1
     [ -e "$folder/data" ] || copy_template mariadb "$user" "$folder/data" || return 1
     for try in 1 2 3; do
         server_port=$(port_of "$folder")
-        launch "$user" "$folder" mariadbd --no-defaults --datadir="$folder/data" \
+        launch "$user" "$folder" "$program" --no-defaults --datadir="$folder/data" \
             --tmpdir="$folder/tmp" --socket="$folder/socket" --port="$server_port" \
             --bind-address=127.0.0.1 --pid-file="$folder/mariadbd.pid" --skip-name-resolve \
             --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --loose-debug-no-sync \
