@@ -50,6 +50,12 @@ check-versions: all examples test-programs
 	@exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
 	  tests/versions $(VERSIONS) -- $(PATTERN)
 
+# The tests of MariaDB on MySQL, whose server comes from Debian unstable. SCOPE=quick, PATTERN as
+# above.
+.PHONY: check-mysql
+check-mysql: all examples test-programs
+	@exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) tests/versions mysql -- $(PATTERN)
+
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)

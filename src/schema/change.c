@@ -52,7 +52,10 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
         code = rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out waiting for the install lock");
     if (!code)
         return ROWLOCK_OK;
-    rowlock__wrap_error(error, code, "while another node installs");
+    rowlock__wrap_error(error, code,
+                        code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED
+                            ? "while another node installs"
+                            : "taking the lock of installers");
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 

@@ -20,6 +20,9 @@ as_root_of_mariadb() {
     mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root "$@"
 }
 
+# The server of the engine mariadb is MySQL (tests/versions).
+is_mysql() { [ "$ROWLOCK_TEST_ENGINE" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
+
 until_true() { # COMMAND...: repeats it until it succeeds, for two minutes at most
     local tries=0
     until "$@"; do
@@ -44,16 +47,26 @@ waiters() {
         sql "SELECT count(*) FROM pg_stat_activity
              WHERE datname = current_database() AND wait_event_type = 'Lock'"
         ;;
-    # not information_schema.innodb_trx, which is not refreshed while other sessions read it
     mariadb)
         local waiting
-        waiting=$(sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
-            awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
-                 waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' | paste -sd,)
+        waiting=$(waiting_sessions | paste -sd,)
         sql "SELECT count(*) FROM information_schema.processlist
              WHERE db = database() AND id IN (${waiting:-0})"
         ;;
     esac
+}
+# The numbers of the sessions that wait for a row, on MariaDB or MySQL. Not from
+# information_schema.innodb_trx, which is not refreshed while other sessions read it; MySQL's STATUS
+# omits a session that waits for a shared lock.
+waiting_sessions() {
+    if is_mysql; then
+        sql 'SELECT DISTINCT t.processlist_id FROM performance_schema.data_lock_waits w
+               JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id'
+    else
+        sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
+            awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
+                 waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }'
+    fi
 }
 somebody_waits() { [ "$(waiters)" != 0 ]; }
 

@@ -18,6 +18,7 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/overlap.h"
 
@@ -144,12 +145,14 @@ static long deadlocks(void *hand)
 {
     if (may_deadlock())
         return 0;
-    return atol(t_native_sql(hand, "%s",
-                             is("postgresql")
-                                 ? "SELECT deadlocks FROM pg_stat_database WHERE datname = "
-                                   "current_database()"
-                                 : "SELECT variable_value FROM information_schema.global_status "
-                                   "WHERE variable_name = 'INNODB_DEADLOCKS'"));
+    return atol(
+        t_native_sql(t_is_mysql() ? t_admin() : hand, "%s",
+                     is("postgresql") ? "SELECT deadlocks FROM pg_stat_database WHERE datname = "
+                                        "current_database()"
+                     : t_is_mysql()   ? "SELECT count FROM information_schema.innodb_metrics "
+                                        "WHERE name = 'lock_deadlocks'"
+                                    : "SELECT variable_value FROM information_schema.global_status "
+                                      "WHERE variable_name = 'INNODB_DEADLOCKS'"));
 }
 
 static void run_load(const char *prefix, int names, int turns)

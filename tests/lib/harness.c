@@ -47,6 +47,13 @@ const struct facts *t_facts(void)
     return found;
 }
 
+int t_is_mysql(void)
+{
+    const char *programs = getenv("MYSQL_BIN");
+
+    return strcmp(t_facts()->engine, "mariadb") == 0 && programs && *programs;
+}
+
 const struct engine *t_engine(void)
 {
     static const struct engine *const engines[] = {

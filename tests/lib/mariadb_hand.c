@@ -239,10 +239,15 @@ const char *my_place(void *hand, const char *wants, long long ticket, int locked
                   locked ? "CONNECTION_ID()" : "0");
 }
 
+const char *my_database_hash(void)
+{
+    return t_is_mysql() ? "LEFT(SHA2(DATABASE(), 256), 32)" : "MD5(DATABASE())";
+}
+
 long long my_marker(void *hand, long long number)
 {
-    return my_number(hand, "SELECT IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', %lld))",
-                     number);
+    return my_number(hand, "SELECT IS_USED_LOCK(CONCAT('rowlock:', %s, ':', %lld))",
+                     my_database_hash(), number);
 }
 
 void my_expire(void *hand, long long token)

@@ -52,6 +52,8 @@ const char *my_field(const char *row, int n);
 /* HEX of each name, in one of several static buffers, used in turn. */
 const char *my_wants(const char *wants);
 
+/* The database as it stands in the names of session locks. */
+const char *my_database_hash(void);
 /* The session that holds the session lock of this ticket; 0: none. */
 long long my_marker(void *hand, long long number);
 /* Sets the lease's expiry into the past. */

@@ -63,13 +63,14 @@ __attribute__((noreturn, format(printf, 3, 4))) void t_fail(const char *file, in
                                                             const char *format, ...);
 
 /* Ends the test as not run, because what it tests does not exist on this engine by t_facts(). Only
-   through ODBC and JDBC; tests/run lists it with the reason. */
+   on MySQL, and through ODBC and JDBC; tests/run lists it with the reason. */
 __attribute__((noreturn)) void t_not_here(const char *reason);
 
 /* ---- the database under test ----------------------------------------------------------------- */
 
 /* Facts about the engine and technique under test, and direct access to the engine (engine.h). */
 const struct facts *t_facts(void);
+int t_is_mysql(void); /* the server of the engine mariadb is MySQL (tests/versions) */
 const struct engine *t_engine(void);
 const char *t_url(void);
 

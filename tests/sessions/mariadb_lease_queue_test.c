@@ -26,7 +26,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
 
     t_int(my_marker(other, token), (long long)mysql_thread_id(holder));
     t_int(my_marker(other, ticket), (long long)mysql_thread_id(waiter));
-    name = my_row(other, "SELECT LENGTH(CONCAT('rowlock:', MD5(DATABASE()), ':', %lld))",
+    name = my_row(other, "SELECT LENGTH(CONCAT('rowlock:', %s, ':', %lld))", my_database_hash(),
                   9223372036854775807LL);
     t_true(atoi(name) <= 64);
     t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 5), "1");
@@ -353,7 +353,7 @@ TEST(a_probe_reports_a_transaction_without_a_waiter)
     t_text(my_row(other, "CALL rowlock_probe('a')"), "");
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     t_text(my_row(other, "CALL rowlock_probe('a')"), "exclusive");
-    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+    t_int(t_engine()->in_transaction(other), 0);
     my_row(holder, "COMMIT");
     t_text(my_row(other, "CALL rowlock_probe('a')"), "");
     if (t_facts()->code == ROWLOCK_ROW) {
@@ -366,7 +366,7 @@ TEST(a_probe_reports_a_transaction_without_a_waiter)
     t_int(my_number(other, "SELECT count(*) FROM rowlock_name WHERE name = 'never seen'"), 0);
     my_row(other, "CALL rowlock_begin_exclusive('b')");
     t_text(my_row(other, "CALL rowlock_probe('a')"), "");
-    t_int(my_number(other, "SELECT @@in_transaction"), 1);
+    t_int(t_engine()->in_transaction(other), 1);
     /* neighbouring names may conflict under technique insert */
     if (t_facts()->code == ROWLOCK_ROW) {
         my_row(holder, "CALL rowlock_begin_exclusive('a')");

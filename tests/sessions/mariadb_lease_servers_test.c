@@ -157,8 +157,8 @@ static int take(MYSQL *hand, struct load *load, int name, int shared, char *toke
         return 0;
     snprintf(text, sizeof text,
              "SELECT token FROM rowlock_lease WHERE name = 'load %d' AND IS_USED_LOCK(CONCAT("
-             "'rowlock:', MD5(DATABASE()), ':', token)) = CONNECTION_ID()",
-             name);
+             "'rowlock:', %s, ':', token)) = CONNECTION_ID()",
+             name, my_database_hash());
     return !ask(hand, load, token, 200, text) && token[0] != '\0';
 }
 
@@ -187,8 +187,11 @@ static void *client(void *data)
 
 static long long deadlocks(void *hand)
 {
-    return my_number(hand, "SELECT variable_value FROM information_schema.global_status "
-                           "WHERE variable_name = 'INNODB_DEADLOCKS'");
+    return my_number(hand, t_is_mysql()
+                               ? "SELECT count FROM information_schema.innodb_metrics "
+                                 "WHERE name = 'lock_deadlocks'"
+                               : "SELECT variable_value FROM information_schema.global_status "
+                                 "WHERE variable_name = 'INNODB_DEADLOCKS'");
 }
 
 static void run_load(void *hand, int names)

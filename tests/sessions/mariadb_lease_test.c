@@ -123,7 +123,7 @@ static void look_after_a_wait(const char *set)
            token);
     my_row(holder, "COMMIT");
     t_text(my_finish(other), in_the_way("a", token));
-    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+    t_int(t_engine()->in_transaction(other), 0);
 }
 
 TEST(a2_my3_a_grant_sees_what_it_waited_for_at_every_level)
@@ -147,7 +147,7 @@ TEST(a2_my5_looking_locks_nothing)
     my_row(other, "SET autocommit = 0");
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
     t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
-    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+    t_int(t_engine()->in_transaction(other), 0);
     t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
     t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     my_row(other, "SET autocommit = 1");
@@ -161,10 +161,10 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
     my_row(hand, "START TRANSACTION");
     my_start(hand, "%s", my_grant_call(hand, X("a")));
     t_text(my_finish(hand), "error 1644");
-    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    t_int(t_engine()->in_transaction(hand), 1);
     my_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
     t_text(my_finish(hand), "error 1644");
-    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    t_int(t_engine()->in_transaction(hand), 1);
     my_row(hand, "ROLLBACK");
 }
 
@@ -215,7 +215,7 @@ TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
     my_until_waiting(other);
     /* the sweep runs outside of the name lock: no cycle, so no deadlock */
     my_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
-    t_int(my_number(fenced, "SELECT @@in_transaction"), 1);
+    t_int(t_engine()->in_transaction(fenced), 1);
     my_row(fenced, "COMMIT");
     t_text(my_field(my_finish(other), 0), "0");
     my_row(other, "COMMIT");
@@ -272,7 +272,7 @@ TEST(p4_a_fence_that_would_guard_nothing_is_refused)
 
     my_row(hand, "START TRANSACTION READ ONLY");
     t_contains(fence(hand, "a", token), "10|a|0|25006 ");
-    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    t_int(t_engine()->in_transaction(hand), 1);
     my_row(hand, "ROLLBACK");
     my_start(hand, "CALL rowlock_fence_row('a', %lld, 1000)", token);
     t_text(my_finish(hand), "error 1644");

@@ -161,7 +161,7 @@ TEST(p11_trap_autocommit_off)
 
 static void nothing_is_open(void *handle)
 {
-    t_text(t_native_sql(handle, "SELECT @@in_transaction"), "0");
+    t_int(t_engine()->in_transaction(handle), 0);
 }
 
 static void use_locks(struct rowlock_connection *own, void *handle)

@@ -9,8 +9,17 @@
 bats_require_minimum_version 1.5.0
 database=${ROWLOCK_TEST_URL##*/}
 
+# Statements in MySQL's words. Without @@in_transaction rowlock's own procedure finds out.
+words() {
+    if is_mysql; then
+        sed -uE 's/@@tx_isolation/@@transaction_isolation/g
+                 s/SELECT ([^;]*)@@in_transaction/CALL rowlock_in_transaction(); SELECT \1@rowlock_open/g'
+    else
+        cat
+    fi
+}
 client() { # [OPTION...]: reads statements from its standard input; errors do not end it
-    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B \
+    words | mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B \
         --unbuffered --force \
         "$@" "$database" 2>&1
 }
@@ -18,9 +27,9 @@ client() { # [OPTION...]: reads statements from its standard input; errors do no
 # own limit for a wait is 50 s).
 say() { say_as root "$1"; }
 say_as() { # USER STATEMENTS
-    echo "$2" | mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B \
-        --force \
-        --unbuffered "$database" >said 2>&1 3>&- &
+    echo "$2" | tr '\n' ' ' | words >say.sql
+    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B \
+        --force --unbuffered "$database" <say.sql >said 2>&1 3>&- &
     until_ended 40 $!
     sed '/^--------------$/,/^--------------$/d; /^$/d' said
 }
@@ -54,10 +63,7 @@ close_sessions() {
 }
 # Whether the session of that file waits for a row, as the server reports it.
 waits_for_a_row() {
-    sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
-        awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
-             waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' |
-                 grep -qx "$(session_of "$1")"
+    waiting_sessions | grep -qx "$(session_of "$1")"
 }
 sleeps() { # FILE: its session polls for a lease
     [ "$(sql "SELECT count(*) FROM information_schema.processlist

@@ -103,10 +103,10 @@ BEGIN
     CALL rowlock_refuse(p_status, p_name, p_open, 'a lease or another transaction');
 END//
 
--- Sleeps, and doubles the next pause. Callers also check max_statement_time by their own clock: the
--- server forgets a timeout or a KILL QUERY that hits a statement which has just ended. p_cut: 0; 7
--- if a KILL QUERY ended the sleep, 3 if max_statement_time did. (DO SLEEP ignores both, and SET v =
--- SLEEP() does not call a handler.)
+-- Sleeps, and doubles the next pause. p_cut: 0; 7 if a KILL QUERY ended the sleep, 3 if
+-- max_statement_time did. (DO SLEEP ignores both, and SET v = SLEEP() does not call a handler.)
+-- Callers also check max_statement_time by their own clock: the server forgets a timeout or a KILL
+-- QUERY that hits a statement which has just ended.
 CREATE OR REPLACE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE,
                                           OUT p_cut TINYINT)
     SQL SECURITY INVOKER READS SQL DATA

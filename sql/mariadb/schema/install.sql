@@ -638,7 +638,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_holder(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE EXIT HANDLER FOR 1227
+    DECLARE EXIT HANDLER FOR 1142, 1227
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
                DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting

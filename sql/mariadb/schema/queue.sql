@@ -40,7 +40,7 @@ BEGIN
                 DELETE FROM rowlock_waiter
                  WHERE ticket = p_ticket
                    AND (alive_until IS NULL OR alive_until <= utc_timestamp(6));
-            SET p_gone = ROW_COUNT() > 0;
+            SELECT count(*) = 0 INTO p_gone FROM rowlock_waiter WHERE ticket = p_ticket;
             COMMIT AND NO CHAIN NO RELEASE;
         END;
     END IF;
@@ -303,7 +303,7 @@ BEGIN
     CALL rowlock_require_no_transaction();
     SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
     BEGIN
-        DECLARE EXIT HANDLER FOR 1213           -- a cycle of sessions: the rows will resolve it
+        DECLARE EXIT HANDLER FOR 1213, 3058     -- a cycle of sessions: the rows will resolve it
         BEGIN
             SET v_came = 0;
             DO SLEEP(LEAST(v_seconds, 0.25));
@@ -584,12 +584,12 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
               NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
               w.alive_until > utc_timestamp(6))//
 
--- Lists also the transactions that have a name locked, where another session waits for the row and
--- the caller may see it (privilege PROCESS).
+-- Lists also the transactions that have a name locked, if the caller may see them (privilege
+-- PROCESS), where another session waits for the row.
 CREATE OR REPLACE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE EXIT HANDLER FOR 1227
+    DECLARE EXIT HANDLER FOR 1142, 1227
         SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
          ORDER BY state, name, ticket, token;
 

@@ -89,9 +89,8 @@ BEGIN
     END;
     DECLARE CONTINUE HANDLER FOR 1213 SET v_least = NULL;   -- nothing is lost yet
 
-    IF p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0'
-       AND NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on
-                OR @rowlock_idle IS NOT NULL) THEN
+    IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL)
+       AND p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0' THEN
         SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4));
         IF @@tx_isolation <> 'READ-COMMITTED' THEN
             SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -1,5 +1,5 @@
--- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE, SET STATEMENT
--- ... FOR, idle_write_transaction_timeout.
+-- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE; the limit of an
+-- idle session, and the lock timeout that a KILL QUERY has left, are restored.
 
 -- Draws the next number, greater than every earlier one. Anything that sets the counter back (a
 -- restored dump, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often
@@ -25,55 +25,13 @@ BEGIN
     SET @rowlock_drawn = p_number;              -- see rowlock_session_unlock_lost
 END//
 
--- Without a timeout for an idle transaction, a client that freezes before the COMMIT of a grant
--- that waited keeps the name lock until its session ends.
-DROP PROCEDURE IF EXISTS rowlock_set_idle_limit//
-
+-- Restores what an earlier call has left: the limit of a grant that waited, and the lock timeout of
+-- a call that a KILL QUERY ended.
 DROP PROCEDURE IF EXISTS rowlock_restore_idle_limit//
-
--- The fence: a session that ends the lease must DELETE this row, and waits. It runs in the caller's
--- transaction. p_seconds as in rowlock_name_lock. p_status: 0, 2, 7, 8 lost, 10 a read-only
--- transaction.
-DROP PROCEDURE IF EXISTS rowlock_lock_fence//
-CREATE PROCEDURE rowlock_lock_fence(
-    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
-    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
+CREATE PROCEDURE rowlock_restore_idle_limit()
+    SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_row INT DEFAULT 0;
-    DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
-    DECLARE EXIT HANDLER FOR 1205
-    BEGIN
-        SET SESSION innodb_lock_wait_timeout = v_limit;
-        SET p_status = 2;
-    END;
-    DECLARE EXIT HANDLER FOR 1317
-    BEGIN
-        SET SESSION innodb_lock_wait_timeout = v_limit;
-        SET p_status = 7;
-    END;
-    DECLARE EXIT HANDLER FOR 1792
-        SET p_status = 10,
-            p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        SET SESSION innodb_lock_wait_timeout = v_limit;
-        RESIGNAL;
-    END;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-
-    CALL rowlock_in_transaction();
-    IF NOT @rowlock_open AND @@autocommit THEN
-        SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
-            'rowlock: no transaction is open: the fence holds until yours ends';
-    END IF;
-    IF @@read_only THEN
-        CALL rowlock_check_server();
-    END IF;
-    UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
-    SET SESSION innodb_lock_wait_timeout = IF(p_seconds < 0, v_limit, p_seconds);
-    SELECT 1 INTO v_row FROM rowlock_lease
-     WHERE token = p_token AND name = p_name LIMIT 1 FOR SHARE;
-    SET SESSION innodb_lock_wait_timeout = v_limit;
-    SET p_status = IF(v_row, 0, 8);
+    SET SESSION wait_timeout = COALESCE(@rowlock_idle, @@wait_timeout),
+        SESSION innodb_lock_wait_timeout = COALESCE(@rowlock_row_wait, @@innodb_lock_wait_timeout);
+    SET @rowlock_idle = NULL, @rowlock_row_wait = NULL;
 END//

@@ -1,7 +1,7 @@
 # Edits that turn MariaDB's schema into MySQL's, line by line. The files beside this one, one for
 # each piece, hold the procedures that need more than that.
 
-1s/on MariaDB/on MySQL (not tested)/
+1s/on MariaDB/on MySQL/
 s/MariaDB/MySQL/
 s/mariadb client/mysql client/
 
@@ -21,19 +21,48 @@ s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
 \1EXECUTE rowlock_statement;\
 \1DEALLOCATE PREPARE rowlock_statement;|
 
+# It has no SET STATEMENT ... FOR. The setting changes around the statement; a KILL QUERY, for which
+# no handler runs there, leaves it to rowlock_restore_idle_limit. The shortest timeout is 1 s.
+/^ *SET STATEMENT /{
+    :join
+    /;$/!{
+        N
+        b join
+    }
+    s/^( *)SET STATEMENT lock_wait_timeout = [^,]*, /\1SET STATEMENT /
+    s/^( *)SET STATEMENT innodb_lock_wait_timeout =[ \n]*(.*)[ \n]+FOR\n(.*)$/\1BEGIN\
+\1    DECLARE v_row_wait INT\
+\1        DEFAULT COALESCE(@rowlock_row_wait, @@innodb_lock_wait_timeout);\
+\1    DECLARE EXIT HANDLER FOR SQLEXCEPTION\
+\1    BEGIN\
+\1        SET SESSION innodb_lock_wait_timeout = v_row_wait, @rowlock_row_wait = NULL;\
+\1        RESIGNAL;\
+\1    END;\
+\
+\1    SET @rowlock_row_wait = v_row_wait,\
+\1        SESSION innodb_lock_wait_timeout = GREATEST(\2, 1);\
+\3\
+\1    SET SESSION innodb_lock_wait_timeout = v_row_wait, @rowlock_row_wait = NULL;\
+\1END;/
+}
+s/LOCK IN SHARE MODE/FOR SHARE/
+
 # It has no @@in_transaction: rowlock_in_transaction finds out.
 s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
 \1\2@rowlock_open/
 
-# It has no timeout for an idle transaction, no Galera, no max_statement_time.
-/^ *IF @rowlock_idle IS NOT NULL THEN/,/END IF;$/d
-/^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_set_idle_limit\(\);$/d
-s/ OR @rowlock_idle IS NOT NULL//
+# It has no timeout for an idle transaction, but one for an idle session; no Galera, no
+# max_statement_time.
+s/idle_write_transaction_timeout/wait_timeout/g
+s/@rowlock_idle IS NOT NULL/COALESCE(@rowlock_idle, @rowlock_row_wait) IS NOT NULL/
 s/ OR @@GLOBAL\.wsrep_on//
 s/1205, 1969/1205/
 /^ *DECLARE EXIT HANDLER FOR 1969 /d
+s/IF\(@@max_statement_time > 0, 3, 7\)/7/
 s/@@max_statement_time/0/g
-/^ *SET STATEMENT lock_wait_timeout = (1|p_seconds), innodb_lock_wait_timeout = \1 FOR$/d
+s/, 3 if$/./
+/^-- max_statement_time did\./s/max_statement_time did\. //
+/^-- Callers also check max_statement_time/,/^-- QUERY that hits/d
 
 # The text of an error has 128 characters there.
 s/, 500\);$/, 128);/
@@ -47,8 +76,26 @@ s/^DROP SEQUENCE/DROP TABLE/
 s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
 s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
 
+# It shows locks in performance_schema, also those for which nobody waits.
+s/^( *)(FROM|JOIN) information_schema\.innodb_locks k$/\1\2 (SELECT engine_lock_id AS lock_id, engine_transaction_id AS lock_trx_id, lock_mode,\
+\1             lock_data, CONCAT('`', object_schema, '`.`', object_name, '`') AS lock_table\
+\1        FROM performance_schema.data_locks WHERE lock_type = 'RECORD') k/
+s/^( *)JOIN information_schema\.innodb_lock_waits w ON w\.blocking_lock_id = (.*)$/\1JOIN (SELECT requesting_engine_transaction_id AS requesting_trx_id, blocking_engine_lock_id\
+\1        FROM performance_schema.data_lock_waits) w ON w.blocking_engine_lock_id = \2/
+s/^-- PROCESS\), where another session waits for the row\.$/-- PROCESS, and SELECT on performance_schema.data_locks)./
+s/^-- caller may see them \(privilege PROCESS\)\.$/-- caller may see them (privilege PROCESS, SELECT on performance_schema.data_lock_waits and on\
+-- data_locks)./
+
+# A session lock waits whole seconds.
+s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_limit_ms \/ 1000))/
+
 # Other names and defaults.
 s/utf8mb4_nopad_bin/utf8mb4_0900_bin/
 s/@@tx_isolation/@@transaction_isolation/
 s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) */\
 \1       GROUP_CONCAT|
+
+# MySQL 9.6 has no MD5. The name of a session lock has at most 64 characters there. MariaDB keeps
+# MD5: after an upgrade with other names the waiters of the old version would look dead.
+s/MD5\(DATABASE\(\)\)/LEFT(SHA2(DATABASE(), 256), 32)/
+s/rowlock:MD5\(database\)/rowlock:SHA2(database)/
