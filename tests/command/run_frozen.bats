@@ -24,19 +24,26 @@ each_of_server() { # SIGNAL: to the server and its processes
     kill -s "$1" "$OWN_PID" $(pgrep -P "$OWN_PID") || true
 }
 
-# A proxy that is one process: while stopped, it swallows everything.
+# A proxy that is one process: while stopped, it swallows everything. While the file hold exists, it
+# keeps back what the server says; it writes the file passed when it hands some of it over.
 proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
     my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
-    my ($select, %peer) = IO::Select->new($listen);
+    my ($select, %peer, %is_server) = IO::Select->new($listen); $SIG{PIPE} = "IGNORE";
     open my $p, ">", "port.tmp"; print $p $listen->sockport; close $p; rename "port.tmp", "port";
     for (;;) {
         for my $from ($select->can_read) {
             if ($from == $listen) {
                 my $in = $listen->accept; my $out = IO::Socket::INET->new($to) or die;
-                ($peer{$in}, $peer{$out}) = ($out, $in); $select->add($in, $out); next;
+                ($peer{$in}, $peer{$out}, $is_server{$out}) = ($out, $in, 1);
+                $select->add($in, $out); next;
             }
+            if ($is_server{$from} && -e "hold") { select undef, undef, undef, 0.02; next }
             my $got = sysread $from, my $data, 65536;
-            if ($got) { syswrite $peer{$from}, $data; next }
+            if ($got) {
+                syswrite $peer{$from}, $data;
+                if ($is_server{$from}) { open my $passed, ">", "passed" }
+                next;
+            }
             $select->remove($from, $peer{$from}); shutdown $peer{$from}, 2; shutdown $from, 2;
         }
     }'
@@ -97,6 +104,24 @@ start_proxy() { # sets proxy_url
     next_has_passed
     [ ! -e overlap ]
     kill -s CONT "$holder"
+    ends_soon 123 "$holder" "$proxy_url"
+}
+
+# The reply is the last one, and comes later than the margin before the end of the lease (3 s), but
+# before rowlock gives the statement up (5 s).
+@test "p5: the end counts from before the renewal was sent, not from its reply" {
+    start_proxy
+    ROWLOCK_TEST_URL=$proxy_url start_tree --ttl 30s a
+    start_next a command grandchild daemon
+    was=$(item a '$[0].expires')
+    touch hold
+    until_true expires_later_than "$was"
+    sleep 3.5
+    rm -f passed hold
+    until_true is_there passed
+    kill -s STOP "$proxy_pid"
+    next_has_passed
+    [ ! -e overlap ]
     ends_soon 123 "$holder" "$proxy_url"
 }
 
