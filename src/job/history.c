@@ -127,25 +127,56 @@ static int by_token(const void *a, const void *b)
     return rowlock__order(((const struct breaker *)a)->token, ((const struct breaker *)b)->token);
 }
 
-static void put_breakers(struct pasts *pasts)
+static bool is_broken(const struct rowlock_past *past)
+{
+    return past->ending == ROWLOCK_ENDED_REVOKED ||
+           (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_BROKEN);
+}
+
+/* Returns the earliest acquisition of a broken lease whose breaker is not in the list; INT64_MAX:
+   none. */
+static int64_t put_breakers(struct pasts *pasts)
 {
     struct rowlock_past *past = pasts->rows.row;
     const struct breaker *breaker;
+    int64_t first_ms = INT64_MAX;
 
-    if (!pasts->breakers.n)
-        return;
-    qsort(pasts->breakers.row, pasts->breakers.n, pasts->breakers.size, by_token);
+    if (pasts->breakers.n > 1)
+        qsort(pasts->breakers.row, pasts->breakers.n, pasts->breakers.size, by_token);
     for (size_t i = 0; i < pasts->rows.n; i++) {
         struct breaker wanted = {.token = past[i].token};
 
-        if (past[i].ending != ROWLOCK_ENDED_REVOKED &&
-            (past[i].ending != ROWLOCK_ENDED_RUN || past[i].outcome != ROWLOCK_RUN_BROKEN))
+        if (!is_broken(&past[i]))
             continue;
-        breaker = bsearch(&wanted, pasts->breakers.row, pasts->breakers.n, pasts->breakers.size,
-                          by_token);
+        breaker = pasts->breakers.n ? bsearch(&wanted, pasts->breakers.row, pasts->breakers.n,
+                                              pasts->breakers.size, by_token)
+                                    : NULL;
         if (breaker)
             past[i].broken_by = breaker->text;
+        else
+            first_ms = rowlock__least(first_ms, past[i].acquired_ms);
     }
+    return first_ms;
+}
+
+/* A lease may be broken long before it ends: outside the limit, or before filter->since_ms. With
+   that wait, the list has only rows of breakers. */
+static int find_breakers(struct rowlock_connection *connection, struct pasts *pasts,
+                         struct rowlock_error *error)
+{
+    int64_t first_ms = put_breakers(pasts);
+    struct rowlock_value values[] = {rowlock__text_value(NULL), rowlock__int_value(first_ms),
+                                     rowlock__int_value(1), rowlock__int_value(INT64_MAX),
+                                     rowlock__int_value(INT_MAX)};
+    int code = ROWLOCK_OK;
+
+    if (first_ms == INT64_MAX)
+        return ROWLOCK_OK;
+    code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, pasts, error);
+    code = rowlock__list_result(&pasts->breakers, code, error);
+    if (!code)
+        put_breakers(pasts);
+    return code;
 }
 
 static int latest_first(const void *a, const void *b)
@@ -231,10 +262,10 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
         code = read_pasts(connection, filter, like, exact, &pasts, error);
     if (!code && filter->jobs && like)
         code = read_jobs(connection, filter, like, exact, &pasts, error);
-    if (!code) {
-        put_breakers(&pasts);
+    if (!code)
+        code = find_breakers(connection, &pasts, error);
+    if (!code)
         show(&pasts.rows, filter, exact, visit, data);
-    }
     rowlock__rows_clear(&pasts.rows);
     rowlock__rows_clear(&pasts.breakers);
     free(like);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/grants.h"
 #include "lib/harness.h"
@@ -15,7 +16,7 @@
 
 struct told {
     char text[2000];
-    int64_t token;
+    int64_t token, ended_ms;
 };
 
 static int tell(const struct rowlock_past *past, void *data)
@@ -92,6 +93,44 @@ TEST(at_level_slow_a_short_lease_is_kept_only_if_it_was_revoked)
     rowlock_release(lease, NULL);
     t_text(history(two, t_name(1), 0, &told), "revoked s1 'backup' 'monthly'\n");
     rowlock_lease_free(lease);
+}
+
+static int take_breaker(const struct rowlock_past *past, void *data)
+{
+    struct told *told = data;
+
+    snprintf(told->text, sizeof told->text, "%s %s", past->name, past->broken_by);
+    told->ended_ms = past->ended_ms;
+    return 0;
+}
+
+/* Its holder ends it later than it was broken; meanwhile others end. Of leases that end in the same
+   millisecond the one with the greatest token is the latest. */
+TEST(a_broken_lease_has_who_broke_it_within_any_limit_and_time)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS);
+    struct rowlock_past_filter filter = {.limit = 1};
+    struct rowlock_lease *others[] = {held(one, t_x(t_name(2))), held(one, t_x(t_name(3)))};
+    struct rowlock_lease *lease = held(one, t_x(t_name(1)));
+    struct told told;
+    char whole[300];
+
+    t_ok(rowlock_break(one, t_name(1), 0, 0, NULL, &t_error));
+    for (int i = 0; i < 2; i++) {
+        t_ok(rowlock_break(one, t_name(2 + i), 0, 1, NULL, &t_error));
+        rowlock_release(others[i], NULL);
+        rowlock_lease_free(others[i]);
+    }
+    rowlock_release(lease, NULL);
+    rowlock_lease_free(lease);
+    t_ok(rowlock_history(one, &filter, take_breaker, &told, &t_error));
+    snprintf(whole, sizeof whole, "%s ", t_name(1));
+    t_contains(told.text, whole);
+    snprintf(whole, sizeof whole, ":%ld", (long)getpid());
+    t_contains(told.text, whole);
+    filter.since_ms = told.ended_ms; /* later than it was broken */
+    t_ok(rowlock_history(one, &filter, take_breaker, &told, &t_error));
+    t_contains(told.text, whole);
 }
 
 TEST(an_expired_lease_is_kept_once)
