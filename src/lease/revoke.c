@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_break: an operator ends a lease by its name. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lease/query.h"
@@ -66,23 +67,52 @@ static void find_user(char *out, size_t size)
     rowlock__utf8_copy(out, size, user ? user : "");
 }
 
+#define TOGETHER 64 /* rows of one transaction, where a dialect has BEGIN */
+
 /* A failure, as of a missing right, is none of the break. */
+static int log_some(struct rowlock_connection *connection, const struct rowlock_value who[3],
+                    const char *name, const int64_t *tokens, size_t n)
+{
+    struct rowlock_value values[TOGETHER][5];
+    struct rowlock_call calls[TOGETHER];
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    unsigned flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
+                                                                 : ROWLOCK_INSIDE;
+    int code;
+
+    for (size_t i = 0; i < n; i++) {
+        values[i][0] = rowlock__text_value(name);
+        values[i][1] = rowlock__int_value(tokens[i]);
+        memcpy(&values[i][2], who, 3 * sizeof *who);
+        calls[i] = rowlock__call(connection, ROWLOCK_SQL_LOG_BREAK, values[i], NULL, NULL);
+    }
+    code = connection->driver->run(connection->link, flags, calls, n, &budget, &outcome, NULL);
+    rowlock__clean_up(connection, &outcome);
+    return code;
+}
+
 static void log_broken(struct rowlock_connection *connection, const char *name,
                        const struct broken *broken)
 {
-    const int64_t *token = broken->tokens.row;
+    const int64_t *tokens = broken->tokens.row;
+    size_t left = broken->tokens.n;
+    size_t most = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? TOGETHER : 1;
     char host[256], user[64];
-    int code = ROWLOCK_OK;
+    struct rowlock_value who[3];
 
     rowlock__host(host, sizeof host);
     find_user(user, sizeof user);
-    for (size_t i = 0; !code && i < broken->tokens.n; i++) {
-        struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token[i]),
-                                         rowlock__text_value(host), rowlock__int_value(getpid()),
-                                         rowlock__text_value(user)};
+    who[0] = rowlock__text_value(host);
+    who[1] = rowlock__int_value(getpid());
+    who[2] = rowlock__text_value(user);
+    while (left > 0 && connection->link) {
+        size_t n = left < most ? left : most;
 
-        code =
-            rowlock__ask_alone(connection, ROWLOCK_SQL_LOG_BREAK, values, false, NULL, NULL, NULL);
+        if (log_some(connection, who, name, tokens, n))
+            return;
+        tokens += n;
+        left -= n;
     }
 }
 

@@ -100,6 +100,15 @@ mend_history() {
     [ "$(rowlock log | grep -c $'\033')" = 0 ]
 }
 
+@test "those who broke many leases of a name are written in one transaction" {
+    for _ in 1 2 3; do rowlock acquire --shared --ttl 1h many >/dev/null; done
+    rowlock break --now many
+    [ "$(entries many | jq -r .broken_by | sort -u | wc -l)" = 1 ]
+    [ "$(sql "SELECT COUNT(*) FROM $table WHERE token < 0")" = 3 ]
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||
+        [ "$(sql "SELECT COUNT(DISTINCT xmin::text) FROM $table WHERE token < 0")" = 1 ]
+}
+
 @test "a run of a job that is broken has who broke it; a filter of waits does not hide that" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job slow --every 1h -- sleep 60
     until_true is_held job:slow
