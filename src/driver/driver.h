@@ -143,6 +143,8 @@ void rowlock__describe_drivers(FILE *out);
 
 /* The number of an INT, or of decimal text in BYTES; 0 for NULL. */
 int64_t rowlock__value_number(const struct rowlock_value *value);
+/* Of a text that is none, and of NULL: LOST. */
+enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value);
 /* Parameters. They refer to the caller's bytes, which must stay until the call has ended. */
 struct rowlock_value rowlock__int_value(int64_t number);
 struct rowlock_value rowlock__text_value(const char *text); /* SQL NULL if `text` is NULL */

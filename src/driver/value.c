@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/outcome.h"
 #include "driver/driver.h"
 
 int64_t rowlock__value_number(const struct rowlock_value *value)
@@ -14,6 +15,11 @@ int64_t rowlock__value_number(const struct rowlock_value *value)
     if (value->type == ROWLOCK_BYTES && value->length < sizeof text)
         memcpy(text, value->bytes, value->length);
     return strtoll(text, NULL, 10);
+}
+
+enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value)
+{
+    return rowlock__outcome_of(value->bytes, value->type == ROWLOCK_BYTES ? value->length : 0);
 }
 
 struct rowlock_value rowlock__int_value(int64_t number)

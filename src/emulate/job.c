@@ -140,7 +140,7 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     if (!code && runs.n)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL);
     if (!code && runs.n && work->affected > 0)
-        code = count(work, runs.row, rowlock__outcome_value(said));
+        code = count(work, runs.row, rowlock__value_outcome(&said));
     rowlock__rows_clear(&runs);
     return code;
 }
@@ -398,7 +398,8 @@ static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
 int rowlock__emulate_job_finish(struct rowlock_work *work)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    struct rowlock_run_end end = {.outcome = rowlock__outcome_value(rowlock__work_value(work, 1)),
+    struct rowlock_value said = rowlock__work_value(work, 1);
+    struct rowlock_run_end end = {.outcome = rowlock__value_outcome(&said),
                                   .status = ROWLOCK_STATUS_LOST};
     int code = hold_beat(work, &end);
 

@@ -5,11 +5,6 @@
 
 #include "emulate/job_rows.h"
 
-enum rowlock_run_outcome rowlock__outcome_value(struct rowlock_value value)
-{
-    return rowlock__outcome_of(value.bytes, value.type == ROWLOCK_BYTES ? value.length : 0);
-}
-
 static const char *text_of(struct rowlock_rows *rows, const struct rowlock_value *column)
 {
     return rowlock__copy_text(rows, column);
@@ -25,7 +20,7 @@ static enum rowlock_run_outcome outcome_of(struct rowlock_rows *rows,
                                            const struct rowlock_value *column)
 {
     (void)rows;
-    return rowlock__outcome_value(*column);
+    return rowlock__value_outcome(column);
 }
 
 #define ROWLOCK_XX(kind, column) row->column = kind##_of(rows, columns++);

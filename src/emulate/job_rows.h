@@ -26,9 +26,6 @@ struct rowlock_run_row {
 };
 #undef ROWLOCK_XX
 
-/* A text in a column or a parameter. */
-enum rowlock_run_outcome rowlock__outcome_value(struct rowlock_value value);
-
 /* One job, or all (key NULL), by name. The caller clears the rows. */
 int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows);
 /* The runs of a job, or of all (key NULL), latest first. */

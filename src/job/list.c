@@ -3,7 +3,6 @@
 #include <stdbool.h>
 
 #include "dialect/job.h"
-#include "dialect/outcome.h"
 #include "job/job.h"
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -28,7 +27,7 @@ static enum rowlock_run_outcome outcome_of(struct rowlock_rows *rows,
                                            const struct rowlock_value *column)
 {
     (void)rows;
-    return rowlock__outcome_of(column->bytes, column->type == ROWLOCK_BYTES ? column->length : 0);
+    return rowlock__value_outcome(column);
 }
 
 #define instant_of number_of
