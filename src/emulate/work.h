@@ -145,7 +145,7 @@ int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level);
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended);
 /* Ends a lease; `*was` tells whether it existed (lease.c). */
 int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was);
-/* The history (history.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
+/* The history (ending.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
    for them. */
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
 /* Where one statement can: writes the rows of a lease that is released. The values are those of
