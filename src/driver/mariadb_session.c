@@ -27,6 +27,14 @@ static void set_handshake_limit(MYSQL *mysql, const struct rowlock_budget *budge
         rowlock__mariadb.optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
 }
 
+/* Whether only this machine, or whoever the URL's TLS settings accept, reads what we send. */
+static bool is_private(const struct rowlock__mariadb_url *url)
+{
+    bool local = !url->host || strcmp(url->host, "localhost") == 0; /* libmariadb: by a socket */
+
+    return url->ssl == 1 || url->socket || (local && !url->port && !url->default_file);
+}
+
 static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
 {
     unsigned protocol = MYSQL_PROTOCOL_TCP;
@@ -37,6 +45,11 @@ static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
         rowlock__mariadb.optionsv(mysql, MYSQL_READ_DEFAULT_GROUP,
                                   url->default_group ? url->default_group : "client");
     set_text(mysql, MYSQL_READ_DEFAULT_FILE, url->default_file);
+    /* Other methods send the password itself. MySQL's encrypt it by a key that libmariadb takes from
+       whoever answers. */
+    if ((url->password || url->default_file) && !is_private(url))
+        set_text(mysql, MARIADB_OPT_RESTRICTED_AUTH,
+                 "mysql_native_password,client_ed25519,parsec,auth_gssapi_client");
     rowlock__mariadb.optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     rowlock__mariadb.optionsv(mysql, MYSQL_OPT_RECONNECT, &no);
     if (url->port && !url->socket)

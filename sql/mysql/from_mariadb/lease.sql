@@ -31,7 +31,8 @@ DROP PROCEDURE IF EXISTS rowlock_restore_idle_limit//
 CREATE PROCEDURE rowlock_restore_idle_limit()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    SET SESSION wait_timeout = COALESCE(@rowlock_idle, @@wait_timeout),
-        SESSION innodb_lock_wait_timeout = COALESCE(@rowlock_row_wait, @@innodb_lock_wait_timeout);
+    SET SESSION wait_timeout = CAST(COALESCE(@rowlock_idle, @@wait_timeout) AS UNSIGNED),
+        SESSION innodb_lock_wait_timeout =
+            CAST(COALESCE(@rowlock_row_wait, @@innodb_lock_wait_timeout) AS UNSIGNED);
     SET @rowlock_idle = NULL, @rowlock_row_wait = NULL;
 END//

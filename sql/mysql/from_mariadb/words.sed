@@ -40,7 +40,7 @@ s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
 \1    END;\
 \
 \1    SET @rowlock_row_wait = v_row_wait,\
-\1        SESSION innodb_lock_wait_timeout = GREATEST(\2, 1);\
+\1        SESSION innodb_lock_wait_timeout = CAST(GREATEST(\2, 1) AS SIGNED);\
 \3\
 \1    SET SESSION innodb_lock_wait_timeout = v_row_wait, @rowlock_row_wait = NULL;\
 \1END;/
