@@ -46,9 +46,10 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
     static const char *const begins[] = {"", "native_begin", "row_begin", "insert_begin"};
     const char *begin = begins[technique], *own = rowlock__technique_name(technique);
     const char *leases = upgrades ? "upgrade_leases" : "", *change = upgrades ? "upgrade" : "";
-    const char *const pieces[] = {"adopt",   leases,  change,    begin,   "install", "history",
-                                  "lease",   "queue", "turn",    "batch", "door",    "lease_door",
-                                  "counter", "job",   "subject", own,     "views",   "finish"};
+    const char *const pieces[] = {"adopt",   leases,       change,    begin,     "install",
+                                  "history", "lease",      "queue",   "turn",    "batch",
+                                  "door",    "lease_door", "request", "counter", "job",
+                                  "subject", own,          "views",   "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);

@@ -14,7 +14,7 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 18
+#define ROWLOCK_PIECES 19
 
 /* The pieces that an install, or an upgrade, runs, in order. Some dialects lack some pieces.
    Returns their number. */

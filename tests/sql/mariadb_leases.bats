@@ -27,6 +27,97 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock run -n one -- true
 }
 
+request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticket place holder
+    local more="NULL, NULL, NULL, NULL"
+    [ $# -lt 8 ] || more="'$5', $6, '$7', '$8'"
+    say "CALL rowlock_request_row('$1', 600000, 'the owner called $2', $3, '${4:-exclusive}', NULL,
+         $more)"
+}
+
+@test "a request whose reply was lost is repeated: the same token, the same place" {
+    token=$(request twice a 0)
+    [[ $token =~ ^[0-9]+$'\t'NULL$'\t'NULL$'\t'NULL$ ]]
+    [ "$(request twice a 0)" = "$token" ]
+    b=$(request twice b 0)
+    [[ $b =~ ^NULL$'\t'[0-9]+$'\t'1$'\t'"a lease on " ]]
+    c=$(request twice c 0 shared)
+    [ "$(cut -f3 <<<"$c")" = 2 ]
+    [ "$(request twice b 100)" = "$b" ]
+    [ "$(request twice c 100 shared)" = "$c" ]
+    run say "CALL rowlock_request('twice', 600000, 'the owner called b', 0, 'exclusive', NULL, NULL,
+             NULL, NULL, NULL, @token, @ticket, @place, @holder);
+             SELECT @token, @ticket, @place, LEFT(@holder, 7), @@in_transaction"
+    [ "$output" = "$(cut -f1-3 <<<"$b")"$'\ta lease\t0' ]
+    run say "CALL rowlock_cancel('twice', 'the owner called b', @b);
+             CALL rowlock_cancel('twice', 'the owner called b', @again);
+             CALL rowlock_cancel('other', 'the owner called c', @other); SELECT @b, @again, @other"
+    [ "$output" = $'1\t0\t0' ]
+    rowlock release twice --token "${token%%$'\t'*}"
+    [[ $(request twice c 0 shared) =~ ^[0-9]+ ]]
+    sql "CALL rowlock_cancel('twice', 'the owner called c', @c)"
+    is_free twice
+    [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'twice'")" = 0 ]
+}
+
+@test "ls, the views and the history show a request like every other waiter and holder" {
+    rowlock schema set history all
+    token=$(request shown a 0 exclusive web1 41 a.py first)
+    request shown b 0 exclusive web2 42 b.py second
+    show='$[0].host $[0].pid $[0].command $[0].note'
+    [ "$(for path in $show; do item shown "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
+    [ "$(for path in ${show//\[0]/[1]}; do item shown "$path"; done | paste -sd' ')" = \
+        "web2 42 b.py second" ]
+    [ "$(item shown '$[1].state')" = waiting ]
+    [ "$(sql "SELECT host, pid, program, place FROM rowlock_waiters WHERE name = 'shown'")" = \
+        $'web2\t42\tb.py\t1' ]
+    sql "CALL rowlock_cancel('shown', 'the owner called b', @b)"
+    rowlock release shown --token "${token%%$'\t'*}"
+    [ "$(sql "SELECT host, how FROM rowlock_history WHERE name = 'shown' ORDER BY host")" = \
+        $'web1\treleased\nweb2\tgave up' ]
+    rowlock schema set history slow
+}
+
+@test "p7 the command and requests are served in their order" {
+    token=$(rowlock acquire --ttl 5m served)
+    request served a 0
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run served -- sh \
+        -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
+    two_wait() { [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'served'")" = 2 ]; }
+    until_true two_wait
+    request served b 0
+    rowlock release served --token "$token"
+    until_got() { # OWNER
+        until [[ $(request served "$1" 1000) =~ ^[0-9] ]]; do
+            request served b 0 # it reports that it lives
+        done
+    }
+    until_got a
+    [ ! -e order ]
+    sql "CALL rowlock_cancel('served', 'the owner called a', @a)"
+    until_true is_there order
+    [[ $(request served b 0) == NULL* ]]
+    touch let-go
+    wait "$started"
+    until_got b
+    sql "CALL rowlock_cancel('served', 'the owner called b', @b)"
+}
+
+@test "a request refuses bad arguments, and an open transaction" {
+    for owner in NULL "''" "'fifteen letters'" "REPEAT('x', 65)"; do
+        run say "CALL rowlock_request_row('x', 60000, $owner, 0, 'exclusive', NULL, NULL, NULL, NULL,
+                 NULL)"
+        [[ $output == *RL003*random* ]]
+    done
+    run say "CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'permit', NULL, NULL, NULL,
+             NULL, NULL)"
+    [[ $output == *RL003* ]]
+    run say "START TRANSACTION; CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'exclusive',
+             NULL, NULL, NULL, NULL, NULL); SELECT @@in_transaction;
+             CALL rowlock_cancel('x', REPEAT('x', 16), @c)"
+    [[ $output == *RL007*$'\n1\n'*RL007* ]]
+    is_free x
+}
+
 @test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {
     token=$(acquire both)
     run say "SET @token = 1; CALL rowlock_acquire('both', 600000, 'exclusive', NULL, @token);

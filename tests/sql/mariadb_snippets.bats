@@ -15,3 +15,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "Python waits, and continues" { waits_and_goes_on mariadb_lock.py; }
 @test "Node waits, and continues" { waits_and_goes_on mariadb_lock.js; }
 @test "Java waits, and continues" { waits_and_goes_on MariadbLock.java; }
+
+@test "a lease from Python that waits: acquired, renewed, fenced, released" {
+    waits_for_its_lease mariadb_wait.py
+}
+@test "a lease from Python that waits, and is broken" { learns_of_its_loss mariadb_wait.py; }

@@ -296,7 +296,110 @@ TEXT
     [ "$(db "SELECT rowlock.acquire('x', '5 min') > $token")" = t ]
 }
 
+request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
+    local name=$1 owner="the owner called $2" rest=""
+    shift 2
+    for each; do rest+=", $each"; done
+    db "SELECT * FROM rowlock.request('$name', '5 min', '$owner'$rest)"
+}
+
+@test "a request whose reply was lost is repeated: the same token, the same place" {
+    token=$(request x a)
+    [[ $token =~ ^[0-9]+'|||'$ ]]
+    [ "$(request x a)" = "$token" ]
+    [ "$(request x a "mode => 'shared'")" = "$token" ]
+    b=$(request x b)
+    [[ $b =~ ^'|'[0-9]+'|1|a lease, on '.*', 1 waiting'$ ]]
+    c=$(request x c "mode => 'shared'")
+    [ "$(cut -d'|' -f3 <<<"$c")" = 2 ]
+    [ "$(request x b | cut -d'|' -f1-3)" = "$(cut -d'|' -f1-3 <<<"$b")" ]
+    [ "$(request x c "mode => 'shared'" | cut -d'|' -f1-3)" = "$(cut -d'|' -f1-3 <<<"$c")" ]
+    [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]
+    [ "$(db "SELECT rowlock.cancel('x', 'the owner called b')")" = t ]
+    [ "$(db "SELECT rowlock.cancel('x', 'the owner called b')")" = f ]
+    [ "$(db "SELECT rowlock.cancel('y', 'the owner called c')")" = f ]
+    [ "$(db "SELECT rowlock.release(${token%|||})")" = t ]
+    [[ $(request x c "mode => 'shared'") =~ ^[0-9]+'|||'$ ]]
+    [ "$(db "SELECT rowlock.cancel('x', 'the owner called c')")" = t ]
+    [ "$(sql "SELECT (SELECT count(*) FROM rowlock.lease) + (SELECT count(*) FROM rowlock.waiter)")" \
+        = 0 ]
+}
+
+@test "ls, the views and the history show a request like every other waiter and holder" {
+    rowlock schema set history all
+    token=$(request x a "host => 'web1', pid => 41, program => 'a.py', note => 'first'")
+    request x b "host => 'web2', pid => 42, program => 'b.py', note => 'second'"
+    show='$[0].host $[0].pid $[0].command $[0].note'
+    [ "$(for path in $show; do item x "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
+    [ "$(for path in ${show//\[0]/[1]}; do item x "$path"; done | paste -sd' ')" = \
+        "web2 42 b.py second" ]
+    [ "$(item x '$[1].state')" = waiting ]
+    [ "$(db "SELECT name, host, pid, program, place FROM rowlock.waiters")" = "x|web2|42|b.py|1" ]
+    db "SELECT rowlock.cancel('x', 'the owner called b')" "SELECT rowlock.release(${token%|||})"
+    [ "$(db "SELECT string_agg(host || ' ' || how, ', ' ORDER BY host)
+               FROM rowlock.history WHERE name = 'x'")" = "web1 released, web2 gave up" ]
+    rowlock schema set history slow
+}
+
+@test "p7 the command and requests are served in their order" {
+    db "SELECT rowlock.prepare('x')"
+    token=$(rowlock acquire --ttl 5m x)
+    request x a
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh \
+        -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
+    two_wait() { [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]; }
+    until_true two_wait
+    request x b
+    rowlock release x --token "$token"
+    [ ! -e order ]
+    until_got() { # OWNER
+        until [[ $(request x "$1" "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
+            request x b # it reports that it lives
+        done
+    }
+    until_got a
+    [ ! -e order ]
+    db "SELECT rowlock.cancel('x', 'the owner called a')"
+    until_true is_there order
+    [[ $(request x b) == '|'* ]]
+    touch let-go
+    wait "$started"
+    until_got b
+    db "SELECT rowlock.cancel('x', 'the owner called b')"
+}
+
+@test "a request leaves no setting, and no lock, behind in its session" {
+    db "SELECT rowlock.prepare('x')"
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    settings="SELECT string_agg(current_setting(s), ' ')
+              FROM unnest('{lock_timeout,synchronous_commit,
+              idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
+    call="SELECT place FROM rowlock.request('x', '5 min', 'the owner called a', '300 ms')"
+    run db "SET lock_timeout = '7s'" "BEGIN" "$settings" "$call" "$settings" "COMMIT" \
+        "BEGIN" "$call" "$settings" "COMMIT" "$settings" \
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+    echo "$output"
+    expected='7s on 0 read committed'
+    [ "$output" = "$expected
+1
+$expected
+1
+$expected
+$expected
+0" ]
+    db "SELECT rowlock.cancel('x', 'the owner called a')" "SELECT rowlock.release($token)"
+}
+
 @test "bad input is refused before anything is written" {
+    for owner in NULL "''" "'fifteen letters'" "repeat('x', 65)"; do
+        fails_with 22023 "SELECT rowlock.request('x', '1 min', $owner)"
+        [[ $output == *random* ]]
+    done
+    fails_with 22023 "SELECT rowlock.request('x', '1 min', repeat('x', 16), mode => 'permit')"
+    fails_with 22023 "SELECT rowlock.request('x', '0.9 s', repeat('x', 16))"
+    fails_with RL003 "SELECT rowlock.request('', '1 min', repeat('x', 16))"
+    fails_with RL001 "BEGIN ISOLATION LEVEL SERIALIZABLE" \
+        "SELECT rowlock.request('x', '1 min', repeat('x', 16))"
     for call in "'x', NULL" "'x', '0.999 s'" "'x', '-1 h'" "'x', '101 years'" \
         "'x', '1 min', 'alone'" "'x', '1 min', NULL" \
         "'x', '1 min', 'permit'" "'x', '1 min', 'permit', 0" "'x', '1 min', 'shared', 3" \

@@ -47,6 +47,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free import
 }
 
+@test "a lease from Python that waits: acquired, renewed, fenced, released" {
+    waits_for_its_lease wait.py
+}
+@test "a lease from Python that waits, and is broken" { learns_of_its_loss wait.py; }
+
 pid_of_holder() { sql "SELECT pid FROM rowlock.holders WHERE kind <> 'lease'"; }
 @test "from a name to its lock, and from the lock to its name" {
     create_bond

@@ -67,3 +67,58 @@ waits_and_goes_on() {
     says locked
     [ "$(handled)" = 1 ]
 }
+
+# waits_for_its_lease FILE: queues while the name is held; then does its work, and releases.
+waits_for_its_lease() {
+    create_bond
+    sql "INSERT INTO bond (id, handled) VALUES ('DK0009922320', 0)"
+    token=$(rowlock hold --for 1h --note 'ask Ann' import)
+    snippet "$1"
+    until_true is_waited_for import
+    until_true said_of 'waiting at place 1, behind a lease.*ask Ann'
+    run ! says leased
+    [ "$(handled | paste -sd' ')" = "0 0" ]
+    rowlock release import --token "$token"
+    wait "$snippet" || { cat said; return 1; }
+    says leased
+    [ "$(handled | paste -sd' ')" = "1 1" ]
+    is_free import
+}
+said_of() { grep -q "$1" said; }
+# learns_of_its_loss FILE: its lease is broken during the first piece of work; it does not begin the
+# second.
+learns_of_its_loss() {
+    create_bond
+    sql "INSERT INTO bond (id, handled) VALUES ('DK0009922320', 0)"
+    hold_bond
+    snippet "$1"
+    until_true says leased
+    until_true somebody_waits
+    rowlock break import
+    free_bond
+    status=0
+    wait "$snippet" || status=$?
+    cat said
+    [ "$status" = 1 ]
+    says 'the lease is lost: another program may work now'
+    [ "$(sql "SELECT handled FROM bond ORDER BY id DESC" | paste -sd' ')" = "1 0" ]
+    is_free import
+}
+hold_bond() { # another session has the first row locked
+    mkfifo bond.in
+    run_sql_session <bond.in >bond.out 2>&1 3>&- 4>&- &
+    exec 5>bond.in
+    echo "BEGIN; UPDATE bond SET handled = 0 WHERE id = 'DK0015966592'; SELECT 'locked bond';" >&5
+    until_true grep -q 'locked bond' bond.out
+}
+free_bond() {
+    echo "ROLLBACK;" >&5
+    exec 5>&-
+}
+run_sql_session() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) exec psql -qXAt "$ROWLOCK_TEST_URL" ;;
+    mariadb) option_file && exec mariadb --defaults-file=my.cnf -N -B --unbuffered \
+        "${ROWLOCK_TEST_URL##*/}" ;;
+    esac
+}

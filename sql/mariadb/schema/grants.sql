@@ -31,6 +31,7 @@ GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_waiter TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_roll_caller TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_counter TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_job TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;

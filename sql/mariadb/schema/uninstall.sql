@@ -42,6 +42,7 @@ DROP TABLE IF EXISTS rowlock_name;
 DROP TABLE IF EXISTS rowlock_heartbeat;
 DROP TABLE IF EXISTS rowlock_lease;
 DROP TABLE IF EXISTS rowlock_waiter;
+DROP TABLE IF EXISTS rowlock_roll_caller;
 DROP TABLE IF EXISTS rowlock_history;
 DROP TABLE IF EXISTS rowlock_counter;
 DROP TABLE IF EXISTS rowlock_job;

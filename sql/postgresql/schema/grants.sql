@@ -8,6 +8,7 @@ GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.heartbeat TO app
 GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (alive_until, roll_call) ON rowlock.waiter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (token) ON rowlock.least_token TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.roll_caller TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;

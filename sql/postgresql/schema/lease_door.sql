@@ -49,33 +49,33 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
 
--- Tries once, as the library does. If no lease conflicts, another grant holds the name lock only
--- briefly, so this waits for it. The server knows the client's host, but not its process there. It
--- takes no session lock, since the session may belong to a pooler.
-CREATE FUNCTION rowlock.try_grant(wants text, name text, ttl_ms bigint, OUT status integer,
-                                  OUT token bigint, OUT detail text)
+-- Tries once, as the library does, and then waits for the name lock up to wait_ms if no lease
+-- conflicts: another grant holds it only briefly. It takes no session lock, since the session may
+-- belong to a pooler.
+CREATE FUNCTION rowlock.try_grant(wants text, name text, owner text, ttl_ms bigint, wait_ms bigint,
+                                  ticket bigint, host text, pid bigint, program text, note text,
+                                  OUT status integer, OUT token bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    owner constant text := pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
-    host constant text := coalesce(pg_catalog.host(pg_catalog.inet_client_addr()), '[local]');
-    program constant text := nullif(pg_catalog.current_setting('application_name'), '');
-    wait_ms bigint := 0;
+    limit_ms bigint := 0;
 BEGIN
     FOR attempt IN 1..3 LOOP
         SELECT g.status, g.token, g.detail INTO status, token, detail
-          FROM rowlock.grant_lease(wants, owner, ttl_ms, wait_ms, 0, 0, host, NULL, program,
-                                   NULL) g;
+          FROM rowlock.grant_lease(wants, owner, ttl_ms, limit_ms, ticket, 0, host, pid, program,
+                                   note) g;
         IF status = 5 THEN
             EXIT WHEN NOT rowlock.prepare_soon(name);
-        ELSIF status = 1 AND (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (0, 4) THEN
-            wait_ms := 250;
+        ELSIF status = 1 AND wait_ms > 0
+              AND (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (0, 4) THEN
+            limit_ms := wait_ms;
         ELSE
             EXIT;
         END IF;
     END LOOP;
 END $$;
 
--- Fails above READ COMMITTED, where an earlier snapshot would not show the holder of the name.
+-- The server knows the client's host, but not its process there. Fails above READ COMMITTED, where an
+-- earlier snapshot would not show the holder of the name.
 CREATE FUNCTION rowlock.acquire(name text, ttl interval, mode text DEFAULT 'exclusive',
                                 limit_ integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -87,7 +87,9 @@ BEGIN
     PERFORM rowlock.check_use(name COLLATE "default");
     SELECT * INTO answer FROM rowlock.try_grant(
         rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default",
-        rowlock.check_ttl(ttl));
+        pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''), rowlock.check_ttl(ttl),
+        250, 0, coalesce(pg_catalog.host(pg_catalog.inet_client_addr()), '[local]'), NULL,
+        nullif(pg_catalog.current_setting('application_name'), ''), NULL);
     PERFORM pg_catalog.set_config('lock_timeout', wait_limit, true),
             pg_catalog.set_config('idle_in_transaction_session_timeout', idle, true);
     IF answer.status = 6 THEN

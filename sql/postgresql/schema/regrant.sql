@@ -26,6 +26,8 @@ BEGIN
             EXECUTE pg_catalog.format(
                 'GRANT SELECT, INSERT, DELETE, UPDATE (token) ON rowlock.least_token TO %s',
                 each.role);
+            EXECUTE pg_catalog.format(
+                'GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.roll_caller TO %s', each.role);
         END IF;
         IF each.calls THEN
             EXECUTE pg_catalog.format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO %s',

@@ -34,8 +34,9 @@ UPDATE rowlock.job j
                pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
           FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
  WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
--- its parameters have changed
+-- their parameters have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
+DROP FUNCTION IF EXISTS rowlock.try_grant(text, text, bigint);
 -- if the tables of the older version were restored into those of this one without their triggers
 DO $$
 BEGIN

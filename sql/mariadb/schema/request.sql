@@ -1,0 +1,352 @@
+-- rowlock on MariaDB, SQL procedures for leases that wait, for clients without the C library. Run
+-- lease.sql, queue.sql and door.sql first.
+--
+--   rowlock_request(name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note, token,
+--                   ticket, place, holder), outside a transaction
+--   rowlock_request_row: the same with the answer as a result set
+--   rowlock_cancel(name, owner, canceled)
+--
+-- The client repeats one statement, with the same owner, until it returns a token. Between two
+-- calls there is only its ticket, whose sign of life is good for 7 s: no session lock, so a request
+-- works behind a pooler. A client that dies or freezes delays the queue by at most 12 s. The queue
+-- is that of queue.sql.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+-- The roll call of such a waiter, which it continues in its next call: the ticket directly ahead,
+-- when its next visit is due, the number of the call (NULL: not begun), and whether it has taken
+-- the name lock since. The C library keeps this in memory: src/lease/machine/queue.c.
+CREATE TABLE IF NOT EXISTS rowlock_roll_caller (
+    ticket BIGINT NOT NULL,
+    behind BIGINT NOT NULL,
+    due    DATETIME(6) NOT NULL,      -- UTC
+    called BIGINT NULL,
+    waited TINYINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (ticket)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+DELIMITER //
+
+-- The owner is all that tells one request from another, so it must not be chosen twice.
+CREATE OR REPLACE PROCEDURE rowlock_check_owner(IN p_owner VARCHAR(255) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+    IF p_owner IS NULL OR LENGTH(p_owner) NOT BETWEEN 16 AND 64 THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+            'rowlock: owner must have 16 to 64 bytes: draw a random one for each lease, such as '
+            'UUID()';
+    END IF;
+END//
+
+-- Waits until the ticket is next and no lease conflicts, and only reads. It ends early if the
+-- ticket must report that its waiter lives, or is gone; and if the ticket ahead may be dead.
+CREATE OR REPLACE PROCEDURE rowlock_wait_turn(
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_name VARBINARY(255), IN p_ticket BIGINT,
+    IN p_end DATETIME(6), OUT p_next TINYINT, OUT p_waited TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_live, v_expired, v_clash, v_ahead, v_left_ms, v_most_ms BIGINT;
+    DECLARE v_unlocked BIGINT DEFAULT 0;
+    DECLARE v_expires, v_alive_until DATETIME(6);
+    DECLARE v_mine, v_before INT;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_came, v_cut TINYINT DEFAULT 0;
+    DECLARE v_pause DOUBLE DEFAULT 0.01;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_waited = 0;
+    waits: LOOP
+        -- NULL: not answered, which never counts as free
+        SET v_mine = NULL, v_before = NULL, v_ahead = 0, v_alive_until = NULL;
+        CALL rowlock_find_conflicts(p_want, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
+                                    v_detail);
+        SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket AND roll_call IS NULL),
+               (SELECT count(*) FROM rowlock_waiter WHERE name = p_name AND ticket < p_ticket)
+          INTO v_mine, v_before;
+        SELECT ticket, alive_until INTO v_ahead, v_alive_until FROM rowlock_waiter
+         WHERE name = p_name AND ticket < p_ticket ORDER BY ticket DESC LIMIT 1;
+        COMMIT AND NO CHAIN NO RELEASE;
+        SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) DIV 1000;
+        SET p_next = COALESCE(v_before = 0 AND v_live = 0 AND v_detail IS NULL, 0);
+        IF p_next OR v_left_ms <= 0 OR v_cut <> 0 OR v_detail IS NOT NULL OR v_mine IS NULL
+           OR v_mine = 0 OR v_before IS NULL OR v_alive_until <= utc_timestamp(6) THEN
+            LEAVE waits;
+        END IF;
+        SET p_waited = 1, v_ahead = IF(v_before > 0, v_ahead, v_live);
+        IF v_ahead <> v_unlocked THEN
+            SET v_pause = 0.01;
+            SET v_most_ms = IF(v_before > 0, 3000, LEAST(1000, GREATEST(1, COALESCE(
+                TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_expires) DIV 1000, 1000))));
+            CALL rowlock_await_answer(1, v_ahead, LEAST(v_left_ms, v_most_ms), p_ticket, v_came);
+            SET v_unlocked = IF(v_came, v_ahead, 0);
+        ELSEIF v_before > 0 AND v_alive_until IS NULL THEN
+            LEAVE waits;                        -- its session lock is free: it is dead
+        ELSE                                    -- it has no session lock
+            SET v_pause = LEAST(v_pause, v_left_ms / 1000);
+            CALL rowlock_pause(v_pause, 0.1 + 0.05 * LEAST(v_before, 17), v_cut);
+            IF v_cut = 7 THEN
+                CALL rowlock_check_answer(NULL);
+            END IF;
+        END IF;
+    END LOOP;
+END//
+
+-- Passes frozen waiters by a roll call, for a ticket that finds the name free behind p_behind, with
+-- the visits and times of the library's waiters. One call makes one visit at most.
+CREATE OR REPLACE PROCEDURE rowlock_visit(
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_behind BIGINT,
+    IN p_before INT, IN p_limit_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_behind, v_called, v_number BIGINT;
+    DECLARE v_due, v_now DATETIME(6);
+    DECLARE v_waited TINYINT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    -- another waiter removes the rows of tickets that are gone: the next call makes the visit
+    DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
+
+    SELECT behind, due, called, waited INTO v_behind, v_due, v_called, v_waited
+      FROM rowlock_roll_caller WHERE ticket = p_ticket;
+    COMMIT AND NO CHAIN NO RELEASE;
+    SET v_now = utc_timestamp(6);
+    IF v_due IS NULL OR p_before > 16 AND v_behind <> p_behind THEN
+        START TRANSACTION READ WRITE;
+        DELETE c FROM rowlock_roll_caller c
+          LEFT JOIN rowlock_waiter w ON w.ticket = c.ticket WHERE w.ticket IS NULL;
+        REPLACE INTO rowlock_roll_caller (ticket, behind, due)
+            VALUES (p_ticket, p_behind, v_now + INTERVAL IF(p_before > 16, 10, 2) SECOND);
+        COMMIT AND NO CHAIN NO RELEASE;
+    ELSEIF v_due <= v_now THEN
+        IF v_now >= v_due + INTERVAL 3 SECOND THEN      -- suspended, perhaps with all the others
+            SET v_called = NULL, v_waited = 0;
+        END IF;
+        CALL rowlock_overtake_answer(p_want, p_ticket, IF(v_waited, v_called, 0), p_limit_ms,
+                                     v_number);
+        START TRANSACTION READ WRITE;
+        IF v_number <> 0 AND v_waited THEN
+            DELETE FROM rowlock_roll_caller WHERE ticket = p_ticket;
+        ELSE
+            UPDATE rowlock_roll_caller
+               SET due = utc_timestamp(6)
+                         + INTERVAL IF(v_number <> 0 AND v_called IS NULL, 5, 2) SECOND,
+                   waited = v_number <> 0 AND v_called IS NOT NULL,
+                   called = COALESCE(v_called, NULLIF(v_number, 0))
+             WHERE ticket = p_ticket;
+        END IF;
+        COMMIT AND NO CHAIN NO RELEASE;
+    END IF;
+END//
+
+-- Grants the lease to the ticket that is next. A lease that a call granted after a wait lasts 3 s
+-- at most, and its token is not returned (NULL): the client may have died meanwhile. The next call
+-- adopts it.
+CREATE OR REPLACE PROCEDURE rowlock_grant_next(
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_ticket BIGINT, IN p_fresh TINYINT, IN p_end DATETIME(6),
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_program VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_status TINYINT, OUT p_token BIGINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_number, v_left_ms BIGINT;
+
+    CALL rowlock_grant_answer(p_want, p_owner, IF(p_fresh, p_ttl_ms, LEAST(p_ttl_ms, 3000)), 0,
+                              p_ticket, 0, p_host, p_pid, p_program, p_note, p_status, v_name,
+                              p_token, v_number, p_detail);
+    -- in one wait, by whole seconds: short tries starve behind others' locks
+    SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) DIV 1000000 * 1000;
+    IF p_status = 1 AND v_left_ms > 0 THEN
+        SET p_fresh = 0;
+        CALL rowlock_grant_answer(p_want, p_owner, LEAST(p_ttl_ms, 3000), v_left_ms, p_ticket, 0,
+                                  p_host, p_pid, p_program, p_note, p_status, v_name, p_token,
+                                  v_number, p_detail);
+        IF p_status = 0 THEN
+            COMMIT AND NO CHAIN NO RELEASE;
+        END IF;
+    END IF;
+    SET p_token = IF(p_fresh, p_token, NULL);
+END//
+
+-- Finds the ticket and the lease of a request, 0: none; p_mode NULL: a ticket of any mode.
+CREATE OR REPLACE PROCEDURE rowlock_find_request(
+    IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
+    IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
+    OUT p_ticket BIGINT, OUT p_due DATETIME(6), OUT p_token BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    SELECT (SELECT MAX(ticket) FROM rowlock_waiter
+             WHERE owner = p_owner AND name = p_name
+               AND (p_mode IS NULL OR mode = p_mode AND `limit` <=> p_limit)),
+           (SELECT MAX(token) FROM rowlock_lease WHERE name = p_name AND owner = p_owner)
+      INTO p_ticket, p_token;
+    SELECT MAX(due) INTO p_due FROM rowlock_roll_caller WHERE ticket = p_ticket;
+    COMMIT AND NO CHAIN NO RELEASE;
+    SET p_ticket = COALESCE(p_ticket, 0), p_token = COALESCE(p_token, 0);
+END//
+
+-- One attempt of a request. p_status 0: the lease is granted, and p_token NULL if the next call is
+-- to adopt it.
+CREATE OR REPLACE PROCEDURE rowlock_attempt(
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_wait_ms BIGINT, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_program VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_status TINYINT, OUT p_token BIGINT, OUT p_ticket BIGINT, OUT p_place INT,
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+whole: BEGIN
+    DECLARE v_wanted VARBINARY(255) DEFAULT UNHEX(SUBSTRING_INDEX(p_want, ':', 1));
+    DECLARE v_end, v_due DATETIME(6);
+    DECLARE v_number, v_expires_ms BIGINT;
+    DECLARE v_before INT;
+    DECLARE v_next, v_waited, v_free, v_locked TINYINT;
+    DECLARE v_name VARBINARY(255);
+
+    CALL rowlock_require_no_transaction();
+    CALL rowlock_describe_client(p_host, p_program);
+    SET v_end = utc_timestamp(6) + INTERVAL LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 5000,
+        IF(@@max_statement_time > 0, @@max_statement_time * 800, 5000)) * 1000 MICROSECOND;
+    CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, p_token);
+    IF p_ticket = 0 THEN
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, p_host, p_pid, p_program,
+                                  p_note, p_status, v_name, p_token, v_number, p_detail);
+        IF p_status IN (0, 6, 7, 13) THEN
+            LEAVE whole;
+        END IF;
+        CALL rowlock_enqueue_answer(p_want, p_owner, 0, 7000, p_host, p_pid, p_program, p_note,
+                                    p_status, v_name, p_ticket, p_detail);
+        IF p_status = 13 THEN
+            LEAVE whole;
+        END IF;
+    ELSE
+        SET v_end = LEAST(v_end, COALESCE(v_due, v_end));
+        CALL rowlock_wait_turn(p_want, v_wanted, p_ticket, v_end, v_next, v_waited);
+        IF v_next THEN
+            CALL rowlock_grant_next(p_want, p_owner, p_ttl_ms, p_ticket, NOT v_waited, v_end,
+                                    p_host, p_pid, p_program, p_note, p_status, p_token, p_detail);
+            SET p_place = 0;
+            IF p_status IN (0, 6, 7, 13) THEN
+                LEAVE whole;
+            END IF;
+        END IF;
+    END IF;
+    SET p_token = NULL;
+    CALL rowlock_place_answer(p_want, p_ticket, 0, 7000, p_status, v_number, v_before, v_free,
+                              v_expires_ms, v_locked, v_name, p_detail);
+    SET p_place = v_before + 1;
+    IF p_status = 12 THEN                       -- the next call queues again
+        SET p_ticket = NULL, p_place = NULL;
+    ELSEIF p_status = 11 AND v_free THEN
+        CALL rowlock_visit(p_want, p_ticket, v_number, v_before, LEAST(2000, GREATEST(1000,
+            TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000)));
+    ELSEIF v_due IS NOT NULL THEN
+        START TRANSACTION READ WRITE;
+        DELETE FROM rowlock_roll_caller WHERE ticket = p_ticket;
+        COMMIT AND NO CHAIN NO RELEASE;
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_request(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN ttl_ms BIGINT,
+    IN owner VARCHAR(255) CHARACTER SET utf8mb4, IN wait_ms BIGINT,
+    IN mode VARCHAR(255) CHARACTER SET utf8mb4, IN limit_ INT,
+    IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
+    IN program VARCHAR(255) CHARACTER SET utf8mb4, IN note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT token BIGINT, OUT ticket BIGINT, OUT place BIGINT,
+    OUT holder VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once, or within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+    DECLARE v_status TINYINT;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK AND NO CHAIN NO RELEASE;
+        END IF;
+        RESIGNAL;
+    END;
+
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
+    CALL rowlock_pack_lease(name, mode, limit_, v_want);
+    CALL rowlock_check_ttl(ttl_ms);
+    CALL rowlock_check_owner(owner);
+    CALL rowlock_attempt(v_want, owner, ttl_ms, wait_ms, mode, limit_, host, pid, program, note,
+                         v_status, token, ticket, place, v_detail);
+    IF v_status = 13 THEN
+        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(name, 100), '\': ', v_detail), 500);
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
+    ELSEIF v_status IN (6, 7) THEN
+        CALL rowlock_refuse(v_status, CONVERT(name USING utf8mb4), 0, v_detail);
+    END IF;
+    IF token IS NOT NULL THEN
+        SET ticket = NULL, place = NULL;
+    ELSEIF place > 0 THEN
+        CALL rowlock_describe_holder(CONVERT(name USING utf8mb4), holder);
+        IF NOT @@autocommit THEN
+            COMMIT AND NO CHAIN NO RELEASE;     -- ends the read
+        END IF;
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_request_row(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN ttl_ms BIGINT,
+    IN owner VARCHAR(255) CHARACTER SET utf8mb4, IN wait_ms BIGINT,
+    IN mode VARCHAR(255) CHARACTER SET utf8mb4, IN limit_ INT,
+    IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
+    IN program VARCHAR(255) CHARACTER SET utf8mb4, IN note VARCHAR(1024) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Same as rowlock_request, but returns token, ticket, place and holder as a result set of one row, so that a call is one statement.'
+BEGIN
+    DECLARE v_token, v_ticket, v_place BIGINT;
+    DECLARE v_holder VARCHAR(400) CHARACTER SET utf8mb4;
+
+    CALL rowlock_request(name, ttl_ms, owner, wait_ms, mode, limit_, host, pid, program, note,
+                         v_token, v_ticket, v_place, v_holder);
+    SELECT v_token AS token, v_ticket AS ticket, v_place AS place, v_holder AS holder;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_cancel(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN owner VARCHAR(255) CHARACTER SET utf8mb4,
+    OUT canceled TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Ends a request: leaves the queue, or releases the lease if it was granted. canceled: 1; 0 if there was none. Call it outside a transaction.'
+BEGIN
+    DECLARE v_ticket, v_token BIGINT;
+    DECLARE v_due DATETIME(6);
+    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK AND NO CHAIN NO RELEASE;
+        END IF;
+        RESIGNAL;
+    END;
+
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
+    CALL rowlock_require_no_transaction();
+    CALL rowlock_find_request(CONVERT(name USING utf8mb4), owner, NULL, NULL, v_ticket, v_due,
+                              v_token);
+    IF v_ticket <> 0 THEN
+        CALL rowlock_leave_queue(v_ticket, owner, 1);
+    END IF;
+    IF v_token <> 0 THEN
+        CALL rowlock_end(v_token, 0, v_rows);
+    END IF;
+    SET canceled = v_ticket <> 0 OR v_rows > 0;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases that wait, by SQL alone: rowlock.request and rowlock_request, with waiters of the library
+ * in the same queue. P7: they keep their order. P6: a client that is killed, frozen or cut off
+ * delays the others for a bounded time, and never holds the lease for long; a request passes frozen
+ * waiters. P1: a request that was cut, cancelled or killed at any moment is repeated with the same
+ * owner, and there is one lease. P10: an idle waiter sends few statements.
+ *
+ * Runs on: postgresql mariadb
+ * Quick: first
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/harness.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define WAIT_MS 5000
+#define DEAD_MS 36000   /* three times the promised 12 s: the machine may be busy */
+#define FROZEN_MS 45000 /* three times the promised 15 s */
+#define MOST_MESSAGES 1000
+
+static void moment(void)
+{
+    struct timespec pause = {0, 2000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static int is_postgresql(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+struct want_sql {
+    const char *name, *mode; /* mode NULL: exclusive */
+    int owner;               /* its number */
+    int wait_ms;
+};
+
+static const char *owner_text(int owner)
+{
+    static _Thread_local char text[40];
+
+    snprintf(text, sizeof text, "the owner number %d", owner);
+    return text;
+}
+
+/* The token; 0: not yet; -1: the statement failed, with its message in `message`. */
+static long long request(void *hand, struct want_sql want, char *message, size_t size)
+{
+    const char *mode = want.mode ? want.mode : "exclusive";
+    char text[600];
+
+    if (is_postgresql())
+        snprintf(text, sizeof text,
+                 "SELECT token FROM rowlock.request('%s', '1 hour', '%s', '%d ms', mode => '%s', "
+                 "host => 'web7', pid => %d, program => 'a program')",
+                 want.name, owner_text(want.owner), want.wait_ms, mode, (int)getpid());
+    else
+        snprintf(text, sizeof text,
+                 "CALL rowlock_request_row('%s', %d, '%s', %d, '%s', NULL, 'web7', %d, "
+                 "'a program', NULL)",
+                 want.name, HOUR, owner_text(want.owner), want.wait_ms, mode, (int)getpid());
+    if (t_engine()->sql(hand, text, message, size))
+        return -1;
+    return atoll(message);
+}
+
+static long long asked(void *hand, struct want_sql want)
+{
+    char message[500];
+    long long token = request(hand, want, message, sizeof message);
+
+    if (token < 0)
+        t_fail(__FILE__, __LINE__, "a request failed: %s", message);
+    return token;
+}
+
+static long long until_granted(void *hand, struct want_sql want)
+{
+    long long token = 0, end = t_now() + 120000;
+
+    while (!token && t_now() < end)
+        token = asked(hand, want);
+    t_true(token > 0);
+    return token;
+}
+
+static void give(void *hand, long long token)
+{
+    if (is_postgresql())
+        t_text(t_native_sql(hand, "SELECT rowlock.release(%lld)", token), "t");
+    else
+        t_native_sql(hand, "CALL rowlock_release(%lld, @released)", token);
+}
+
+static void cancel(void *hand, const char *name, int owner)
+{
+    t_native_sql(hand,
+                 is_postgresql() ? "SELECT rowlock.cancel('%s', '%s')"
+                                 : "CALL rowlock_cancel('%s', '%s', @canceled)",
+                 name, owner_text(owner));
+}
+
+/* What a program does: it repeats the statement until it has the token. A thread, so it asserts
+   nothing. */
+struct client {
+    struct want_sql want;
+    const char *url; /* NULL: t_url() */
+    atomic_int *turn;
+    int order, calls;
+    long long token;
+};
+
+static int be_client(struct rowlock_connection *none, void *data, struct rowlock_error *error)
+{
+    struct client *client = data;
+    void *hand = t_engine()->open(client->url ? client->url : t_url());
+    char message[500] = "it got no token";
+    long long end = t_now() + 120000;
+
+    (void)none;
+    for (; hand && !client->token && t_now() < end; client->calls++)
+        client->token = request(hand, client->want, message, sizeof message);
+    if (hand && client->token > 0 && client->turn) {
+        client->order = atomic_fetch_add(client->turn, 1) + 1;
+        snprintf(message, sizeof message,
+                 is_postgresql() ? "SELECT rowlock.release(%lld)"
+                                 : "CALL rowlock_release(%lld, @released)",
+                 client->token);
+        if (t_engine()->sql(hand, message, message, sizeof message))
+            client->token = -1;
+    }
+    if (hand)
+        t_engine()->close(hand);
+    if (client->token > 0)
+        return ROWLOCK_OK;
+    snprintf(error->text, sizeof error->text, "%s", message);
+    return error->code = ROWLOCK_EDB;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+#define WAITERS 9
+
+static void keeps_order(const char *name, int shared)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_x(name), HOUR);
+    struct acquisition waiters[WAITERS];
+    struct client clients[WAITERS];
+    struct thread *threads[WAITERS];
+    atomic_int turn = 0;
+    void *hand = t_native();
+
+    for (int i = 0; i < WAITERS; i++) {
+        int is_shared = shared && i % 2;
+
+        waiters[i] = (struct acquisition){
+            .wants = {is_shared ? t_s(name) : t_x(name)}, .n = 1, .wait_ms = -1, .turn = &turn};
+        clients[i] =
+            (struct client){.want = {name, is_shared ? "shared" : NULL, i, WAIT_MS}, .turn = &turn};
+        threads[i] = i % 3 == 1 ? t_acquire_thread(t_open(), &waiters[i])
+                                : t_thread(NULL, be_client, &clients[i]);
+        t_until_queued(hand, name, i + 1);
+    }
+    t_give(lease);
+    for (int i = 0; i < WAITERS; i++) {
+        t_ok(t_join(threads[i]));
+        t_int(i % 3 == 1 ? waiters[i].order : clients[i].order, i + 1);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p7_requests_and_waiters_of_the_library_are_served_in_their_order)
+{
+    keeps_order("mixed", 0);
+}
+
+TEST(p7_a_request_neither_passes_a_waiter_nor_a_ticket_of_its_kind)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_s("passed"), HOUR);
+    struct acquisition writer = {.wants = {t_x("passed")}, .n = 1, .wait_ms = -1};
+    struct thread *thread = t_acquire_thread(t_open(), &writer);
+    void *hand = t_native();
+
+    t_until_queued(hand, "passed", 1);
+    t_int(asked(hand, (struct want_sql){"passed", "shared", 1, 0}), 0);
+    t_int(asked(hand, (struct want_sql){"passed", "shared", 2, 0}), 0);
+    t_int(waiters_of(hand, "passed"), 3);
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_int(asked(hand, (struct want_sql){"passed", "shared", 1, 0}), 0);
+    t_give(writer.lease);
+    t_int(asked(hand, (struct want_sql){"passed", "shared", 2, 0}), 0); /* it is not first */
+    t_true(asked(hand, (struct want_sql){"passed", "shared", 1, 0}) > 0);
+    t_true(asked(hand, (struct want_sql){"passed", "shared", 2, 0}) > 0);
+    cancel(hand, "passed", 1);
+    cancel(hand, "passed", 2);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* ---- clients that die ------------------------------------------------------------------------ */
+
+/* Requests without end; writes '!' when it has queued. It never uses the lease. */
+static int request_body(const void *data, int to)
+{
+    const struct client *client = data;
+    void *hand = t_engine()->open(client->url ? client->url : t_url());
+    char message[500];
+
+    if (!hand || request(hand, client->want, message, sizeof message) < 0 || write(to, "!", 1) != 1)
+        return 1;
+    while (request(hand, client->want, message, sizeof message) == 0)
+        moment();
+    pause();
+    return 1;
+}
+
+/* The other waiter is behind it, one of the library or another request. */
+static void passes_the_dead(const char *name, int signal, int library, int released_first)
+{
+    struct client dying = {.want = {name, NULL, 1, WAIT_MS}},
+                  next = {.want = {name, NULL, 2, WAIT_MS}};
+    struct acquisition us = {.wants = {t_x(name)}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    struct rowlock_lease *lease = t_granted(t_open(), t_x(name), HOUR);
+    struct child child = t_child(request_body, &dying);
+    struct thread *thread;
+    void *hand = t_native();
+    long long began;
+
+    t_int(t_hear(&child), '!');
+    t_until_queued(hand, name, 1);
+    thread = library ? t_acquire_thread(t_open(), &us) : t_thread(NULL, be_client, &next);
+    t_until_queued(hand, name, 2);
+    if (released_first) /* it holds the lease, or its reservation, when it dies */
+        t_give(lease);
+    if (signal == SIGKILL)
+        t_end_child(&child, SIGKILL);
+    else
+        t_int(kill(child.pid, signal), 0);
+    if (!released_first)
+        t_give(lease);
+    began = t_now();
+    if (released_first) { /* if it got the token it keeps the lease, which is what it asked for */
+        t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(),
+                     is_postgresql()
+                         ? "expires = least(expires, clock_timestamp() + interval '3 s')"
+                         : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 "
+                           "SECOND)");
+    }
+    t_ok(t_join(thread));
+    print_message("# %s: %lld ms\n", name, t_now() - began);
+    t_true(t_now() - began < DEAD_MS);
+    if (signal != SIGKILL)
+        t_end_child(&child, SIGKILL);
+    rowlock_lease_free(us.lease);
+    t_forget_leases(hand);
+}
+
+TEST(p6_a_killed_request_delays_a_waiter_of_the_library_by_12_s_at_most)
+{
+    passes_the_dead("killed before a waiter", SIGKILL, 1, 0);
+}
+
+TEST(p6_a_killed_request_delays_another_by_12_s_at_most)
+{
+    passes_the_dead("killed before a request", SIGKILL, 0, 0);
+}
+
+TEST(p6_a_frozen_request_delays_a_waiter_of_the_library_by_12_s_at_most)
+{
+    passes_the_dead("frozen before a waiter", SIGSTOP, 1, 0);
+}
+
+TEST(p6_a_frozen_request_delays_another_by_12_s_at_most)
+{
+    passes_the_dead("frozen before a request", SIGSTOP, 0, 0);
+}
+
+TEST(p6_a_request_that_dies_while_it_is_granted)
+{
+    passes_the_dead("killed while granted", SIGKILL, 1, 1);
+}
+
+/* The client waits for the name lock, dies, and the server grants: for 3 s, and no longer. */
+TEST(p6_a_request_that_died_waiting_for_a_transaction_keeps_the_name_for_3_s)
+{
+    struct client dying = {.want = {"lock", NULL, 1, WAIT_MS}};
+    struct rowlock_connection *holder = t_open();
+    struct rowlock_lease *next = NULL;
+    struct child child;
+    void *hand = t_native();
+    long long began;
+
+    t_give(t_granted(t_open(), t_x("lock"), HOUR)); /* prepares the name */
+    t_ok(t_begin(holder, t_x("lock"), 0));
+    child = t_child(request_body, &dying);
+    t_int(t_hear(&child), '!');
+    t_until_somebody_waits();
+    t_end_child(&child, SIGKILL);
+    t_ok(rowlock_commit(holder, &t_error));
+    began = t_now();
+    t_ok(t_acquire(t_open(), t_x("lock"), HOUR, DEAD_MS, &next));
+    print_message("# %lld ms\n", t_now() - began);
+    t_true(t_now() - began < DEAD_MS);
+    rowlock_lease_free(next);
+    t_forget_leases(hand);
+}
+
+TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
+{
+    struct proxy *proxy = proxy_start(t_port(), is_postgresql());
+    struct client away = {.want = {"cut off", NULL, 1, WAIT_MS}};
+    struct acquisition us = {.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("cut off"), HOUR);
+    struct thread *threads[2];
+    void *hand = t_native();
+    long long began;
+
+    away.url = t_url_at(proxy_port(proxy));
+    threads[0] = t_thread(NULL, be_client, &away);
+    t_until_queued(hand, "cut off", 1);
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
+    threads[1] = t_acquire_thread(t_open(), &us);
+    t_until_queued(hand, "cut off", 2);
+    while (!proxy_has_struck(proxy))
+        moment();
+    t_give(lease);
+    began = t_now();
+    t_ok(t_join(threads[1]));
+    print_message("# %lld ms\n", t_now() - began);
+    t_true(t_now() - began < DEAD_MS);
+    proxy_cut_all(proxy);
+    t_fails(t_join(threads[0]), EDB);
+    proxy_stop(proxy);
+    rowlock_lease_free(us.lease);
+    t_forget_leases(hand);
+}
+
+/* ---- frozen waiters ahead -------------------------------------------------------------------- */
+
+/* A waiter whose session lives and has the ticket's session lock, and whose client never looks: only
+   a roll call passes it. */
+static void queue_silently(const char *name, int owner)
+{
+    t_native_sql(t_native(),
+                 is_postgresql()
+                     ? "SELECT number FROM rowlock.enqueue(encode(convert_to('%s', 'UTF8'), 'hex') "
+                       "|| ':x:0:0', 'silent %d', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)"
+                     : "CALL rowlock_enqueue(CONCAT(HEX('%s'), ':x:0:0'), 'silent %d', "
+                       "CONNECTION_ID(), 1000, 'h', 1, 'c', NULL)",
+                 name, owner);
+}
+
+TEST(p6_a_request_passes_frozen_waiters_in_15_s)
+{
+    struct client us = {.want = {"frozen", NULL, 1, WAIT_MS}};
+    struct thread *thread;
+    void *hand = t_native();
+    long long began;
+
+    for (int i = 0; i < 3; i++)
+        queue_silently("frozen", i);
+    t_until_queued(hand, "frozen", 3);
+    began = t_now();
+    thread = t_thread(NULL, be_client, &us);
+    t_ok(t_join(thread));
+    print_message("# 3 frozen: %lld ms, %d calls\n", t_now() - began, us.calls);
+    t_true(t_now() - began < FROZEN_MS);
+    t_int(us.calls < 12, 1);
+    t_int(atoi(t_native_sql(hand, "SELECT count(*) FROM %s", t_table("roll_caller"))), 0);
+    t_forget_leases(hand);
+}
+
+/* The roll calls of requests, and of a waiter of the library, remove only the frozen ones. */
+TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
+{
+    atomic_int turn = 0;
+    struct client requests[2] = {{.want = {"roll", NULL, 1, WAIT_MS}, .turn = &turn},
+                                 {.want = {"roll", NULL, 2, 1000}, .turn = &turn}};
+    struct acquisition waiter = {.wants = {t_x("roll")}, .n = 1, .wait_ms = -1, .turn = &turn};
+    struct thread *threads[3];
+    void *hand = t_native();
+
+    queue_silently("roll", 1);
+    threads[0] = t_thread(NULL, be_client, &requests[0]);
+    t_until_queued(hand, "roll", 2);
+    queue_silently("roll", 2);
+    threads[1] = t_acquire_thread(t_open(), &waiter);
+    t_until_queued(hand, "roll", 4);
+    threads[2] = t_thread(NULL, be_client, &requests[1]);
+    for (int i = 0; i < 3; i++)
+        t_ok(t_join(threads[i]));
+    t_int(requests[0].order, 1);
+    t_int(waiter.order, 2);
+    t_int(requests[1].order, 3);
+    t_forget_leases(hand);
+}
+
+/* ---- cut, cancelled and killed at any moment --------------------------------------------------- */
+
+static struct proxy *proxy;
+
+static void *through_proxy(void)
+{
+    void *hand;
+
+    if (!proxy)
+        proxy = proxy_start(t_port(), is_postgresql());
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    hand = t_engine()->open(t_url_at(proxy_port(proxy)));
+    t_true(hand != NULL);
+    return hand;
+}
+
+/* A request in three calls: it queues, it waits and is granted, and it adopts. The connection is
+   cut after every message of all three; the client repeats on another connection. */
+static void cut_request(enum proxy_direction direction, const char *name, int held)
+{
+    struct rowlock_connection *holder = t_open();
+    void *hand = t_native();
+    int sessions = t_sessions();
+    struct want_sql want = {name, NULL, 0, 300};
+    int n, struck = 1;
+
+    for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
+        struct rowlock_lease *lease = held ? t_granted(holder, t_x(name), HOUR) : NULL;
+        void *cut = through_proxy();
+        char message[500];
+        long long token = 0, again;
+
+        want.owner = n;
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        for (int call = 0; call < 4 && token == 0; call++) {
+            token = request(cut, want, message, sizeof message);
+            if (call == 1 && lease) {
+                t_give(lease);
+                lease = NULL;
+            }
+        }
+        struck = proxy_has_struck(proxy);
+        t_true(struck || token > 0);
+        if (lease)
+            t_give(lease);
+        again = until_granted(hand, want);
+        t_true(token <= 0 || again == token);
+        if (struck) /* a call that the client has given up may still be executed */
+            t_until_sessions(sessions);
+        t_int(leases_of(hand, name), 1);
+        t_int(waiters_of(hand, name), 0);
+        give(hand, again);
+        t_engine()->close(cut);
+        proxy_cut_all(proxy);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(n > 1 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_that_a_request_sent)
+{
+    cut_request(PROXY_TO_SERVER, "cut", 0);
+    cut_request(PROXY_TO_SERVER, "cut while queued", 1);
+}
+
+TEST(p1_cut_after_every_message_that_a_request_got)
+{
+    cut_request(PROXY_TO_CLIENT, "cut", 0);
+    cut_request(PROXY_TO_CLIENT, "cut while queued", 1);
+}
+
+/* At the i-th of many moments of a request in its three calls, an operator cancels its statement,
+   or ends its session. */
+struct operator
+{
+    long session;
+    int after_us, kills;
+};
+
+static int interfere(const void *data, int to)
+{
+    const struct operator* what = data;
+    void *hand = t_engine()->open(t_url());
+    char text[80], answer[500];
+
+    (void)to;
+    snprintf(text, sizeof text, is_postgresql() ? "SELECT pg_%s_backend(%ld)" : "KILL %s %ld",
+             is_postgresql() ? what->kills ? "terminate" : "cancel"
+             : what->kills   ? "CONNECTION"
+                             : "QUERY",
+             what->session);
+    usleep((useconds_t)what->after_us);
+    t_engine()->sql(hand, text, answer, sizeof answer);
+    t_engine()->close(hand);
+    return 0;
+}
+
+static void interfered(const char *name, int kills)
+{
+    struct rowlock_connection *holder = t_open();
+    void *hand = t_native();
+    int sessions = t_sessions();
+    struct want_sql want = {name, NULL, 0, 50};
+    int rounds = t_effort(15, 60), failed = 0;
+
+    for (int i = 0; i < rounds; i++) {
+        struct rowlock_lease *lease = i % 3 ? t_granted(holder, t_x(name), HOUR) : NULL;
+        void *victim = t_engine()->open(t_url());
+        struct operator what = {t_engine()->session(victim), 4000 + i * 1037 % 60000, kills};
+        struct child child = t_child(interfere, &what);
+        char message[500];
+        long long token = 0, again;
+
+        want.owner = i;
+        for (int call = 0; call < 5 && token == 0; call++) {
+            token = request(victim, want, message, sizeof message);
+            failed += token < 0;
+            if (call == 1 && lease) {
+                t_give(lease);
+                lease = NULL;
+            }
+        }
+        t_int(t_await_child(&child), 0);
+        t_engine()->close(victim);
+        if (lease)
+            t_give(lease);
+        again = until_granted(hand, want);
+        t_true(token <= 0 || again == token);
+        t_until_sessions(sessions);
+        t_int(leases_of(hand, name), 1);
+        t_int(waiters_of(hand, name), 0);
+        give(hand, again);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    print_message("# %d of %d were hit\n", failed, rounds);
+    t_true(failed > 0);
+}
+
+TEST(p1_a_request_is_cancelled_at_any_moment)
+{
+    interfered("cancelled", 0);
+}
+
+TEST(p1_the_session_of_a_request_is_killed_at_any_moment)
+{
+    interfered("killed", 1);
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+/* Behind a holder of the library, and behind another request, that of a holder without a session
+   lock. */
+TEST(p10_an_idle_request_sends_at_most_12_statements_a_minute)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("idle"), HOUR);
+    struct client first = {.want = {"idle", NULL, 1, WAIT_MS}},
+                  second = {.want = {"idle", NULL, 2, WAIT_MS}};
+    struct thread *threads[2];
+    void *hand = t_native();
+    long long began = t_now(), end = began + 16000;
+
+    threads[0] = t_thread(NULL, be_client, &first);
+    t_until_queued(hand, "idle", 1);
+    threads[1] = t_thread(NULL, be_client, &second);
+    while (t_now() < end)
+        moment();
+    t_true(first.calls <= 4 && second.calls <= 4); /* one to queue, and one for each 5 s */
+    t_give(lease);
+    t_ok(t_join(threads[0]));
+    give(hand, first.token);
+    t_ok(t_join(threads[1]));
+    give(hand, second.token);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
