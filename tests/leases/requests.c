@@ -349,8 +349,8 @@ TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
 
 /* ---- frozen waiters ahead -------------------------------------------------------------------- */
 
-/* A waiter whose session lives and has the ticket's session lock, and whose client never looks: only
-   a roll call passes it. */
+/* A waiter whose session lives and has the ticket's session lock, and whose client never looks:
+   only a roll call passes it. */
 static void queue_silently(const char *name, int owner)
 {
     t_native_sql(t_native(),
@@ -407,7 +407,7 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
     t_forget_leases(hand);
 }
 
-/* ---- cut, cancelled and killed at any moment --------------------------------------------------- */
+/* ---- cut, cancelled and killed at any moment ------------------------------------------------- */
 
 static struct proxy *proxy;
 

@@ -104,15 +104,16 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
 
 @test "a request refuses bad arguments, and an open transaction" {
     for owner in NULL "''" "'fifteen letters'" "REPEAT('x', 65)"; do
-        run say "CALL rowlock_request_row('x', 60000, $owner, 0, 'exclusive', NULL, NULL, NULL, NULL,
-                 NULL)"
+        run say "CALL rowlock_request_row('x', 60000, $owner, 0, 'exclusive', NULL, NULL, NULL,
+                 NULL, NULL)"
         [[ $output == *RL003*random* ]]
     done
     run say "CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'permit', NULL, NULL, NULL,
              NULL, NULL)"
     [[ $output == *RL003* ]]
-    run say "START TRANSACTION; CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'exclusive',
-             NULL, NULL, NULL, NULL, NULL); SELECT @@in_transaction;
+    run say "START TRANSACTION;
+             CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'exclusive', NULL, NULL, NULL,
+             NULL, NULL); SELECT @@in_transaction;
              CALL rowlock_cancel('x', REPEAT('x', 16), @c)"
     [[ $output == *RL007*$'\n1\n'*RL007* ]]
     is_free x
@@ -300,7 +301,7 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
     [[ $output == "ERROR 1792 (25006)"*"'other' cannot be fenced in a read-only transaction"* ]]
 }
 
-@test "no public procedure returns a result set" {
+@test "no public procedure returns a result set, but rowlock_request_row" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
     run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive',
              NULL, @t);
@@ -309,7 +310,10 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
              CALL rowlock_try_exclusive('silent', 0, @x); CALL rowlock_next('silent', @n);
              CALL rowlock_fence('leased', @t);
              CALL rowlock_unlock('silent'); COMMIT;
-             CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x)"
+             CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x);
+             CALL rowlock_request('leased', 60000, 'the owner called a', 0, 'exclusive', NULL, NULL,
+             NULL, NULL, NULL, @t, @n, @x, @h);
+             CALL rowlock_cancel('leased', 'the owner called a', @x)"
     [ -z "$output" ]
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
         run say "CALL rowlock_prepare('silent'); CALL rowlock_begin_shared('silent');

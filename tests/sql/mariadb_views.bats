@@ -214,7 +214,8 @@ let_b_wait_for() {
 }
 
 @test "the printed GRANTs let the application request a lease, call the roll and cancel" {
-    sql "CALL rowlock_enqueue(CONCAT(HEX('rolled'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c', NULL)"
+    sql "CALL rowlock_enqueue(CONCAT(HEX('rolled'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
+         NULL)"
     for _ in 1 2 3 4; do
         run say_as "$app" "CALL rowlock_request_row('rolled', 60000, 'the owner called a', 2000,
                            'exclusive', NULL, NULL, NULL, NULL, NULL)"

@@ -321,8 +321,8 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     [ "$(db "SELECT rowlock.release(${token%|||})")" = t ]
     [[ $(request x c "mode => 'shared'") =~ ^[0-9]+'|||'$ ]]
     [ "$(db "SELECT rowlock.cancel('x', 'the owner called c')")" = t ]
-    [ "$(sql "SELECT (SELECT count(*) FROM rowlock.lease) + (SELECT count(*) FROM rowlock.waiter)")" \
-        = 0 ]
+    [ "$(sql "SELECT (SELECT count(*) FROM rowlock.lease)
+                   + (SELECT count(*) FROM rowlock.waiter)")" = 0 ]
 }
 
 @test "ls, the views and the history show a request like every other waiter and holder" {

@@ -74,8 +74,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- The server knows the client's host, but not its process there. Fails above READ COMMITTED, where an
--- earlier snapshot would not show the holder of the name.
+-- The server knows the client's host, but not its process there. Fails above READ COMMITTED, where
+-- an earlier snapshot would not show the holder of the name.
 CREATE FUNCTION rowlock.acquire(name text, ttl interval, mode text DEFAULT 'exclusive',
                                 limit_ integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$

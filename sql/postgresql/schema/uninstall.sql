@@ -15,8 +15,8 @@ BEGIN
      WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
        AND c.relname NOT IN ('meta', 'lease', 'heartbeat', 'waiter', 'least_token', 'number',
-                             'roll_caller', 'origin', 'name', 'counter', 'lifted', 'lifted_for', 'lift',
-                             'job', 'run', 'subject', 'expiry', 'history', 'setting',
+                             'roll_caller', 'origin', 'name', 'counter', 'lifted', 'lifted_for',
+                             'lift', 'job', 'run', 'subject', 'expiry', 'history', 'setting',
                              'holders', 'waiters', 'names', 'jobs', 'subjects')
        AND c.oid IS DISTINCT FROM pg_catalog.to_regclass(object)::oid
      LIMIT 1;
