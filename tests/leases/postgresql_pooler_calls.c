@@ -6,6 +6,8 @@
  * Quick: first
  */
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/extra.h"
@@ -223,4 +225,60 @@ TEST(p6_a_pooled_head_that_froze_is_overtaken_and_queues_again)
     t_int(leases_of(hand, "frozen"), 1);
     t_end_child(&child, SIGKILL);
     t_forget_leases(hand);
+}
+
+/* ---- requests by SQL ------------------------------------------------------------------------- */
+
+struct requester {
+    void *hand;
+    int number;
+    long long token;
+    atomic_int *turn;
+    int order;
+};
+
+static int request_until_granted(struct rowlock_connection *none, void *data,
+                                 struct rowlock_error *error)
+{
+    struct requester *requester = data;
+    long long end = t_now() + 60000;
+    char text[200], answer[500] = "no token";
+
+    (void)none;
+    snprintf(text, sizeof text,
+             "SELECT token FROM rowlock.request('pooled', '1 hour', 'the owner number %d', '5 s')",
+             requester->number);
+    while (!requester->token && t_now() < end) {
+        if (t_engine()->sql(requester->hand, text, answer, sizeof answer))
+            break;
+        requester->token = atoll(answer);
+    }
+    requester->order = atomic_fetch_add(requester->turn, 1) + 1;
+    snprintf(text, sizeof text, "SELECT rowlock.release(%lld)", requester->token);
+    if (requester->token && !t_engine()->sql(requester->hand, text, answer, sizeof answer))
+        return ROWLOCK_OK;
+    snprintf(error->text, sizeof error->text, "%s", answer);
+    return error->code = ROWLOCK_EDB;
+}
+
+TEST(p7_pooled_requests_are_served_in_their_order)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("pooled"), HOUR);
+    struct requester requesters[3];
+    struct thread *threads[3];
+    atomic_int turn = 0;
+
+    for (int i = 0; i < 3; i++) {
+        requesters[i] = (struct requester){
+            .hand = t_engine()->open(extra_pooled_url()), .number = i, .turn = &turn};
+        threads[i] = t_thread(NULL, request_until_granted, &requesters[i]);
+        t_until_queued(t_native(), "pooled", i + 1);
+    }
+    t_give(lease);
+    for (int i = 0; i < 3; i++) {
+        t_ok(t_join(threads[i]));
+        t_int(requesters[i].order, i + 1);
+        t_engine()->close(requesters[i].hand);
+    }
+    nothing_is_left(t_native());
 }
