@@ -22,7 +22,7 @@ demo-installed: all
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
 
-# check proves every promise in a few minutes; check-full runs everything, and check-rest, after a
+# check proves every promise in 15 minutes; check-full runs everything, and check-rest, after a
 # check, all that it has not run. With a PATTERN check runs everything that matches. tests/run
 # describes the scopes.
 NEEDS ?= check
