@@ -892,7 +892,7 @@ struct rowlock_past { /* valid during the callback only; texts are never NULL, "
     int64_t acquired_ms; /* since 1970 UTC, database's clock; 0: never. Of a run: its start */
     int64_t ended_ms;
     rowlock_duration waited_ms, held_ms;
-    const char *broken_by; /* of a revoked lease or broken run: USER@HOST:PID of rowlock_break */
+    const char *broken_by; /* of a broken lease or run: USER@HOST:PID of rowlock_break */
 };
 
 struct rowlock_past_filter {    /* all zero: the latest 100 */
@@ -922,7 +922,7 @@ ROWLOCK_API int rowlock_history(struct rowlock_connection *connection,
 
 enum rowlock_history_level {
     ROWLOCK_HISTORY_OFF = 0,
-    /* leases that expired or were revoked, waiters that gave up after a second or more */
+    /* leases that expired or were broken, waiters that gave up after a second or more */
     ROWLOCK_HISTORY_PROBLEMS = 1,
     ROWLOCK_HISTORY_SLOW = 2, /* also those that waited 1 s or were held 10 s: the default */
     ROWLOCK_HISTORY_ALL = 3   /* every lease and waiter */

@@ -114,6 +114,10 @@ void print_overview(const struct verb *verbs);
 void print_help(const struct verb *verb);
 /* Called by options.c: mentions --name if an option may have been meant as the name. */
 _Noreturn void name_missing(const struct command *command);
+/* For a verb whose command follows --. `other`: another way to give it, or "". */
+_Noreturn void command_missing(const struct command *command, const char *other);
+/* Whether a command follows the verb's operands and --. */
+int takes_command(const struct verb *verb);
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

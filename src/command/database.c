@@ -20,13 +20,34 @@ const char *database_place(void)
     return place;
 }
 
+/* The user of scheme://user@host or scheme://user:password@host; 0: none, or another part might be
+   a piece of the password. */
+static int user_length(const struct url *url, const char *user)
+{
+    size_t n = strspn(user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+    const char *at = strchr(user, '@');
+
+    if (!url_dialect(url) || url_is_file(url) || !at || at > user + strcspn(user, "/?") ||
+        (user[n] != '@' && user[n] != ':'))
+        return 0;
+    return (int)n;
+}
+
 void note_database(const struct url *url)
 {
     const char *source = url->by_default ? "default" : url->source ? url->source : "";
+    const char *user = strstr(url->text, "://"), *host;
+    int length = user ? user_length(url, user + 3) : 0;
 
     url_place(url, place, sizeof place);
-    snprintf(asked_for, sizeof asked_for, "%.100s%s%s", source, *source && *place ? ", " : "",
-             place);
+    host = strstr(place, "://");
+    if (length == 0 || !host || strcmp(host, "://...") == 0)
+        host = place, length = 0;
+    else
+        host += 3;
+    snprintf(asked_for, sizeof asked_for, "%.100s%s%.*s%.*s%s%s", source,
+             *source && *place ? ", " : "", (int)(host - place), place, length,
+             length ? user + 3 : "", length ? "@" : "", host);
 }
 
 static char *opened;

@@ -54,7 +54,7 @@ void rules_explain(struct rowlock_connection *connection, const char *name)
 {
     static const char *const recorded[] = {
         [ROWLOCK_HISTORY_OFF] = "only runs of jobs",
-        [ROWLOCK_HISTORY_PROBLEMS] = "only leases that expired or were revoked, waiters that gave "
+        [ROWLOCK_HISTORY_PROBLEMS] = "only leases that expired or were broken, waiters that gave "
                                      "up, and runs of jobs",
         [ROWLOCK_HISTORY_SLOW] = "only leases that ended badly, waited 1 s or were held 10 s, and "
                                  "runs of jobs",

@@ -84,6 +84,29 @@ void name_missing(const struct command *command)
     usage_error(command, "a NAME is missing%s", dashes ? name_hint(command) : "");
 }
 
+void command_missing(const struct command *command, const char *other)
+{
+    if (command->n_operands > 1)
+        usage_error(command, "the command is missing: put -- before it, as in: %s '%s' -- '%s'%s",
+                    command->verb->name, shown(command->operands[0]), shown(command->operands[1]),
+                    other);
+    usage_error(command, "the command is missing: -- COMMAND%s", other);
+}
+
+/* An unknown option may belong to the command, be a name, or be mistyped. */
+static const char *unknown_hint(const struct command *command)
+{
+    static char hint[120];
+
+    if (!command->verb)
+        return "; rowlock help lists the options";
+    if (takes_command(command->verb) && command->n_operands > 1)
+        return "; put -- before the command and its options";
+    snprintf(hint, sizeof hint, "; rowlock help %s lists the options%s", command->verb->name,
+             command->n_operands == 0 ? name_hint(command) : "");
+    return hint;
+}
+
 /* After an error getopt has 0 or the option's value in optopt for a long option,
    else the letter. */
 static _Noreturn void refuse(const struct command *command, int what)
@@ -100,10 +123,10 @@ static _Noreturn void refuse(const struct command *command, int what)
     if (is_long && optopt)
         usage_error(command, "option '%.*s' takes no value", length, word);
     if (!is_long)
-        usage_error(command, "unknown option: '-%c'%s", optopt, name_hint(command));
+        usage_error(command, "unknown option: '-%c'%s", optopt, unknown_hint(command));
     suggested = suggest_option(command->long_options, word + 2, (size_t)length - 2);
     usage_error(command, "unknown option: '%.*s'%s", length, word,
-                *suggested ? suggested : name_hint(command));
+                *suggested ? suggested : unknown_hint(command));
 }
 
 /* 1: it was a global option. */

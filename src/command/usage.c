@@ -56,6 +56,11 @@ void print_overview(const struct verb *verbs)
         "127 not found; of run, job, refresh and use: the command's.");
 }
 
+int takes_command(const struct verb *verb)
+{
+    return strstr(text_of(verb)->synopsis, "-- COMMAND") != NULL;
+}
+
 void print_help(const struct verb *verb)
 {
     const struct verb_text *text = text_of(verb);

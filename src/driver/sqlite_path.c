@@ -90,10 +90,10 @@ int rowlock__sqlite_check(const char *path, struct rowlock_error *error)
     int why = what_forbids(path);
 
     if (why == ENOENT)
-        return rowlock__fail(
-            error, ROWLOCK_ESERVER,
-            "'%s' does not exist: no lock was ever taken there; correct the URL, "
-            "or create the file: rowlock schema install (without ?mode=rw in its URL)",
-            path);
+        return rowlock__fail(error, ROWLOCK_ESERVER,
+                             "'%s' does not exist: no lock was ever taken there; correct the URL, "
+                             "or create the file: "
+                             "rowlock --db 'sqlite:%s' schema install",
+                             path, path);
     return why ? refuse_path(path, "opened", why, error) : rowlock__sqlite_check_links(path, error);
 }

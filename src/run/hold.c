@@ -49,6 +49,25 @@ static void say_until(const struct taking *taking)
                 name, until, before_name(name), name, token);
 }
 
+static int note_job(const struct rowlock_job_view *job, void *data)
+{
+    (void)job;
+    *(int *)data = 1;
+    return 1;
+}
+
+/* A hold of the job's own name, without job:, pauses nothing of the job. */
+static void say_job(const struct taking *taking)
+{
+    const char *name = taking->lock.wants[0].name;
+    int exists = 0;
+
+    rowlock_jobs(taking->holding.connection, name, note_job, &exists, NULL);
+    if (exists)
+        message("the job '%s' is not paused by that: rowlock hold --note TEXT 'job:%s'", name,
+                name);
+}
+
 int cmd_hold(struct command *command)
 {
     struct taking taking = {.command = command, .holder = "hold"};
@@ -58,7 +77,9 @@ int cmd_hold(struct command *command)
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
     status = take_and_print(&taking);
-    if (taking.holding.lease && !status && !command->json)
+    if (taking.holding.lease && !status && !command->json) {
         say_until(&taking);
+        say_job(&taking);
+    }
     return end_taking(&taking, status);
 }

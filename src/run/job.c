@@ -91,6 +91,8 @@ static void take_name(const struct command *command, struct job_run *job)
 
     if (command->n_operands == 0)
         name_missing(command);
+    if (command->n_rest == 0)
+        command_missing(command, "");
     if (command->n_operands > 1)
         usage_error(command, "unexpected argument: '%s'", shown(command->operands[1]));
     if (job_name_check(command->operands[0], why, sizeof why))
@@ -113,8 +115,6 @@ static void read_options(struct command *command, struct job_run *job)
                                                   {settings, &job->settings},
                                                   {0}});
     take_name(command, job);
-    if (command->n_rest == 0)
-        usage_error(command, "the command is missing: -- COMMAND");
     job->argv = command->rest;
     if (job_settings_check(&job->settings, why, sizeof why))
         usage_error(command, "%s", why);

@@ -87,7 +87,7 @@ int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
     if (!code && *text) /* some dialects lack some pieces */
         code = connection->driver->script(connection->link, text, &budget, error);
     free(text);
-    return code ? rowlock__wrap_error(error, code, "schema/%s.sql", name) : ROWLOCK_OK;
+    return code ? rowlock__wrap_error(error, code, "the schema's part '%s'", name) : ROWLOCK_OK;
 }
 
 int rowlock__say_needs(struct rowlock_connection *connection, enum rowlock_technique technique,

@@ -54,7 +54,7 @@ static void print_empty(const struct holders *holders)
 /* No engine reports the name of every transaction lock, and SQLite none. */
 static void print_hint(const struct holders *holders)
 {
-    if (!holders->name && !holders->listing.json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+    if (!holders->name && !holders->listing.json && isatty(STDERR_FILENO))
         message("transactions may be missing; see rowlock ls NAME");
 }
 

@@ -122,3 +122,12 @@ that: rowlock release 'endless' --token $token ends it" ]
     [ "$(json '$.expires' <one)" = "$(item object '$[0].expires')" ]
     [ ! -s said ]
 }
+
+@test "hold of a name that a job has shows how to pause the job" {
+    rowlock job mail --every 1h -- true
+    rowlock hold --for 1h --note n mail 2>said
+    grep -qx "rowlock: the job 'mail' is not paused by that: rowlock hold --note TEXT 'job:mail'" \
+        said
+    rowlock hold --for 1h --note n job:mail 2>said
+    [ "$(wc -l <said)" = 1 ]
+}

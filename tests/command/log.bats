@@ -96,7 +96,7 @@ mend_history() {
     [ "$(cat shown)" = $'c^[[2J here\nhere\nann here' ]
     [ "$(entries --limit 1 | wc -l)" = 1 ]
     [ "$(entries --limit 2 one | jq -r '.broken_by | test("^ann@.*:[0-9]+$")')" = true ]
-    rowlock log | grep -q ' revoked by ann@'
+    rowlock log | grep -q ' broken by ann@'
     [ "$(rowlock log | grep -c $'\033')" = 0 ]
 }
 
@@ -384,7 +384,7 @@ END
     ends_badly one
     rowlock log >table
     head -n 1 table | grep -qE '^ENDED +NAME +MODE +HELD +WAITED +WHO +HOW +NOTE$'
-    grep -qE '^[0-9:]+ +one +exclusive +[0-9.]+m?s +- +[^ ]+ hold +revoked by [^ ]+ +lost work$' \
+    grep -qE '^[0-9:]+ +one +exclusive +[0-9.]+m?s +- +[^ ]+ hold +broken by [^ ]+ +lost work$' \
         table
 }
 

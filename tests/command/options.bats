@@ -527,11 +527,27 @@ names_completed() { completed "$1" | grep -v '^-'; }
     refused "unexpected" ls --name -x y
     refused "a NAME is missing; a name that begins with - is given by --name" run -x -- true
     refused "a NAME is missing; a name that begins with - is given by --name" run -- -x -- true
-    refused "unknown option: '-x'; a name that begins with - is given by --name" ls -x
+    refused "unknown option: '-x'; rowlock help ls lists the options; a name that begins with - is"\
+" given by --name" ls -x
     refused "a NAME is missing" run
     [[ ${lines[0]} != *"--name"* ]]
     refused "empty" ls --name ""
     refused "unknown option: '--name'" vacuum --name x
+}
+
+@test "a command without -- before it: the message shows where -- belongs" {
+    refused "the command is missing: put -- before it, as in: run 'a' -- './x.sh', or -c '" \
+        run a ./x.sh
+    refused "the command is missing: put -- before it, as in: job 'a' -- './x.sh'" \
+        job a --every 1h ./x.sh
+    refused "put -- before it, as in: refresh 'a' -- './x.sh'" refresh --max-age 1h a ./x.sh
+    refused "the command is missing: -- COMMAND, or -c 'SHELL COMMAND'" run a
+    refused "unknown option: '-Y'; put -- before the command and its options" run a ./x.sh -Y
+    refused "unknown option: '--xyzzy'; put -- before the command and its options" run a b --xyzzy
+    refused "unknown option: '--xyzzy'; rowlock help run lists the options" run a --xyzzy -- b
+    [[ $output != *"a name that"* ]]
+    refused "unknown option: '--xyzzy'; rowlock help vacuum lists the options" vacuum --xyzzy
+    refused "unknown option: '--xyzzy'; rowlock help lists the options" --xyzzy ls
 }
 
 @test "a backslash in a name is not an escape character" {

@@ -407,10 +407,13 @@ SH
         [ "$status" = 69 ]
         [[ $words == metrics || ${#lines[@]} = 1 ]] # it prints rowlock_up 0 too
         [[ $output == "rowlock: '$here/mistyped.db' does not exist: "*"correct the URL"* ]]
-        [[ $output != *db?mode=rw* ]]
+        [[ $output != *mode=rw* ]]
         [ ! -e mistyped.db ]
     done
-    "$ROWLOCK" --db "sqlite:$here/mistyped.db" schema install # the other advice
+    run "$ROWLOCK" --db "sqlite:$here/mistyped.db" ls
+    [[ $output == *", or create the file: rowlock --db "* ]]
+    advice=${output##*create the file: }
+    PATH=$(dirname "$ROWLOCK"):$PATH sh -c "${advice% (database: *}" # the other advice
     "$ROWLOCK" --db "sqlite:$here/mistyped.db" ls
 }
 
@@ -467,8 +470,8 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
 @test "a failed connection names the source of the URL, and the server" {
     dead="127.0.0.1:1/shop"
     for scheme in postgresql mariadb; do
-        fails_naming --db "$scheme://$dead" --db "$scheme://app:secret@$dead"
-        ROWLOCK_URL="$scheme://app:secret@$dead" fails_naming ROWLOCK_URL "$scheme://$dead"
+        fails_naming --db "$scheme://app@$dead" --db "$scheme://app:secret@$dead"
+        ROWLOCK_URL="$scheme://app@$dead" fails_naming ROWLOCK_URL "$scheme://app@$dead"
         (umask 077; echo "$scheme://$dead" >elsewhere)
         ROWLOCK_URL_FILE=$here/elsewhere fails_naming "$here/elsewhere" "$scheme://$dead"
         (umask 077; echo "$scheme://$dead" >config/rowlock/url)
@@ -476,6 +479,7 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     done
     fails_naming --db 'postgresql://[::1]:1,127.0.0.1:1/shop' \
         --db 'postgresql://[::1]:1,127.0.0.1:1/shop?password=secret&user=app'
+    fails_naming --db "postgresql://$dead" --db "postgresql://a%40b:secret@$dead"
     fails_naming --db 'postgresql://...' \
         --db 'postgresql://127.0.0.1:1/shop?user=app&password=secret@x'
     fails_naming --db sqlite:/no/such/folder --db sqlite:/no/such/folder

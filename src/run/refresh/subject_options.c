@@ -38,7 +38,7 @@ static const struct option_row use_options[] = {
 static void take_words(struct command *command, struct subject_options *options)
 {
     if (command->n_rest == 0)
-        usage_error(command, "the command is missing: -- COMMAND");
+        command_missing(command, "");
     if (command->n_operands != 1)
         usage_error(command, command->n_operands ? "one SUBJECT, not %d" : "the SUBJECT is missing",
                     command->n_operands);

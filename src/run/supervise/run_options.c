@@ -73,7 +73,7 @@ static void take_command(struct command *command, struct run *run, const struct 
     if (shell->command)
         check_shell(command, shell);
     else if (command->n_rest == 0)
-        usage_error(command, "the command is missing: -- COMMAND, or -c 'SHELL COMMAND'");
+        command_missing(command, ", or -c 'SHELL COMMAND'");
     run->argv = command->rest;
     if (!shell->command)
         return;

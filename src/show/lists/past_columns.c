@@ -10,10 +10,15 @@
 static const char *const modes[] = {
     [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
 
-const char *ending_word(const struct rowlock_past *past)
+static const char *ending_in_json(const struct rowlock_past *past)
 {
     return past->ending == ROWLOCK_ENDED_RUN ? rowlock_outcome_text(past->outcome)
                                              : rowlock_ending_text(past->ending);
+}
+
+const char *ending_word(const struct rowlock_past *past)
+{
+    return past->ending == ROWLOCK_ENDED_REVOKED ? "broken" : ending_in_json(past);
 }
 
 int is_problem(const struct rowlock_past *past)
@@ -41,7 +46,7 @@ static void put_end(FILE *out, const struct rowlock_past *past)
     put_key(out, "kind");
     json_text(out, is_run ? "run" : past->ending == ROWLOCK_ENDED_GAVE_UP ? "waiter" : "lease");
     put_key(out, "how");
-    json_text(out, ending_word(past));
+    json_text(out, ending_in_json(past));
     put_key(out, "broken_by");
     if (*past->broken_by)
         json_text(out, past->broken_by);

@@ -15,7 +15,7 @@ struct table log_table(void);
 /* Nonzero: out of memory. */
 int log_table_add(const struct rowlock_past *past, struct table *table);
 
-/* "released", ...; of a run: "done", "failed", ... */
+/* For people: "released", "broken", ...; of a run: "done", "failed", ... */
 const char *ending_word(const struct rowlock_past *past);
 /* Neither released nor done. */
 int is_problem(const struct rowlock_past *past);

@@ -366,7 +366,7 @@ static void put_legend(FILE *out, double y)
     } signs[] = {{"held", "held", 0, 1},
                  {"wait", "waited", 0, 1},
                  {"wait gave", "gave up", 1, 1},
-                 {"lost", "lost: expired, revoked or failed", 1, 1},
+                 {"lost", "lost: expired, broken or failed", 1, 1},
                  {"run", "run of a job", 0, 6}};
     double x = LEFT;
 
