@@ -11,7 +11,7 @@
 
 #define OUTPUT_MOST 2048
 
-/* The last bytes of it, starting with a whole character. */
+/* The end of the output that is kept; it begins with a whole character. */
 static const char *end_of(const char *output)
 {
     size_t length = output ? strlen(output) : 0;

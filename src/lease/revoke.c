@@ -69,7 +69,7 @@ static void find_user(char *out, size_t size)
 
 #define TOGETHER 64 /* rows of one transaction, where a dialect has BEGIN */
 
-/* A failure, as of a missing right, is none of the break. */
+/* The leases are broken already: a failure here, as of a missing privilege, is not reported. */
 static int log_some(struct rowlock_connection *connection, const struct rowlock_value who[3],
                     const char *name, const int64_t *tokens, size_t n)
 {

@@ -140,7 +140,7 @@ void finish_not_started(const struct holding *holding, int status, const char *w
         rowlock_release(holding->lease, NULL);
 }
 
-/* Possibly not recorded, and the lease is still ours. */
+/* Whether the result may be missing from the database, and the lease is still ours. */
 static int is_worth_repeating(const struct watch *watch)
 {
     int code = watch->keeper.code;
@@ -150,7 +150,7 @@ static int is_worth_repeating(const struct watch *watch)
            rowlock_remaining(watch->holding->lease) > 0;
 }
 
-/* -N: signal N came meanwhile. */
+/* Returns 0, or -N: signal N came meanwhile. */
 static int pause_before(const struct watch *watch, int64_t pause_ms)
 {
     struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};

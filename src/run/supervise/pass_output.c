@@ -81,7 +81,7 @@ static void keep_end(struct output *output, const char *bytes, size_t n)
     pthread_mutex_unlock(&output->lock);
 }
 
-/* 0: the command has ended before. */
+/* Waits until `fd` is ready. Returns 0 if the command ended first. */
 static int await_fd(const struct stream *stream, int fd, short events)
 {
     struct pollfd fds[] = {{.fd = stream->output->stop.fd, .events = POLLIN},
@@ -128,7 +128,7 @@ static size_t piece_of(const char *bytes, size_t n)
     return n <= PIECE ? n : end ? (size_t)(end + 1 - bytes) : PIECE;
 }
 
-/* How much of it was passed on before the command ended. */
+/* Returns how many bytes it passed on before the command ended. */
 static size_t pass_on(struct stream *stream, const char *bytes, size_t n)
 {
     size_t at = 0;
@@ -138,7 +138,7 @@ static size_t pass_on(struct stream *stream, const char *bytes, size_t n)
     return at;
 }
 
-/* Bytes to pass on. */
+/* Output of the command that no thread has passed on yet. */
 struct rest {
     char *bytes;
     size_t n, room;
@@ -290,7 +290,7 @@ static int n_started(const struct output *output)
     return n;
 }
 
-/* 0: a signal came before all was passed on, or the time has passed; the threads keep running. */
+/* Returns 0 if a signal came first, or the time has passed: then the threads keep running. */
 static int await_done(const struct output *output, const struct signals *signals, int wait_ms)
 {
     struct pollfd fds[] = {{.fd = output->done.fd, .events = POLLIN},

@@ -43,8 +43,8 @@ struct output {
         int started, broken;
         struct prefix prefix;
     } streams[2];
-    int n;                      /* 1: both are one file, and one pipe keeps the order; or: */
-    int only_errors;            /* standard output is the command's */
+    int n;                      /* streams; 1: both are one file, and one pipe keeps the order */
+    int only_errors;            /* the command writes to standard output itself */
     struct rowlock_wakeup stop; /* sent: the command has ended */
     struct rowlock_wakeup done; /* sent for each stream that is passed on to its end */
     pthread_mutex_t lock;

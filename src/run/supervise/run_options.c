@@ -12,7 +12,7 @@
 
 struct shell {
     char *command;    /* of -c, or NULL */
-    int names_before; /* it */
+    int names_before; /* operands before -c */
 };
 
 static void take_shell(const struct command *command, const struct option_row *row, void *into)

@@ -12,8 +12,8 @@ struct run {
     int64_t max_run_ms; /* < 0: no limit */
     int terminal;       /* stay in the caller's process group */
     int verbose;
-    int keeps_output;   /* pass the command's output through, and keep its end; or: */
-    int keeps_errors;   /* what it writes to standard error alone */
+    int keeps_output;   /* pass on all output of the command, and keep its end */
+    int keeps_errors;   /* the same for its standard error only */
     const char *prefix; /* the job's name before each line that is passed through; NULL: none */
     int ends_on_term;   /* TERM is for us: end the command */
     int no_process;     /* no process of ours keeps the lease */

@@ -77,7 +77,7 @@ static int connect_again(struct renewing *renewing)
     return status;
 }
 
-/* The library's code. */
+/* Returns the library's error code. */
 static int renew(struct renewing *renewing)
 {
     const struct stand_in_argument *argument = renewing->argument;

@@ -79,7 +79,8 @@ static const char *why_over(const struct watch *watch)
     return watch->renewal.pause_ms ? watch->keeper.error.text : "it was not renewed in time";
 }
 
-/* After we were stopped only the guard knows it, because a stand-in may have renewed the lease. */
+/* When the lease ends. While rowlock was stopped, a stand-in may have renewed it: then only the
+   guard knows the end. */
 static int64_t known_end(const struct watch *watch)
 {
     return watch->keeper.overslept ? ROWLOCK_NEVER : end_of_lease(watch->holding->lease);
