@@ -570,3 +570,11 @@ does_not_wait() { # TEXT COMMAND...
         "$ROWLOCK" --db "${ROWLOCK_TEST_MARIADB/secret/wrong}"
     does_not_wait "does not offer TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
 }
+
+@test "a file in which another program has a name of rowlock: the message names no source file" {
+    sqlite3 foreign.db "CREATE TABLE other(x); CREATE INDEX rowlock_lease ON other(x)"
+    run "$ROWLOCK" --db "sqlite:$here/foreign.db" schema install
+    echo "$output"
+    [ "$status" = 125 ]
+    [[ $output == "rowlock: the schema's part 'install': "*rowlock_lease* ]]
+}
