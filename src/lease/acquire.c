@@ -83,25 +83,6 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     return ROWLOCK_OK;
 }
 
-static void perform(struct acquisition *a, const struct rowlock_step *step,
-                    struct rowlock_reply *reply)
-{
-    struct rowlock_error error = {0};
-    bool last = step->act == ROWLOCK_ACT_WITHDRAW || step->act == ROWLOCK_ACT_SESSION_UNLOCK;
-    int code;
-
-    *reply = (struct rowlock_reply){0};
-    if (step->act == ROWLOCK_ACT_PAUSE)
-        code = pause_for(a, step->limit_ms, &error);
-    else if (step->act == ROWLOCK_ACT_RECONNECT)
-        code = reconnect(a, &error);
-    else
-        code = ask(a, step, reply, &error);
-    reply->code = code;
-    if (code && !last)
-        a->why = error;
-}
-
 /* Once per outage, when reconnecting has failed and will be retried. */
 static void report_disconnect(struct acquisition *a, const struct rowlock_step *done,
                               const struct rowlock_step *next)
@@ -128,6 +109,7 @@ static bool caller_ends(struct acquisition *a, const struct rowlock_step *step)
     return a->terms->on_wait(a->terms->data) != 0;
 }
 
+/* Performs the machine's steps until it is done. */
 static void drive(struct acquisition *a)
 {
     struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms());
@@ -135,12 +117,21 @@ static void drive(struct acquisition *a)
     a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
     while (step.act != ROWLOCK_ACT_DONE) {
         struct rowlock_step done = step;
-        struct rowlock_reply reply;
+        struct rowlock_reply reply = {0};
+        struct rowlock_error error = {0};
+        bool last = done.act == ROWLOCK_ACT_WITHDRAW || done.act == ROWLOCK_ACT_SESSION_UNLOCK;
+        bool ended = caller_ends(a, &done);
 
-        if (caller_ends(a, &done))
-            reply = (struct rowlock_reply){.code = ROWLOCK_ECANCELED};
+        if (ended)
+            reply.code = ROWLOCK_ECANCELED;
+        else if (done.act == ROWLOCK_ACT_PAUSE)
+            reply.code = pause_for(a, done.limit_ms, &error);
+        else if (done.act == ROWLOCK_ACT_RECONNECT)
+            reply.code = reconnect(a, &error);
         else
-            perform(a, &done, &reply);
+            reply.code = ask(a, &done, &reply, &error);
+        if (reply.code && !last && !ended)
+            a->why = error;
         step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
         report_disconnect(a, &done, &step);
     }
@@ -385,13 +376,6 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         a->machine.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
 }
 
-static int wait_for_it(struct acquisition *a, struct rowlock_error *error)
-{
-    drive(a);
-    release_unreported(a);
-    return say(a, error);
-}
-
 static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
                    struct rowlock_lease **out, struct rowlock_error *error)
 {
@@ -408,7 +392,9 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
         code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
     if (!code) {
         set_machine(a, wait_ms, deadline_ms);
-        code = wait_for_it(a, error);
+        drive(a);
+        release_unreported(a);
+        code = say(a, error);
     } else if (a->unsure) { /* the group sent it, and no session is available to settle it */
         say_unsure(error);
     }

@@ -498,31 +498,6 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
     return rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
 }
 
-/* Sends it, creating missing rows of names. A vacuum may remove a row in between. */
-static int send_known(struct rowlock_request *request, const struct round_trip *round_trip,
-                      int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
-{
-    int64_t until = rowlock__now_ms() + PREPARE_MS;
-    int code = send_round_trip(request, round_trip, deadline_ms, answer, error);
-
-    if (deadline_ms < until)
-        until = deadline_ms;
-    while (answer->reply->status == ROWLOCK_STATUS_UNPREPARED) {
-        bool last = rowlock__now_ms() >= until;
-
-        code = prepare(request, error);
-        if (code)
-            break;
-        rowlock__clear_error(error);
-        *answer->reply = (struct rowlock_reply){0};
-        answer->rows = 0;
-        code = send_round_trip(request, round_trip, deadline_ms, answer, error);
-        if (last)
-            break;
-    }
-    return code;
-}
-
 /* MariaDB has no settings that end with the transaction, so our next call restores those of a grant
    that waited. With a ticket that is the call which releases its session lock. */
 static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
@@ -549,11 +524,13 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
+/* Creates missing rows of names. A vacuum may remove a row in between. */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
                      int64_t deadline_ms, struct rowlock_reply *reply,
                      struct rowlock_refused *refused, struct rowlock_error *error)
 {
     struct answer answer = {.reply = reply, .refused = refused};
+    int64_t until_ms = rowlock__now_ms() + PREPARE_MS;
     struct round_trip round_trip;
 
     *reply = (struct rowlock_reply){0};
@@ -563,7 +540,17 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
     reply->code = round_trip.uninterruptible
                       ? send_withdrawal(request, &round_trip, deadline_ms, &answer, error)
-                      : send_known(request, &round_trip, deadline_ms, &answer, error);
+                      : send_round_trip(request, &round_trip, deadline_ms, &answer, error);
+    for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
+        last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
+        reply->code = prepare(request, error);
+        if (reply->code)
+            break;
+        rowlock__clear_error(error);
+        *reply = (struct rowlock_reply){0};
+        answer.rows = 0;
+        reply->code = send_round_trip(request, &round_trip, deadline_ms, &answer, error);
+    }
     if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
                         step->act == ROWLOCK_ACT_ENQUEUE))
         rowlock__session_unlock_lost(request->connection);

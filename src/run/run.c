@@ -33,29 +33,11 @@ static void end_by(const struct run *run, int fd, const struct signals *signals,
         _exit(outcome->status); /* whatever the database does, we end now */
 }
 
-static void hold_and_run(const struct command *command, const struct run *run,
-                         struct signals *signals, const struct descriptors *callers,
-                         struct outcome *outcome)
-{
-    struct holding holding = {0};
-
-    outcome->status = connect_to_run(command, run, signals, &holding.connection);
-    if (!outcome->status)
-        outcome->status = acquire(run, signals, &holding, &outcome->acquired);
-    outcome->waited_ms = holding.waited_ms;
-    outcome->token = holding.lease ? rowlock_token(holding.lease) : 0;
-    if (outcome->acquired)
-        outcome->status = execute(run, signals, callers, &holding, outcome);
-    if (outcome->stuck)
-        return;
-    rowlock_lease_free(holding.lease);
-    rowlock_close(holding.connection);
-}
-
 int cmd_run(struct command *command)
 {
     struct descriptors *callers = descriptors_of_caller();
     struct outcome outcome = {.status = STATUS_FAILED};
+    struct holding holding = {0};
     struct signals signals;
     struct run run;
     int fd = -1;
@@ -66,7 +48,17 @@ int cmd_run(struct command *command)
         return STATUS_FAILED;
     }
     if (!run.report || (fd = report_open(run.report)) >= 0)
-        hold_and_run(command, &run, &signals, callers, &outcome);
+        outcome.status = connect_to_run(command, &run, &signals, &holding.connection);
+    if (!outcome.status)
+        outcome.status = acquire(&run, &signals, &holding, &outcome.acquired);
+    outcome.waited_ms = holding.waited_ms;
+    outcome.token = holding.lease ? rowlock_token(holding.lease) : 0;
+    if (outcome.acquired)
+        outcome.status = execute(&run, &signals, callers, &holding, &outcome);
+    if (!outcome.stuck) {
+        rowlock_lease_free(holding.lease);
+        rowlock_close(holding.connection);
+    }
     end_by(&run, fd, &signals, &outcome);
     free(run.lock.wants);
     free(callers);
