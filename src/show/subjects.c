@@ -14,11 +14,17 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { SUBJECT, STATUS, AGE, ENDED, BY, ABOUT, COLUMNS };
+#define COLUMNS(XX)                                       \
+    XX(SUBJECT, cell_text(subject->name))                 \
+    XX(STATUS, strdup(subject_statuses[subject->status])) \
+    XX(AGE, age(subject))                                 \
+    XX(ENDED, cell_instant(subject->ended_ms))            \
+    XX(BY, who(subject))                                  \
+    XX(ABOUT, cell_text(*subject->error ? subject->error : subject->description))
 
-static const char *const titles[COLUMNS] = {
-    [SUBJECT] = "SUBJECT", [STATUS] = "STATUS", [AGE] = "AGE",
-    [ENDED] = "ENDED",     [BY] = "BY",         [ABOUT] = "ABOUT"};
+enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
+
+static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
 
 static const char *colour(const char *status)
 {
@@ -49,13 +55,7 @@ static char *age(const struct rowlock_subject_view *subject)
 
 static int add(struct table *table, const struct rowlock_subject_view *subject)
 {
-    char *cells[COLUMNS] = {[SUBJECT] = cell_text(subject->name),
-                            [STATUS] = strdup(subject_statuses[subject->status]),
-                            [AGE] = age(subject),
-                            [ENDED] = cell_instant(subject->ended_ms),
-                            [BY] = who(subject),
-                            [ABOUT] =
-                                cell_text(*subject->error ? subject->error : subject->description)};
+    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }
@@ -95,7 +95,7 @@ static int list(const char *name, struct rowlock_connection *connection, struct 
 int cmd_subjects(struct command *command)
 {
     struct listing listing = {
-        .table = {.titles = titles, .columns = COLUMNS, .coloured = STATUS, .colour = colour}};
+        .table = {.titles = titles, .columns = N_COLUMNS, .coloured = STATUS, .colour = colour}};
     struct rowlock_connection *connection = NULL;
     const char *name = NULL;
     int status;

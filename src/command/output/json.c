@@ -79,3 +79,40 @@ void json_instant(FILE *out, int64_t ms)
     else
         fprintf(out, "\"%s\"", text);
 }
+
+FILE *json_key(struct json *json, const char *key)
+{
+    fprintf(json->out, "%s\"%s%s\":", json->before, json->prefix, key);
+    json->before = ",";
+    return json->out;
+}
+
+void json_put_text(struct json *json, const char *key, const char *text)
+{
+    json_text(json_key(json, key), text);
+}
+
+void json_put_number(struct json *json, const char *key, int64_t number)
+{
+    json_number(json_key(json, key), number);
+}
+
+void json_put_instant(struct json *json, const char *key, int64_t ms)
+{
+    json_instant(json_key(json, key), ms);
+}
+
+void json_put_is(struct json *json, const char *key, int is)
+{
+    fputs(is ? "true" : "false", json_key(json, key));
+}
+
+void json_put_count(struct json *json, const char *key, int is, int64_t number)
+{
+    FILE *out = json_key(json, key);
+
+    if (is)
+        fprintf(out, "%" PRId64, number);
+    else
+        fputs("null", out);
+}

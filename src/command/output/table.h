@@ -26,6 +26,13 @@ struct table {
     size_t n, size;
 };
 
+/* The columns of a table are one list, COLUMNS(XX), of a title and the cell in a row:
+   enum { COLUMNS(COLUMN_INDEX) N }, titles[] = {COLUMNS(COLUMN_TITLE)} and
+   cells[] = {COLUMNS(COLUMN_CELL)} follow from it. */
+#define COLUMN_INDEX(title, cell) title,
+#define COLUMN_TITLE(title, cell) #title,
+#define COLUMN_CELL(title, cell) cell,
+
 /* Adds a row of malloc'd cells, one a column, and owns them, also on failure. Nonzero: out of
    memory, or a cell is NULL. */
 int table_add(struct table *table, char *const *cells);

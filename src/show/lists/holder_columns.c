@@ -12,56 +12,42 @@
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_key(FILE *out, const char *key)
-{
-    fprintf(out, ",\"%s\":", key);
-}
-
-static void put_who(FILE *out, const struct rowlock_holder *holder)
-{
-    put_key(out, "owner");
-    json_text(out, holder->owner);
-    put_key(out, "host");
-    json_text(out, holder->host);
-    put_key(out, "pid");
-    json_number(out, holder->pid);
-    put_key(out, "command");
-    json_text(out, holder->command);
-    put_key(out, "note");
-    json_text(out, holder->note);
-}
-
 void put_holder(FILE *out, const struct rowlock_holder *holder)
 {
-    fputs("{\"name\":", out);
-    json_text(out, holder->name);
-    put_key(out, "state");
-    json_text(out, holder->holding == ROWLOCK_WAITS ? "waiting" : "held");
-    put_key(out, "mode");
-    json_text(out, holder_modes[holder->mode]);
-    put_key(out, "token");
-    json_number(out, holder->token);
-    put_who(out, holder);
-    put_key(out, "since");
-    json_instant(out, holder->since_ms);
-    put_key(out, "expires");
-    json_instant(out, is_endless(holder) ? 0 : holder->expires_ms);
-    put_key(out, "limit");
-    json_number(out, holder->limit);
-    put_key(out, "stop");
-    fputs(holder->stop ? "true" : "false", out);
-    put_key(out, "kind");
-    json_text(out, holder->holding == ROWLOCK_HOLDS_TX ? "transaction" : "lease");
+    struct json json = {out, "{", ""};
+
+    json_put_text(&json, "name", holder->name);
+    json_put_text(&json, "state", holder->holding == ROWLOCK_WAITS ? "waiting" : "held");
+    json_put_text(&json, "mode", holder_modes[holder->mode]);
+    json_put_number(&json, "token", holder->token);
+    json_put_text(&json, "owner", holder->owner);
+    json_put_text(&json, "host", holder->host);
+    json_put_number(&json, "pid", holder->pid);
+    json_put_text(&json, "command", holder->command);
+    json_put_text(&json, "note", holder->note);
+    json_put_instant(&json, "since", holder->since_ms);
+    json_put_instant(&json, "expires", is_endless(holder) ? 0 : holder->expires_ms);
+    json_put_number(&json, "limit", holder->limit);
+    json_put_is(&json, "stop", holder->stop);
+    json_put_text(&json, "kind", holder->holding == ROWLOCK_HOLDS_TX ? "transaction" : "lease");
     putc('}', out);
 }
 
 /* ---- the cells ------------------------------------------------------------------------------- */
 
-enum { NAME, STATE, MODE, SINCE, LEFT, TOKEN, WHO, NOTE, LIST_COLUMNS };
+#define COLUMNS(XX)                           \
+    XX(NAME, cell_text(holder->name))         \
+    XX(STATE, holder_state(holder))           \
+    XX(MODE, holder_mode(holder))             \
+    XX(SINCE, cell_instant(holder->since_ms)) \
+    XX(LEFT, holder_left(holder))             \
+    XX(TOKEN, cell_number(holder->token))     \
+    XX(WHO, holder_who(holder))               \
+    XX(NOTE, cell_text(holder->note))
 
-static const char *const titles[LIST_COLUMNS] = {
-    [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [SINCE] = "SINCE",
-    [LEFT] = "LEFT", [TOKEN] = "TOKEN", [WHO] = "WHO",   [NOTE] = "NOTE"};
+enum { COLUMNS(COLUMN_INDEX) LIST_COLUMNS };
+
+static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -84,11 +70,7 @@ struct table list_table(void)
 
 int list_table_add(const struct rowlock_holder *holder, void *table)
 {
-    char *cells[LIST_COLUMNS] = {
-        [NAME] = cell_text(holder->name), [STATE] = holder_state(holder),
-        [MODE] = holder_mode(holder),     [SINCE] = cell_instant(holder->since_ms),
-        [LEFT] = holder_left(holder),     [TOKEN] = cell_number(holder->token),
-        [WHO] = holder_who(holder),       [NOTE] = cell_text(holder->note)};
+    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }

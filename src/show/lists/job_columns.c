@@ -56,61 +56,61 @@ static const char *colour_of(const char *result)
     return strcmp(result, "-") == 0 || strcmp(result, "running") == 0 ? "" : "\033[31m";
 }
 
-enum { NAME, STATE, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, NOTE, JOB_COLUMNS };
+#define JOB_COLUMNS(XX)                                                       \
+    XX(NAME, cell_text(job->name))                                            \
+    XX(STATE, strdup(job_healths[rowlock_job_health(job, &since_ms)]))        \
+    XX(NEXT, cell_instant(job->next_ms))                                      \
+    XX(RUNNING, where_of(&job->running))                                      \
+    XX(SINCE, cell_instant(job->running.token ? job->running.started_ms : 0)) \
+    XX(LAST, run_result(last))                                                \
+    XX(ENDED, cell_instant(last->token ? last->finished_ms : 0))              \
+    XX(BY, cell_text(last->token ? last->node : "-"))                         \
+    XX(AVERAGE, job->runs > 0 ? cell_duration(job->average_ms) : strdup("-")) \
+    XX(SCHEDULE, cell_text(job->schedule))                                    \
+    XX(NOTE, cell_text(job->paused_note))
 
-static const char *const job_titles[] = {
-    [NAME] = "NAME",       [STATE] = "STATE",       [NEXT] = "NEXT",   [RUNNING] = "RUNNING",
-    [SINCE] = "SINCE",     [LAST] = "LAST",         [ENDED] = "ENDED", [BY] = "BY",
-    [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE", [NOTE] = "NOTE"};
+enum { JOB_COLUMNS(COLUMN_INDEX) N_JOB_COLUMNS };
+
+static const char *const job_titles[] = {JOB_COLUMNS(COLUMN_TITLE)};
 
 struct table jobs_table(void)
 {
     return (struct table){
-        .titles = job_titles, .columns = JOB_COLUMNS, .coloured = LAST, .colour = colour_of};
+        .titles = job_titles, .columns = N_JOB_COLUMNS, .coloured = LAST, .colour = colour_of};
 }
 
 int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
 {
     const struct rowlock_run *last = &job->last;
     int64_t since_ms;
-    char *cells[JOB_COLUMNS] = {
-        [NAME] = cell_text(job->name),
-        [STATE] = strdup(job_healths[rowlock_job_health(job, &since_ms)]),
-        [NEXT] = cell_instant(job->next_ms),
-        [RUNNING] = where_of(&job->running),
-        [SINCE] = cell_instant(job->running.token ? job->running.started_ms : 0),
-        [LAST] = run_result(last),
-        [ENDED] = cell_instant(last->token ? last->finished_ms : 0),
-        [BY] = cell_text(last->token ? last->node : "-"),
-        [AVERAGE] = job->runs > 0 ? cell_duration(job->average_ms) : strdup("-"),
-        [SCHEDULE] = cell_text(job->schedule),
-        [NOTE] = cell_text(job->paused_note)};
+    char *cells[] = {JOB_COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }
 
-enum { STARTED, TOOK, RESULT, NODE, DUE, REPEAT, TOKEN, OUTPUT, RUN_COLUMNS };
+#define RUN_COLUMNS(XX)                        \
+    XX(STARTED, cell_instant(run->started_ms)) \
+    XX(TOOK, took(run))                        \
+    XX(RESULT, run_result(run))                \
+    XX(NODE, where_of(run))                    \
+    XX(DUE, cell_instant(run->due_ms))         \
+    XX(REPEAT, cell_number(run->retry_number)) \
+    XX(TOKEN, cell_number(run->token))         \
+    XX(OUTPUT, last_line(run->output))
 
-static const char *const run_titles[] = {
-    [STARTED] = "STARTED", [TOOK] = "TOOK",     [RESULT] = "RESULT", [NODE] = "NODE",
-    [DUE] = "DUE",         [REPEAT] = "REPEAT", [TOKEN] = "TOKEN",   [OUTPUT] = "OUTPUT"};
+enum { RUN_COLUMNS(COLUMN_INDEX) N_RUN_COLUMNS };
+
+static const char *const run_titles[] = {RUN_COLUMNS(COLUMN_TITLE)};
 
 struct table runs_table(void)
 {
     return (struct table){
-        .titles = run_titles, .columns = RUN_COLUMNS, .coloured = RESULT, .colour = colour_of};
+        .titles = run_titles, .columns = N_RUN_COLUMNS, .coloured = RESULT, .colour = colour_of};
 }
 
 int runs_table_add(struct table *table, const struct rowlock_run *run)
 {
-    char *cells[RUN_COLUMNS] = {[STARTED] = cell_instant(run->started_ms),
-                                [TOOK] = took(run),
-                                [RESULT] = run_result(run),
-                                [NODE] = where_of(run),
-                                [DUE] = cell_instant(run->due_ms),
-                                [REPEAT] = cell_number(run->retry_number),
-                                [TOKEN] = cell_number(run->token),
-                                [OUTPUT] = last_line(run->output)};
+    char *cells[] = {RUN_COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }
@@ -130,104 +130,84 @@ void print_output(const char *output)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void key(FILE *out, const char *prefix, const char *name)
-{
-    fprintf(out, ",\"%s%s\":", prefix, name);
-}
-
-static void put_instant(FILE *out, const char *prefix, const char *name, int64_t ms)
-{
-    key(out, prefix, name);
-    json_instant(out, ms == INT64_MAX ? 0 : ms);
-}
-
-static void put_text(FILE *out, const char *prefix, const char *name, const char *text)
-{
-    key(out, prefix, name);
-    json_text(out, text);
-}
-
-static void put_number(FILE *out, const char *prefix, const char *name, int is, int64_t number)
-{
-    key(out, prefix, name);
-    if (is)
-        fprintf(out, "%" PRId64, number);
-    else
-        fputs("null", out);
-}
-
 /* Without a run (token 0) all members are null. The exit status is known if the run has ended. */
-static void put_members(FILE *out, const char *prefix, const struct rowlock_run *run)
+static void put_members(struct json *json, const struct rowlock_run *run)
 {
     int is = run->token != 0, ended = has_ended(run);
 
-    put_instant(out, prefix, "due", is ? run->due_ms : 0);
-    put_instant(out, prefix, "started", is ? run->started_ms : 0);
-    put_instant(out, prefix, "finished", is ? run->finished_ms : 0);
-    put_number(out, prefix, "took_ms", ended, rowlock__between(run->started_ms, run->finished_ms));
-    put_text(out, prefix, "outcome", is ? rowlock_outcome_text(run->outcome) : "");
-    put_number(out, prefix, "exit", ended, run->exit);
-    put_text(out, prefix, "node", is ? run->node : "");
-    put_number(out, prefix, "pid", is, run->pid);
-    put_number(out, prefix, "token", is, run->token);
-    put_number(out, prefix, "repeat", is, run->retry_number);
-    put_text(out, prefix, "output", is ? run->output : "");
+    json_put_instant(json, "due", is ? run->due_ms : 0);
+    json_put_instant(json, "started", is ? run->started_ms : 0);
+    json_put_instant(json, "finished", is ? run->finished_ms : 0);
+    json_put_count(json, "took_ms", ended, rowlock__between(run->started_ms, run->finished_ms));
+    json_put_text(json, "outcome", is ? rowlock_outcome_text(run->outcome) : "");
+    json_put_count(json, "exit", ended, run->exit);
+    json_put_text(json, "node", is ? run->node : "");
+    json_put_count(json, "pid", is, run->pid);
+    json_put_count(json, "token", is, run->token);
+    json_put_count(json, "repeat", is, run->retry_number);
+    json_put_text(json, "output", is ? run->output : "");
 }
 
 /* Until it is released: paused_until is null. */
-static void put_pause(FILE *out, const struct rowlock_job_view *job)
+static void put_pause(struct json *json, const struct rowlock_job_view *job)
 {
     int is = job->paused_token != 0;
     int ends =
         is && rowlock__between(job->now_ms, job->paused_until_ms) < ROWLOCK_UNTIL_RELEASED / 2;
 
-    put_number(out, "paused_", "token", is, job->paused_token);
-    put_text(out, "paused_", "by", job->paused_by);
-    put_text(out, "paused_", "note", job->paused_note);
-    put_instant(out, "paused_", "since", job->paused_since_ms);
-    put_instant(out, "paused_", "until", ends ? job->paused_until_ms : 0);
+    json->prefix = "paused_";
+    json_put_count(json, "token", is, job->paused_token);
+    json_put_text(json, "by", job->paused_by);
+    json_put_text(json, "note", job->paused_note);
+    json_put_instant(json, "since", job->paused_since_ms);
+    json_put_instant(json, "until", ends ? job->paused_until_ms : 0);
 }
 
 /* Named as the columns of the view jobs: "runs_timed_out". */
-static void put_counts(FILE *out, const struct rowlock_job_view *job)
+static void put_counts(struct json *json, const struct rowlock_job_view *job)
 {
     char name[16];
 
-    put_instant(out, "", "last_success", job->succeeded_ms);
+    json->prefix = "runs_";
     for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++) {
         snprintf(name, sizeof name, "%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
         for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
             *blank = '_';
-        put_number(out, "runs_", name, 1, job->ended[i]);
+        json_put_count(json, name, 1, job->ended[i]);
     }
 }
 
 void put_job(FILE *out, const struct rowlock_job_view *job)
 {
-    int64_t since_ms;
+    struct json json = {out, "", ""};
     const struct rowlock_run *running = &job->running;
     int runs = running->token != 0;
+    int64_t since_ms;
 
-    fputs("\"name\":", out);
-    json_text(out, job->name);
-    put_text(out, "", "schedule", job->schedule);
-    put_instant(out, "", "next_run", job->next_ms);
-    put_text(out, "running_", "at", runs ? running->node : "");
-    put_number(out, "running_", "pid", runs, running->pid);
-    put_instant(out, "running_", "since", runs ? running->started_ms : 0);
-    put_number(out, "running_", "token", runs, running->token);
-    put_members(out, "last_", &job->last);
-    put_number(out, "", "average_ms", job->runs > 0, job->average_ms);
-    put_instant(out, "failed_", "since", job->failed_since_ms);
-    put_text(out, "", "state", job_healths[rowlock_job_health(job, &since_ms)]);
-    put_instant(out, "", "state_since", since_ms);
-    put_pause(out, job);
-    put_counts(out, job);
+    json_put_text(&json, "name", job->name);
+    json_put_text(&json, "schedule", job->schedule);
+    json_put_instant(&json, "next_run", job->next_ms == INT64_MAX ? 0 : job->next_ms);
+    json_put_text(&json, "running_at", runs ? running->node : "");
+    json_put_count(&json, "running_pid", runs, running->pid);
+    json_put_instant(&json, "running_since", runs ? running->started_ms : 0);
+    json_put_count(&json, "running_token", runs, running->token);
+    json.prefix = "last_";
+    put_members(&json, &job->last);
+    json.prefix = "";
+    json_put_count(&json, "average_ms", job->runs > 0, job->average_ms);
+    json_put_instant(&json, "failed_since", job->failed_since_ms);
+    json_put_text(&json, "state", job_healths[rowlock_job_health(job, &since_ms)]);
+    json_put_instant(&json, "state_since", since_ms);
+    put_pause(&json, job);
+    json.prefix = "";
+    json_put_instant(&json, "last_success", job->succeeded_ms);
+    put_counts(&json, job);
 }
 
 void put_run(FILE *out, const struct rowlock_run *run)
 {
-    fputs("\"job\":", out);
-    json_text(out, run->job);
-    put_members(out, "", run);
+    struct json json = {out, "", ""};
+
+    json_put_text(&json, "job", run->job);
+    put_members(&json, run);
 }

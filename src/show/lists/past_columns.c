@@ -34,78 +34,48 @@ int64_t rounded_ms(int64_t ms)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_key(FILE *out, const char *key)
-{
-    fprintf(out, ",\"%s\":", key);
-}
-
-static void put_end(FILE *out, const struct rowlock_past *past)
-{
-    int is_run = past->ending == ROWLOCK_ENDED_RUN;
-
-    put_key(out, "kind");
-    json_text(out, is_run ? "run" : past->ending == ROWLOCK_ENDED_GAVE_UP ? "waiter" : "lease");
-    put_key(out, "how");
-    json_text(out, ending_in_json(past));
-    put_key(out, "broken_by");
-    if (*past->broken_by)
-        json_text(out, past->broken_by);
-    else
-        fputs("null", out);
-    put_key(out, "problem");
-    fputs(is_problem(past) ? "true" : "false", out);
-    put_key(out, "exit");
-    if (is_run && (past->outcome == ROWLOCK_RUN_DONE || past->exit))
-        fprintf(out, "%d", past->exit);
-    else
-        fputs("null", out);
-}
-
-static void put_times(FILE *out, const struct rowlock_past *past)
-{
-    put_key(out, "acquired");
-    json_instant(out, past->acquired_ms);
-    put_key(out, "ended");
-    json_instant(out, past->ended_ms);
-    put_key(out, "held_ms");
-    if (past->acquired_ms)
-        fprintf(out, "%" PRId64, past->held_ms);
-    else
-        fputs("null", out);
-    put_key(out, "waited_ms");
-    fprintf(out, "%" PRId64, past->waited_ms);
-}
-
 void put_past(FILE *out, const struct rowlock_past *past)
 {
-    fputs("{\"name\":", out);
-    json_text(out, past->name);
-    put_end(out, past);
-    put_key(out, "mode");
-    json_text(out, modes[past->mode]);
-    put_key(out, "permits");
-    json_number(out, past->mode == ROWLOCK_PERMIT ? past->count : 0);
-    put_key(out, "token");
-    json_number(out, past->token);
-    put_times(out, past);
-    put_key(out, "host");
-    json_text(out, past->host);
-    put_key(out, "pid");
-    json_number(out, past->pid);
-    put_key(out, "command");
-    json_text(out, past->command);
-    put_key(out, "note");
-    json_text(out, past->note);
+    struct json json = {out, "{", ""};
+    int is_run = past->ending == ROWLOCK_ENDED_RUN;
+    int gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP;
+
+    json_put_text(&json, "name", past->name);
+    json_put_text(&json, "kind", is_run ? "run" : gave_up ? "waiter" : "lease");
+    json_put_text(&json, "how", ending_in_json(past));
+    json_put_text(&json, "broken_by", past->broken_by);
+    json_put_is(&json, "problem", is_problem(past));
+    json_put_count(&json, "exit", is_run && (past->outcome == ROWLOCK_RUN_DONE || past->exit),
+                   past->exit);
+    json_put_text(&json, "mode", modes[past->mode]);
+    json_put_number(&json, "permits", past->mode == ROWLOCK_PERMIT ? past->count : 0);
+    json_put_number(&json, "token", past->token);
+    json_put_instant(&json, "acquired", past->acquired_ms);
+    json_put_instant(&json, "ended", past->ended_ms);
+    json_put_count(&json, "held_ms", past->acquired_ms != 0, past->held_ms);
+    json_put_count(&json, "waited_ms", 1, past->waited_ms);
+    json_put_text(&json, "host", past->host);
+    json_put_number(&json, "pid", past->pid);
+    json_put_text(&json, "command", past->command);
+    json_put_text(&json, "note", past->note);
     putc('}', out);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { ENDED, NAME, MODE, HELD, WAITED, WHO, HOW, NOTE, COLUMNS };
+#define COLUMNS(XX)                                                                        \
+    XX(ENDED, cell_instant(past->ended_ms))                                                \
+    XX(NAME, cell_text(past->name))                                                        \
+    XX(MODE, mode_of(past))                                                                \
+    XX(HELD, past->acquired_ms ? cell_duration(rounded_ms(past->held_ms)) : strdup("-"))   \
+    XX(WAITED, past->waited_ms ? cell_duration(rounded_ms(past->waited_ms)) : strdup("-")) \
+    XX(WHO, who_of(past))                                                                  \
+    XX(HOW, how_of(past))                                                                  \
+    XX(NOTE, cell_text(past->note))
 
-static const char *const titles[COLUMNS] = {
-    [ENDED] = "ENDED",   [NAME] = "NAME", [MODE] = "MODE", [HELD] = "HELD",
-    [WAITED] = "WAITED", [WHO] = "WHO",   [HOW] = "HOW",   [NOTE] = "NOTE"};
+enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
+
+static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
 
 static const char *colour_of(const char *how)
 {
@@ -117,7 +87,7 @@ struct table log_table(void)
     static const unsigned char spare[] = {NOTE, MODE, WAITED, HELD, 0};
 
     return (struct table){.titles = titles,
-                          .columns = COLUMNS,
+                          .columns = N_COLUMNS,
                           .coloured = HOW,
                           .colour = colour_of,
                           .spare = spare,
@@ -172,15 +142,7 @@ static char *how_of(const struct rowlock_past *past)
 
 int log_table_add(const struct rowlock_past *past, struct table *table)
 {
-    char *cells[COLUMNS] = {
-        [ENDED] = cell_instant(past->ended_ms),
-        [NAME] = cell_text(past->name),
-        [MODE] = mode_of(past),
-        [HELD] = past->acquired_ms ? cell_duration(rounded_ms(past->held_ms)) : strdup("-"),
-        [WAITED] = past->waited_ms ? cell_duration(rounded_ms(past->waited_ms)) : strdup("-"),
-        [WHO] = who_of(past),
-        [HOW] = how_of(past),
-        [NOTE] = cell_text(past->note)};
+    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }

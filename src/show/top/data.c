@@ -8,11 +8,18 @@
 
 #define FILTERED_ROWS 1000 /* rows to read with a filter; those that match come first */
 
-enum { JOB, STATE, FOR, NEXT, RUNNING, LAST, NOTE, COLUMNS };
+#define COLUMNS(XX)                                                              \
+    XX(JOB, cell_text(job.name))                                                 \
+    XX(STATE, strdup(job_healths[health]))                                       \
+    XX(FOR, cell_duration(rowlock__between(since_ms, job.now_ms)))               \
+    XX(NEXT, job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms)) \
+    XX(RUNNING, job.running.token ? cell_text(job.running.node) : strdup("-"))   \
+    XX(LAST, run_result(&job.last))                                              \
+    XX(NOTE, cell_text(health == ROWLOCK_HEALTH_PAUSED ? job.paused_note : ""))
 
-static const char *const titles[COLUMNS] = {
-    [JOB] = "JOB",         [STATE] = "STATE", [FOR] = "FOR",  [NEXT] = "NEXT",
-    [RUNNING] = "RUNNING", [LAST] = "LAST",   [NOTE] = "NOTE"};
+enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
+
+static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
 
 struct reading {
     struct table *table;
@@ -33,14 +40,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct rowlock_job_view job = settled(view);
     int64_t since_ms;
     enum rowlock_health health = rowlock_job_health(&job, &since_ms);
-    char *cells[COLUMNS] = {
-        [JOB] = cell_text(job.name),
-        [STATE] = strdup(job_healths[health]),
-        [FOR] = cell_duration(rowlock__between(since_ms, job.now_ms)),
-        [NEXT] = job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms),
-        [RUNNING] = job.running.token ? cell_text(job.running.node) : strdup("-"),
-        [LAST] = run_result(&job.last),
-        [NOTE] = cell_text(health == ROWLOCK_HEALTH_PAUSED ? job.paused_note : "")};
+    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
     return reading->failed = table_add(reading->table, cells); /* frees them if it fails */
 }
@@ -54,7 +54,7 @@ static int read_jobs(struct rowlock_connection *connection, const struct top_cho
     int code;
 
     data->jobs = (struct table){
-        .titles = titles, .columns = COLUMNS, .coloured = STATE, .colour = colour_of};
+        .titles = titles, .columns = N_COLUMNS, .coloured = STATE, .colour = colour_of};
     code = rowlock_job_troubles(connection, &part, visit_job, &reading, &data->job_counts, error);
     if (!code && reading.failed) {
         snprintf(error->text, sizeof error->text, "out of memory");

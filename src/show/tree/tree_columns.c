@@ -11,11 +11,19 @@
 #include "command/output/holder.h"
 #include "util/clock.h"
 
-enum { NAME, STATE, MODE, AGE, LEFT, WHO, NOTE, TREE_COLUMNS };
+#define COLUMNS(XX)                                                                                \
+    XX(NAME, name_of(line))                                                                        \
+    XX(STATE, state_of(line))                                                                      \
+    XX(MODE, holder ? holder_mode(holder) : dash())                                                \
+    XX(AGE, holder && holder->since_ms ? cell_duration(rowlock__between(holder->since_ms, now_ms)) \
+                                       : dash())                                                   \
+    XX(LEFT, holder ? holder_left(holder) : dash())                                                \
+    XX(WHO, who_of(line))                                                                          \
+    XX(NOTE, cell_text(holder ? holder->note : ""))
 
-static const char *const titles[TREE_COLUMNS] = {
-    [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [AGE] = "AGE",
-    [LEFT] = "LEFT", [WHO] = "WHO",     [NOTE] = "NOTE"};
+enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
+
+static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
 
 static const char *colour_of(const char *state)
 {
@@ -29,7 +37,7 @@ struct table tree_table(void)
     static const unsigned char spare[] = {NOTE, MODE, LEFT, AGE, 0};
 
     return (struct table){.titles = titles,
-                          .columns = TREE_COLUMNS,
+                          .columns = N_COLUMNS,
                           .coloured = STATE,
                           .colour = colour_of,
                           .spare = spare,
@@ -80,16 +88,7 @@ static char *who_of(const struct tree_line *line)
 static int add(struct table *table, const struct tree_line *line, int64_t now_ms)
 {
     const struct rowlock_holder *holder = line->holder;
-    char *cells[TREE_COLUMNS] = {[NAME] = name_of(line),
-                                 [STATE] = state_of(line),
-                                 [MODE] = holder ? holder_mode(holder) : dash(),
-                                 [AGE] =
-                                     holder && holder->since_ms
-                                         ? cell_duration(rowlock__between(holder->since_ms, now_ms))
-                                         : dash(),
-                                 [LEFT] = holder ? holder_left(holder) : dash(),
-                                 [WHO] = who_of(line),
-                                 [NOTE] = cell_text(holder ? holder->note : "")};
+    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
     return table_add(table, cells);
 }
