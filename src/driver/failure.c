@@ -85,6 +85,9 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1820, ROWLOCK_EDENIED, NULL}, /* the password has expired */
     {"mariadb", NULL, 1862, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 2059, ROWLOCK_EDENIED, NULL}, /* a plugin that the client lacks */
+    {"mariadb", NULL, 5010, ROWLOCK_EDENIED,
+     "the server asks for the password itself, which TLS or a Unix socket must protect; add ssl=on "
+     "to the URL, and ssl-verify-server-cert=on against a false server"},
     {"mariadb", NULL, 3118, ROWLOCK_EDENIED, NULL}, /* the account is locked: MySQL, MariaDB */
     {"mariadb", NULL, 4151, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1142, ROWLOCK_EDENIED,

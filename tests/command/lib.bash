@@ -21,7 +21,10 @@ as_root_of_mariadb() {
 }
 
 # The server of the engine mariadb is MySQL (tests/versions).
-is_mysql() { [ "$ROWLOCK_TEST_ENGINE" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
+is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
+# The end of a URL with a password: without TLS rowlock sends none to MySQL.
+tls=
+! is_mysql || tls='?ssl=on'
 
 until_true() { # COMMAND...: repeats it until it succeeds, for two minutes at most
     local tries=0

@@ -48,7 +48,7 @@ roles_of_mariadb() {
     cat grants.sql monitor.sql | as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
 }
 as() { # ROLE VERB ARGUMENT...
-    "$ROWLOCK" --db "${ROWLOCK_TEST_URL%%://*}://$1$password@${ROWLOCK_TEST_URL#*@}" "${@:2}"
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL%%://*}://$1$password@${ROWLOCK_TEST_URL#*@}$tls" "${@:2}"
 }
 
 # VERB ARGUMENT..., and the exit statuses: of application, of pg_monitor, of MariaDB's monitoring
@@ -120,7 +120,7 @@ column() { # of the table
     local role
     for role in "$application" "$monitor"; do
         [ "$role-$ROWLOCK_TEST_ENGINE" != "$monitor-mariadb" ] || continue
-        ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL%%://*}://$role$password@${ROWLOCK_TEST_URL#*@} \
+        ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL%%://*}://$role$password@${ROWLOCK_TEST_URL#*@}$tls \
             start_serve
         for page in / /locks /jobs /subjects /history /metrics; do
             get $page

@@ -40,6 +40,10 @@ TEST(autocommit_off_is_the_callers_affair)
     struct rowlock_connection *own = t_wrap(&handle, NULL);
 
     t_int(mysql_autocommit(handle, 0), 0);
+    if (t_is_mysql()) { /* where nothing shows whether a transaction is open then */
+        t_fails(t_begin(own, t_x("x"), 0), EINTX);
+        return;
+    }
     t_ok(t_begin(own, t_x("x"), 0));
     t_int(t_is_free(t_x("x")), 0);
     t_ok(rowlock_commit(own, &t_error));
@@ -61,8 +65,8 @@ TEST(the_character_set_of_the_handle_does_not_matter)
 
 TEST(a_strange_sql_mode_does_not_matter)
 {
-    static const char *const modes[] = {"ANSI", "ORACLE", "NO_BACKSLASH_ESCAPES", "",
-                                        "TRADITIONAL"};
+    const char *const modes[] = {"ANSI", t_is_mysql() ? "" : "ORACLE", "NO_BACKSLASH_ESCAPES", "",
+                                 "TRADITIONAL"};
 
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         void *handle;

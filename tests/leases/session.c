@@ -264,9 +264,11 @@ static void make_grants_stop(void *other)
 {
     static const char *const mariadb[] = {
         "CREATE TABLE stop_here (n INT PRIMARY KEY) ENGINE = InnoDB SELECT 1 AS n",
-        "CREATE OR REPLACE PROCEDURE rowlock_set_idle_limit() SELECT n INTO @n FROM stop_here FOR "
-        "UPDATE",
-        "BEGIN", "SELECT n FROM stop_here FOR UPDATE", NULL};
+        "DROP PROCEDURE rowlock_set_idle_limit",
+        "CREATE PROCEDURE rowlock_set_idle_limit() SELECT n INTO @n FROM stop_here FOR UPDATE",
+        "BEGIN",
+        "SELECT n FROM stop_here FOR UPDATE",
+        NULL};
     static const char *const postgresql[] = {
         "CREATE FUNCTION stop_here() RETURNS trigger LANGUAGE plpgsql AS "
         "'BEGIN PERFORM pg_advisory_xact_lock(1, 1); RETURN NULL; END'",

@@ -244,6 +244,28 @@ const char *my_database_hash(void)
     return t_is_mysql() ? "LEFT(SHA2(DATABASE(), 256), 32)" : "MD5(DATABASE())";
 }
 
+long long my_draw(void *hand)
+{
+    if (!t_is_mysql())
+        return my_number(hand, "SELECT NEXTVAL(rowlock_token)");
+    my_row(hand, "CALL rowlock_draw(@drawn)");
+    return my_number(hand, "SELECT @drawn");
+}
+
+void my_set_next(void *hand, long long token)
+{
+    if (t_is_mysql())
+        my_row(hand, "ALTER TABLE rowlock_token AUTO_INCREMENT = %lld", token);
+    else
+        my_row(hand, "DO SETVAL(rowlock_token, %lld)", token - 1);
+}
+
+void my_replace(void *hand, const char *name, const char *rest)
+{
+    my_row(hand, "DROP PROCEDURE %s", name);
+    my_row(hand, "CREATE PROCEDURE %s%s", name, rest);
+}
+
 long long my_marker(void *hand, long long number)
 {
     return my_number(hand, "SELECT IS_USED_LOCK(CONCAT('rowlock:', %s, ':', %lld))",

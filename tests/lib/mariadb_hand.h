@@ -54,6 +54,12 @@ const char *my_wants(const char *wants);
 
 /* The database as it stands in the names of session locks. */
 const char *my_database_hash(void);
+/* Draws a token. */
+long long my_draw(void *hand);
+/* The next token that is drawn. */
+void my_set_next(void *hand, long long token);
+/* Replaces a procedure; `rest` is its text behind the name. */
+void my_replace(void *hand, const char *name, const char *rest);
 /* The session that holds the session lock of this ticket; 0: none. */
 long long my_marker(void *hand, long long number);
 /* Sets the lease's expiry into the past. */

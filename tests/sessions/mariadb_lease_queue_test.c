@@ -404,9 +404,9 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     long long token, next;
 
     there = open_other(url, sizeof url);
-    token = my_number(here, "SELECT NEXTVAL(rowlock_token)") + 3600000000LL; /* an hour ahead */
-    my_row(here, "DO SETVAL(rowlock_token, %lld)", token - 1);
-    my_row(there, "DO SETVAL(rowlock_token, %lld)", token - 1);
+    token = my_draw(here) + 3600000000LL; /* an hour ahead */
+    my_set_next(here, token);
+    my_set_next(there, token);
     t_int(my_lease(here, "a:x:0:0"), token);
     t_int(my_lease(there, "a:x:0:0"), token);
     t_int(my_marker(here, token), (long long)mysql_thread_id(here));

@@ -27,10 +27,12 @@ static void start(const char *name, const char *options)
     struct rowlock_plan plan = {.technique = t_facts()->code};
     struct rowlock_connection *connection = NULL;
 
-    snprintf(url, sizeof url, "%stest_1",
-             extra_shell("start_mariadb %s %s && " CLIENT
-                         "-e 'CREATE DATABASE IF NOT EXISTS test_1' && echo $server_url",
-                         name, options, name));
+    snprintf(
+        url, sizeof url, "%stest_1",
+        extra_shell("start_mariadb %s %s && " CLIENT
+                    "-e 'CREATE DATABASE IF NOT EXISTS test_1; GRANT PROCESS ON *.* TO rowlock' && "
+                    "echo $server_url",
+                    name, options, name));
     t_ok(rowlock_open(url, NULL, &connection, &t_error));
     t_adopt(connection);
     t_ok(rowlock_install(connection, &plan, &t_error));
@@ -87,14 +89,16 @@ TEST(p3_tokens_grow_through_an_older_dump)
     start(name, "");
     hand = enter();
     before = pass(hand);
-    extra_shell("mariadb-dump --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+    extra_shell("dump=mariadb-dump; [ -z \"${MYSQL_BIN:-}\" ] || dump=$MYSQL_BIN/mysqldump; "
+                "$dump --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
                 "--routines test_1 >$ROWLOCK_TEST_FOLDER/%s/dump.sql",
                 name, name);
     for (int i = 0; i < 2000; i++)
         last = pass(hand);
     t_true(last > before + 1000);
     extra_shell(CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
-    t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
+    if (!t_is_mysql()) /* where the statistics of the table may be old */
+        t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
     t_true(pass(hand) > last);
     /* and the restored schema works: queue, list and all */
     my_queue(hand, "a:x:0:0", 1);

@@ -112,7 +112,7 @@ static void look_after_a_wait(const char *set)
     my_row(other, "%s", set);
     my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(other);
-    token = my_number(holder, "SELECT NEXTVAL(rowlock_token)");
+    token = my_draw(holder);
     my_row(holder,
            "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
            "VALUES (%lld, 'a', 'exclusive', 'hand', utc_timestamp(6))",
@@ -144,7 +144,8 @@ TEST(a2_my5_looking_locks_nothing)
     ticket = my_queue(other, "a:x:0:0", 1);
     my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
-    my_row(other, "SET autocommit = 0");
+    if (!t_is_mysql()) /* which then refuses */
+        my_row(other, "SET autocommit = 0");
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
     t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
     t_int(t_engine()->in_transaction(other), 0);
@@ -321,6 +322,11 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     my_lease(other, "a:x:0:0");
 }
 
+static const char *idle_limit(void)
+{
+    return t_is_mysql() ? "wait_timeout" : "idle_write_transaction_timeout";
+}
+
 TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
 {
     static const char *const next[] = {"CALL rowlock_renew_lease(1, 1000, NULL, NULL)",
@@ -330,11 +336,11 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
     void *hand = my_fresh();
 
     for (int i = 0; i < 4; i++) {
-        my_row(hand, "SET SESSION idle_write_transaction_timeout = %d", i ? 600 : 0);
+        my_row(hand, "SET SESSION %s = %d", idle_limit(), i ? 600 : 700);
         t_text(my_field(my_grant(hand, (struct my_terms){"a:x:0:0", "one", 0, 1000, 0}), 0), "0");
         my_row(hand, "COMMIT");
         my_row(hand, "%s", next[i]);
-        t_int(my_number(hand, "SELECT @@idle_write_transaction_timeout"), i ? 600 : 0);
+        t_int(my_number(hand, "SELECT @@%s", idle_limit()), i ? 600 : 700);
         my_row(hand, "ROLLBACK");
     }
 }
@@ -346,6 +352,7 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
     /* the fast path, and the general one */
     static const char *const wants[] = {"a:x:0:0", "a:s:0:0"};
     void *hand = my_fresh();
+    long long usual = my_number(hand, "SELECT @@%s", idle_limit());
 
     my_row(hand, "CALL rowlock_prepare('a')");
     for (int i = 0; i < 2; i++) {
@@ -357,7 +364,7 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
         t_text(my_field(row, 0), "0");
         token = atoll(my_field(row, 2));
         my_row(hand, "COMMIT");
-        t_int(my_number(hand, "SELECT @@idle_write_transaction_timeout"), 0);
+        t_int(my_number(hand, "SELECT @@%s", idle_limit()), usual);
         t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     }
 }
@@ -410,7 +417,8 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
         usleep((useconds_t)(i * 37 % 300));
         my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
         answer = my_finish(hand);
-        if (strncmp(answer, "error", 5) != 0) {
+        /* MySQL may end a killed CALL without an error, but also without an answer */
+        if (strncmp(answer, "error", 5) != 0 && strcmp(answer, "(none)") != 0) {
             t_text(my_field(answer, 0), "0");
             t_text(my_rows(other, token), "0|0");
         } else { /* complete or undone, once the client has rolled back, as the library does */
@@ -470,15 +478,17 @@ TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)
    cancelled too, at the moment at which it is denied what needs PROCESS. */
 static void cancel_after_commit(void *hand)
 {
-    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_grant(a LONGBLOB, b VARBINARY(255), "
-                 "c BIGINT, d BIGINT, e BIGINT, f BIGINT, g TEXT, h BIGINT, i TEXT, j TEXT) "
-                 "BEGIN CALL rowlock_grant_wants(a, b, c, d, e, f, g, h, i, j); "
-                 "SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317; END");
-    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_list(a VARBINARY(255)) "
-                 "IF @denied IS NULL THEN SET @denied = 1; "
-                 "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227; "
-                 "ELSE SELECT 'held', name, mode, token, 0, owner FROM rowlock_lease "
-                 "WHERE name = a; END IF");
+    my_replace(hand, "rowlock_grant",
+               "(a LONGBLOB, b VARBINARY(255), c BIGINT, d BIGINT, e BIGINT, f BIGINT, g TEXT, "
+               "h BIGINT, i TEXT, j TEXT) "
+               "BEGIN CALL rowlock_grant_wants(a, b, c, d, e, f, g, h, i, j); "
+               "SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317; END");
+    my_replace(hand, "rowlock_list",
+               "(a VARBINARY(255)) "
+               "IF @denied IS NULL THEN SET @denied = 1; "
+               "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227; "
+               "ELSE SELECT 'held', name, mode, token, 0, owner FROM rowlock_lease "
+               "WHERE name = a; END IF");
 }
 
 TEST(a_grant_that_is_cancelled_after_its_commit_is_released)
@@ -502,8 +512,8 @@ TEST(a_grant_that_is_cancelled_after_its_commit_and_not_found_is_reported)
     struct rowlock_lease *lease = NULL;
 
     cancel_after_commit(hand);
-    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_list(a VARBINARY(255)) "
-                 "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227");
+    my_replace(hand, "rowlock_list",
+               "(a VARBINARY(255)) SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227");
     t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
     t_contains(t_error.text, "the server cancelled the statement while waiting for 'a'");
     t_contains(t_error.text, "it may have been granted");

@@ -120,7 +120,8 @@ static const char *create_onlooker(char *url, size_t size)
     for (size_t i = 0; i < sizeof procedures / sizeof *procedures; i++)
         t_native_sql(t_admin(), "GRANT EXECUTE ON PROCEDURE `%s`.rowlock_%s TO %s@'%%'", database,
                      procedures[i], name);
-    snprintf(url, size, "mariadb://%s:least@127.0.0.1:%s", name, strrchr(t_url(), ':') + 1);
+    snprintf(url, size, "mariadb://%s:least@127.0.0.1:%s%s", name, strrchr(t_url(), ':') + 1,
+             t_is_mysql() ? "?ssl=on" : "");
     return name;
 }
 

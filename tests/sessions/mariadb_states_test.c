@@ -261,7 +261,8 @@ TEST(an_answer_that_an_error_cuts_off_fails_no_later_lock)
     struct rowlock_connection *own = t_open();
     struct rowlock_want fails = t_x("fails"), works = t_x("works");
 
-    t_native_sql(t_native(), "CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, "
+    t_native_sql(t_native(), "DROP PROCEDURE rowlock_begin_lock");
+    t_native_sql(t_native(), "CREATE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, "
                              "IN p_wait_ms BIGINT) "
                              "IF UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4)) = 'fails' THEN "
                              "SELECT 2 AS status, NULL AS name, 0 AS stays, NULL AS detail; "

@@ -86,6 +86,10 @@ s/^-- PROCESS\), where another session waits for the row\.$/-- PROCESS, and SELE
 s/^-- caller may see them \(privilege PROCESS\)\.$/-- caller may see them (privilege PROCESS, SELECT on performance_schema.data_lock_waits and on\
 -- data_locks)./
 
+s/^-- DROP\. PROCESS is optional and shows which session holds a row\.$/-- DROP. PROCESS, and SELECT on performance_schema.data_locks and data_lock_waits, are optional and\
+-- show which session holds a row./
+/^--   GRANT PROCESS ON/d
+
 # A session lock waits whole seconds.
 s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_limit_ms \/ 1000))/
 
