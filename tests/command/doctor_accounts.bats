@@ -22,7 +22,7 @@ add_role() { # NAME: sets url
     mariadb)
         sql "CREATE USER $(role "$1")@'%' IDENTIFIED BY 'secret'"
         sql "GRANT SELECT ON rowlock_subjects TO $(role "$1")@'%'" # so that it can connect
-        url=mariadb://$(role "$1"):secret@${ROWLOCK_TEST_URL#*@}$tls
+        url=${ROWLOCK_TEST_URL%%://*}://$(role "$1"):secret@${ROWLOCK_TEST_URL#*@}$tls
         ;;
     esac
 }

@@ -30,7 +30,7 @@ run_script() {
 url_of_role() {
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "postgresql://$(role)@${ROWLOCK_TEST_URL#*@}" ;;
-    mariadb) echo "mariadb://$(role):least@${ROWLOCK_TEST_URL#*@}$tls" ;;
+    mariadb) echo "${ROWLOCK_TEST_URL%%://*}://$(role):least@${ROWLOCK_TEST_URL#*@}$tls" ;;
     esac
 }
 as_owner_of_all() { # an earlier test's schema is the superuser's

@@ -288,7 +288,7 @@ token() { # acquires and releases a lease
         sql "CREATE USER $role@'%' IDENTIFIED BY 'secret';
              GRANT CREATE, CREATE VIEW, SELECT, INSERT, UPDATE, DELETE
              ON ${ROWLOCK_TEST_URL##*/}.* TO $role@'%'"
-        url=mariadb://$role:secret@${ROWLOCK_TEST_URL#*@}$tls
+        url=${ROWLOCK_TEST_URL%%://*}://$role:secret@${ROWLOCK_TEST_URL#*@}$tls
         ;;
     esac
     run "$ROWLOCK" --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"

@@ -48,7 +48,7 @@ add_role() {
             as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
         [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] ||
             sql "GRANT SELECT, INSERT, DELETE ON rowlock_object TO $(role)@'%'"
-        old_url="mariadb://$(role):old@${ROWLOCK_TEST_URL#*@}$tls"
+        old_url="${ROWLOCK_TEST_URL%%://*}://$(role):old@${ROWLOCK_TEST_URL#*@}$tls"
         ;;
     esac
 }

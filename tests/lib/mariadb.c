@@ -9,16 +9,20 @@
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
-/* mariadb://USER[:PASSWORD]@HOST:PORT/DATABASE, as tests/run writes it */
+/* mariadb://USER[:PASSWORD]@HOST:PORT/DATABASE, as tests/run writes it, or mysql:// */
 static void *open_session(const char *url)
 {
     char user[64] = "", password[64] = "", host[64] = "", database[64] = "";
     unsigned port = 0;
     MYSQL *session;
 
-    if (sscanf(url, "mariadb://%63[^:@]:%63[^@]@%63[^:]:%u/%63s", user, password, host, &port,
-               database) != 5 &&
-        sscanf(url, "mariadb://%63[^:@]@%63[^:]:%u/%63s", user, host, &port, database) != 4)
+    if (strncmp(url, "mysql", 5) == 0)
+        url += strlen("mysql://");
+    else
+        url += strlen("mariadb://");
+    if (sscanf(url, "%63[^:@]:%63[^@]@%63[^:]:%u/%63s", user, password, host, &port, database) !=
+            5 &&
+        sscanf(url, "%63[^:@]@%63[^:]:%u/%63s", user, host, &port, database) != 4)
         return NULL;
     session = mysql_init(NULL);
     if (session && mysql_real_connect(session, host, user, password, database, port, NULL, 0)) {

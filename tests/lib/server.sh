@@ -293,8 +293,11 @@ start_mariadb() { # NAME [OPTION...]
             -e ''; then
             server_data=$folder/data server_socket=$folder server_log=$folder/log
             server_admin="mariadb://root@127.0.0.1:$server_port/"
-            server_url="mariadb://rowlock$([ -n "${MYSQL_BIN:-}" ] ||
-                echo :secret)@127.0.0.1:$server_port/"
+            server_url="mariadb://rowlock:secret@127.0.0.1:$server_port/"
+            if [ -n "${MYSQL_BIN:-}" ]; then
+                server_admin=mysql://${server_admin#*//}
+                server_url=mysql://rowlock@127.0.0.1:$server_port/
+            fi
             return 0
         fi
         [ "$try" = 3 ] || grep -q 'Address already in use' "$folder/log" || break

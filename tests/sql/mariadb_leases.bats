@@ -252,6 +252,10 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
 @test "without autocommit a lease is still committed, and no transaction is left open" {
     run say "SET autocommit = 0; CALL rowlock_acquire('off', 600000, 'exclusive', NULL, @t);
              SELECT @@in_transaction; SELECT @t"
+    if is_mysql; then # nothing shows there whether a transaction is open
+        [[ ${lines[0]} == "ERROR 1644 (RL007)"* ]]
+        return
+    fi
     [ "${lines[0]}" = 0 ]
     rowlock check off --token "${lines[1]}"
 }

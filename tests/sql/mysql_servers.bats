@@ -16,7 +16,7 @@ strict=(--sql-require-primary-key=ON --log-bin --server-id=7 --gtid-mode=ON
 start_own() { # [OPTION...]
     start_mariadb "$own" "${strict[@]}" "$@"
     export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket OWN_PORT=$server_port
-    export ROWLOCK_TEST_URL="mariadb://app:pass@127.0.0.1:$server_port/test_own?ssl=on"
+    export ROWLOCK_TEST_URL="mysql://app:pass@127.0.0.1:$server_port/test_own?ssl=on"
 }
 as_root() { as_root_of_mariadb -N -B "$@"; }
 setup_file() {
@@ -26,7 +26,7 @@ setup_file() {
     as_root -e "CREATE DATABASE test_own; CREATE USER installer@'%', app@'%' IDENTIFIED BY 'pass';
                 GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, SELECT,
                       INSERT, UPDATE, DELETE ON test_own.* TO installer@'%'"
-    installer=mariadb://installer@127.0.0.1:$server_port/test_own
+    installer=mysql://installer@127.0.0.1:$server_port/test_own
     "$ROWLOCK" --db "$installer" schema install --technique row
     "$ROWLOCK" --db "$installer" schema print --technique row --grants --role 'app@%' >"$own.sql"
     as_root test_own <"$own.sql"
@@ -58,7 +58,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
 
 @test "technique insert installs on a strict server" {
     as_root -e "CREATE DATABASE test_insert; GRANT ALL ON test_insert.* TO installer@'%'"
-    url=mariadb://installer@127.0.0.1:$OWN_PORT/test_insert
+    url=mysql://installer@127.0.0.1:$OWN_PORT/test_insert
     "$ROWLOCK" --db "$url" schema install --technique insert
     "$ROWLOCK" --db "$url" run --tx -n tx -- true
     "$ROWLOCK" --db "$url" run -n lease -- true
@@ -84,8 +84,8 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     [ "$status" = 69 ]
     "$ROWLOCK" --db "$plain?ssl=on" ls
     as_root -e 'FLUSH PRIVILEGES'
-    "$ROWLOCK" --db "mariadb://app:pass@/test_own?socket=$ROWLOCK_TEST_MARIADB_SOCKET/socket" ls
-    run "$ROWLOCK" --db "mariadb://app:wrong@127.0.0.1:$OWN_PORT/test_own?ssl=on" ls
+    "$ROWLOCK" --db "mysql://app:pass@/test_own?socket=$ROWLOCK_TEST_MARIADB_SOCKET/socket" ls
+    run "$ROWLOCK" --db "mysql://app:wrong@127.0.0.1:$OWN_PORT/test_own?ssl=on" ls
     [ "$status" = 69 ]
 }
 
