@@ -1,5 +1,5 @@
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
--- then replace the procedures and create the tables that are new. MySQL (not tested) commits each
+-- then replace the procedures and create the tables that are new. MySQL commits each
 -- ALTER, so this may run again after an interruption: finish.sql writes the new version last. While
 -- an ALTER waits for a transaction that uses the table, every other session waits behind it. So it
 -- gives up soon, and the caller repeats this.
