@@ -444,7 +444,7 @@ const char *url_dialect(const struct url *url)
                     {"postgresql:", "postgresql"},
                     {"postgres:", "postgresql"},
                     {"mariadb:", "mariadb"},
-                    {"mysql:", "mariadb"}};
+                    {"mysql:", "mysql"}};
 
     for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
         if (strncmp(url->text, dialects[i].scheme, strlen(dialects[i].scheme)) == 0)

@@ -27,7 +27,7 @@ static void set_handshake_limit(MYSQL *mysql, const struct rowlock_budget *budge
         rowlock__mariadb.optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
 }
 
-/* Whether only this machine, or whoever the URL's TLS settings accept, reads what we send. */
+/* Whether a Unix socket or TLS protects the password. */
 static bool is_private(const struct rowlock__mariadb_url *url)
 {
     bool local = !url->host || strcmp(url->host, "localhost") == 0; /* libmariadb: by a socket */
@@ -45,8 +45,8 @@ static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
         rowlock__mariadb.optionsv(mysql, MYSQL_READ_DEFAULT_GROUP,
                                   url->default_group ? url->default_group : "client");
     set_text(mysql, MYSQL_READ_DEFAULT_FILE, url->default_file);
-    /* Other methods send the password itself. MySQL's encrypt it by a key that libmariadb takes from
-       whoever answers. */
+    /* Other methods send the password itself. Those of MySQL encrypt it, but libmariadb takes the
+       key from any server that answers. */
     if ((url->password || url->default_file) && !is_private(url))
         set_text(mysql, MARIADB_OPT_RESTRICTED_AUTH,
                  "mysql_native_password,client_ed25519,parsec,auth_gssapi_client");

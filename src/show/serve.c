@@ -107,7 +107,8 @@ static int serve(struct serving *serving)
     const char *dialect = url_dialect(&serving->url);
     int status = STATUS_OK;
 
-    serving->http = http_open(&serving->listening, !dialect || strcmp(dialect, "mariadb") != 0);
+    serving->http = http_open(&serving->listening, !dialect || (strcmp(dialect, "mariadb") != 0 &&
+                                                                strcmp(dialect, "mysql") != 0));
     if (!serving->http)
         return STATUS_UNAVAILABLE;
     serving->source = source_open(&serving->url, http_wake, serving->http);

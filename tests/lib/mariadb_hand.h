@@ -52,7 +52,7 @@ const char *my_field(const char *row, int n);
 /* HEX of each name, in one of several static buffers, used in turn. */
 const char *my_wants(const char *wants);
 
-/* The database as it stands in the names of session locks. */
+/* An expression for the database's part of the names of session locks. */
 const char *my_database_hash(void);
 /* Draws a token. */
 long long my_draw(void *hand);

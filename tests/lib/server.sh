@@ -7,8 +7,8 @@
 #
 #   start_postgresql NAME [OPTION...]   starts a new server, or restarts the one whose data is in
 #                                       NAME/data, on its previous port
-#   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line; with
-#                                       MYSQL_BIN, the folder of MySQL's programs, the server is MySQL
+#   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line. It is
+#                                       MySQL if MYSQL_BIN is the folder of MySQL's programs
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
 #   start_pooler NAME URL [MODE]        pgbouncer before the database of a URL, in transaction or

@@ -13,7 +13,7 @@ database=${ROWLOCK_TEST_URL##*/}
 words() {
     if is_mysql; then
         sed -uE 's/@@tx_isolation/@@transaction_isolation/g
-                 s/SELECT ([^;]*)@@in_transaction/CALL rowlock_in_transaction(); SELECT \1@rowlock_open/g'
+                 s/(SELECT [^;]*)@@in_transaction/CALL rowlock_in_transaction(); \1@rowlock_open/g'
     else
         cat
     fi

@@ -7,6 +7,9 @@
 
 load mariadb
 
+# The end of an error's text: MySQL cuts it off after 128 characters.
+ends_with() { is_mysql || [[ $1 == *"$2" ]]; } # TEXT END
+
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { close_sessions; }
@@ -46,9 +49,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
         "unlock('level')"; do
         run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
                  CALL rowlock_prepare('x'); ROLLBACK"
-        [[ ${lines[0]} == \
-            "ERROR 1644 (RL001)"*"'level' is not locked: the transaction is not at READ COMMITTED"*\
-"rowlock_begin_exclusive" ]]
+        [[ ${lines[0]} == "ERROR 1644 (RL001)"*"'level' is not locked: the transaction is not"* ]]
+        ends_with "${lines[0]}" rowlock_begin_exclusive
         [ "${lines[1]}" = $'open\t1' ]
         rowlock run --tx -n level -- true
     done
@@ -145,8 +147,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
              CALL rowlock_exclusive('leased'); SELECT @@in_transaction; ROLLBACK"
     [[ ${lines[0]} == \
-        "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"*\
-"stay locked until your transaction ends" ]]
+        "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"* ]]
+    ends_with "${lines[0]}" "stay locked until your transaction ends"
     [ "${lines[1]}" = 1 ]
     rowlock release leased --token "$token"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What only MySQL has: its settings that might break rowlock, its passwords, its read-only servers.
-# The test has a server of its own with all the settings, and an account without any right of root.
+# MySQL's own: settings that might break rowlock, passwords, read-only servers, KILL QUERY. The test
+# has a server with all the settings, and accounts that have only the GRANTs that rowlock prints.
 # Runs on: mysql
 
 load mariadb
@@ -75,7 +75,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
 
 @test "a password goes over TLS or a Unix socket, and is never given to a server without TLS" {
     plain=${ROWLOCK_TEST_URL%\?*}
-    as_root -e 'FLUSH PRIVILEGES' # the server forgets whom it has seen
+    as_root -e 'FLUSH PRIVILEGES' # also the passwords that it has seen
     run "$ROWLOCK" --db "$plain" ls
     echo "$output"
     [ "$status" = 69 ]
@@ -107,7 +107,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     echo 'ROLLBACK;' >&4
 }
 
-@test "a transaction that holds a name is listed for whoever may read performance_schema" {
+@test "a transaction that holds a name is listed for an account that may read performance_schema" {
     open_session a 4
     echo "CALL rowlock_begin_exclusive('seen'); SELECT 'locked';" >&4
     until_true said a locked

@@ -155,7 +155,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
-        DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
+        DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', COALESCE(p_ticket, 0)));
         RESIGNAL;
     END;
 
@@ -578,7 +578,8 @@ BEGIN
 
     CALL rowlock_require_no_transaction();
     SELECT LASTVAL(rowlock_token) INTO v_last;      -- NULL: it has drawn none
-    IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last)) = CONNECTION_ID() THEN
+    IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', COALESCE(v_last, 0)))
+       = CONNECTION_ID() THEN
         SELECT (SELECT count(*) FROM rowlock_lease WHERE token = v_last)
              + (SELECT count(*) FROM rowlock_waiter WHERE ticket = v_last) INTO v_rows;
         COMMIT AND NO CHAIN NO RELEASE;

@@ -76,19 +76,31 @@ s/^DROP SEQUENCE/DROP TABLE/
 s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
 s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
 
-# It shows locks in performance_schema, also those for which nobody waits.
-s/^( *)(FROM|JOIN) information_schema\.innodb_locks k$/\1\2 (SELECT engine_lock_id AS lock_id, engine_transaction_id AS lock_trx_id, lock_mode,\
-\1             lock_data, CONCAT('`', object_schema, '`.`', object_name, '`') AS lock_table\
+# It shows locks in performance_schema, also if no session waits for them. Of each table only the
+# columns are read that MariaDB's have too.
+s/^( *)(FROM|JOIN) information_schema\.innodb_locks k$/\1\2 (SELECT engine_lock_id AS lock_id,\
+\1             engine_transaction_id AS lock_trx_id, lock_mode, lock_data,\
+\1             CONCAT('`', object_schema, '`.`', object_name, '`') AS lock_table\
 \1        FROM performance_schema.data_locks WHERE lock_type = 'RECORD') k/
-s/^( *)JOIN information_schema\.innodb_lock_waits w ON w\.blocking_lock_id = (.*)$/\1JOIN (SELECT requesting_engine_transaction_id AS requesting_trx_id, blocking_engine_lock_id\
-\1        FROM performance_schema.data_lock_waits) w ON w.blocking_engine_lock_id = \2/
-s/^-- PROCESS\), where another session waits for the row\.$/-- PROCESS, and SELECT on performance_schema.data_locks)./
-s/^-- caller may see them \(privilege PROCESS\)\.$/-- caller may see them (privilege PROCESS, SELECT on performance_schema.data_lock_waits and on\
--- data_locks)./
-
-s/^-- DROP\. PROCESS is optional and shows which session holds a row\.$/-- DROP. PROCESS, and SELECT on performance_schema.data_locks and data_lock_waits, are optional and\
--- show which session holds a row./
+s/^( *)JOIN information_schema\.innodb_lock_waits w ON w\.blocking_lock_id = (.*)$/\
+\1JOIN (SELECT requesting_engine_transaction_id AS requesting_trx_id,\
+\1             blocking_engine_lock_id AS blocking_lock_id\
+\1        FROM performance_schema.data_lock_waits) w ON w.blocking_lock_id = \2/
+s/^\n//
+s/^-- PROCESS\), where another session waits for the row\.$/-- PROCESS, and SELECT on\
+-- performance_schema.data_locks)./
+s/^-- caller may see them \(privilege PROCESS\)\.$/-- caller may see them (privilege PROCESS, and\
+-- SELECT on performance_schema.data_locks and data_lock_waits)./
+s/^-- DROP\. PROCESS is optional and shows which session holds a row\.$/-- DROP.\
+-- PROCESS, and SELECT on performance_schema.data_locks and data_lock_waits, are optional and show\
+-- which session holds a row./
 /^--   GRANT PROCESS ON/d
+
+# A table may need a primary key there (sql_require_primary_key).
+s/^    KEY rowlock_history_ended \(ended\)$/\
+    number   BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,\
+&/
+s/^\n//
 
 # A session lock waits whole seconds.
 s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_limit_ms \/ 1000))/
