@@ -57,6 +57,16 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || install_technique
 }
 
+@test "an error while the lock of installers is taken does not name another node" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    sql 'REVOKE EXECUTE ON FUNCTION pg_catalog.pg_advisory_xact_lock(bigint) FROM PUBLIC'
+    run rowlock schema uninstall --force
+    sql 'GRANT EXECUTE ON FUNCTION pg_catalog.pg_advisory_xact_lock(bigint) TO PUBLIC'
+    echo "$output"
+    [ "$status" = 69 ]
+    [[ $output == *"taking the lock of installers: permission denied"* ]]
+}
+
 # The servers of the tests run with settings that lose commits in a crash.
 @test "install warns of a server that may lose commits, and does not in JSON" {
     run --separate-stderr install_technique
