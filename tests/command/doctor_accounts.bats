@@ -75,7 +75,7 @@ paste_advice() {
     finds ok privileges '*' --db "$url"
     finds ok self-test '*' --db "$url"
     add_role b
-    rowlock schema print "$ROWLOCK_TEST_ENGINE" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+    rowlock schema print "${ROWLOCK_TEST_URL%%:*}" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
         --role "$(role b)" | paste_in
     granted_to a >pasted
     granted_to b >printed
@@ -154,13 +154,13 @@ paste_advice() {
 
 @test "privileges: those of a role count as the account's own" {
     add_role d
-    rowlock schema print "$ROWLOCK_TEST_ENGINE" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+    rowlock schema print "${ROWLOCK_TEST_URL%%:*}" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
         --role "$(role d)_all" >grants
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "CREATE ROLE $(role d)_all; GRANT $(role d)_all TO $(role d)" ;;
     mariadb)
         sql "CREATE ROLE $(role d)_all; GRANT $(role d)_all TO $(role d)@'%';
-             SET DEFAULT ROLE $(role d)_all FOR $(role d)@'%'"
+             SET DEFAULT ROLE $(role d)_all $(is_mysql && echo TO || echo FOR) $(role d)@'%'"
         ;;
     esac
     paste_in <grants
