@@ -434,37 +434,27 @@ BEGIN
                                           ELSE CONCAT(':p:', p_limit, ':1') END);
 END//
 
--- The server knows the client's host, but not its process there.
-CREATE OR REPLACE PROCEDURE rowlock_describe_client(
-    INOUT p_host VARCHAR(255) CHARACTER SET utf8mb4,
-    INOUT p_program VARCHAR(255) CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER NO SQL
-BEGIN
-    DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
-
-    SET p_host = COALESCE(p_host, IF(v_host = 'localhost', @@hostname, v_host)),
-        p_program = COALESCE(p_program, CONCAT('session ', CONNECTION_ID(), ' of ',
-                                               SUBSTRING_INDEX(USER(), '@', 1)));
-END//
-
 -- Tries once, as the library does; if another grant or a check holds the name briefly, it tries
--- again. It takes no session lock, because the session may belong to a pool and the lease may be
--- released in another; waiters check every few seconds instead.
+-- again. The server knows the client's host, but not its process. It takes no session lock, because
+-- the session may belong to a pool and the lease may be released in another; waiters check every
+-- few seconds instead.
 CREATE OR REPLACE PROCEDURE rowlock_try_grant(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT,
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_host, v_program VARCHAR(255) CHARACTER SET utf8mb4;
+    DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
     DECLARE v_tries INT DEFAULT 5;
     DECLARE v_number BIGINT;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE v_cut TINYINT DEFAULT 0;
 
-    CALL rowlock_describe_client(v_host, v_program);
+    SET v_host = IF(v_host = 'localhost', @@hostname, v_host);
     tries: LOOP
-        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, v_host, NULL, v_program,
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, v_host, NULL,
+                                  CONCAT('session ', CONNECTION_ID(), ' of ',
+                                         SUBSTRING_INDEX(USER(), '@', 1)),
                                   NULL, p_status, p_name, p_token, v_number, p_detail);
         SET v_tries = v_tries - 1;
         IF p_status <> 1 OR v_tries = 0 OR v_cut <> 0 THEN

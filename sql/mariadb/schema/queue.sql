@@ -7,6 +7,11 @@
 -- row with alive_until NULL whose lock is free belongs to a dead waiter, and any session may delete
 -- it. Session locks are used only where the client's session number is CONNECTION_ID(): behind a
 -- pooler it is not.
+--
+-- rowlock_enqueue, place, await and overtake answer by a result set. To request.sql they answer by
+-- the user variables @rowlock_status, @rowlock_number and so on: there the session number is -1, or
+-- the limit of overtake is negative. They call no procedure for that, so that accounts with the
+-- GRANTs of an older version still may.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -177,75 +182,63 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- p_status: 0 and the ticket, or 13.
-CREATE OR REPLACE PROCEDURE rowlock_enqueue_answer(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_session BIGINT,
-    IN p_good_ms BIGINT, IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
-    OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_ticket BIGINT,
-    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_live, v_expired, v_clash BIGINT;
-    DECLARE v_expires DATETIME(6);
-    DECLARE v_gone TINYINT DEFAULT 0;
-
-    CALL rowlock_require_no_transaction();
-    CALL rowlock_leave_queue(0, p_owner, 0);
-    REPEAT
-        CALL rowlock_find_conflicts(p_wants, 0, v_live, v_expires, v_expired, v_clash, p_name,
-                                    p_detail);
-        COMMIT AND NO CHAIN NO RELEASE;
-        SET v_gone = 0;
-        IF p_detail IS NOT NULL AND v_clash <> 0 THEN
-            CALL rowlock_remove_dead_ticket(v_clash, v_gone);
-        END IF;
-    UNTIL NOT v_gone END REPEAT;
-    SET p_status = IF(p_detail IS NULL, 0, 13), p_ticket = 0;
-    IF p_status = 0 THEN
-        SET p_name = NULL;
-        CALL rowlock_insert_waiter(p_wants, p_owner, p_session, p_good_ms, p_host, p_pid, p_command,
-                                   p_note, p_ticket);
-    END IF;
-END//
-
--- For the C library: the same as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_enqueue(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_session BIGINT,
     IN p_good_ms BIGINT, IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
     IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_status TINYINT;
     DECLARE v_name VARBINARY(255);
-    DECLARE v_ticket BIGINT;
+    DECLARE v_live, v_expired, v_clash, v_ticket BIGINT;
+    DECLARE v_expires DATETIME(6);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_gone TINYINT DEFAULT 0;
 
-    CALL rowlock_enqueue_answer(p_wants, p_owner, p_session, p_good_ms, p_host, p_pid, p_command,
-                                p_note, v_status, v_name, v_ticket, v_detail);
-    SELECT v_status AS status, v_name AS name, 0 AS token, v_ticket AS number, v_detail AS detail;
+    CALL rowlock_require_no_transaction();
+    CALL rowlock_leave_queue(0, p_owner, 0);
+    REPEAT
+        CALL rowlock_find_conflicts(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name,
+                                    v_detail);
+        COMMIT AND NO CHAIN NO RELEASE;
+        SET v_gone = 0;
+        IF v_detail IS NOT NULL AND v_clash <> 0 THEN
+            CALL rowlock_remove_dead_ticket(v_clash, v_gone);
+        END IF;
+    UNTIL NOT v_gone END REPEAT;
+    IF v_detail IS NULL THEN
+        CALL rowlock_insert_waiter(p_wants, p_owner, p_session, p_good_ms, p_host, p_pid, p_command,
+                                   p_note, v_ticket);
+    END IF;
+    IF p_session = -1 THEN
+        SET @rowlock_status = IF(v_detail IS NULL, 0, 13), @rowlock_number = COALESCE(v_ticket, 0),
+            @rowlock_detail = v_detail;
+    ELSEIF v_detail IS NOT NULL THEN
+        SELECT 13 AS status, v_name AS name, 0 AS token, 0 AS number, v_detail AS detail;
+    ELSE
+        SELECT 0 AS status, NULL AS name, 0 AS token, v_ticket AS number, NULL AS detail;
+    END IF;
 END//
 
 -- Reads the position, and answers a roll call. A ticket that lost its session lock with its session
 -- lives on by alive_until, unless another session has found it dead before.
-CREATE OR REPLACE PROCEDURE rowlock_place_answer(
+CREATE OR REPLACE PROCEDURE rowlock_place(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_good_ms BIGINT,
-    OUT p_status TINYINT, OUT p_number BIGINT, OUT p_before INT, OUT p_free TINYINT,
-    OUT p_expires_ms BIGINT, OUT p_locked TINYINT, OUT p_name VARBINARY(255),
-    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    IN p_good_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_gone TINYINT DEFAULT 0;
+    DECLARE v_locked, v_gone TINYINT DEFAULT 0;
     -- NULL: not answered, which never counts as free
-    DECLARE v_mine, v_roll_call, v_leases INT;
+    DECLARE v_mine, v_roll_call, v_before, v_leases INT;
     DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
     DECLARE v_expires DATETIME(6);
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_status TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
-    SET p_locked = p_session = CONNECTION_ID() AND COALESCE(
+    SET v_locked = p_session = CONNECTION_ID() AND COALESCE(
         IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)) = CONNECTION_ID(), 0);
-    IF NOT p_locked THEN
+    IF NOT v_locked THEN
         START TRANSACTION READ WRITE;
         UPDATE rowlock_waiter
            SET alive_until = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND,
@@ -260,7 +253,7 @@ BEGIN
                 ON w.name = m.name AND w.ticket < m.ticket WHERE m.ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_lease l ON l.name = m.name
              WHERE m.ticket = p_ticket)
-      INTO v_mine, v_roll_call, p_before, v_leases;
+      INTO v_mine, v_roll_call, v_before, v_leases;
     COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
     IF v_roll_call > 0 THEN
         START TRANSACTION READ WRITE;
@@ -268,20 +261,20 @@ BEGIN
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     looks: LOOP
-        IF v_mine > 0 AND p_before = 0 AND v_leases = 0 THEN
+        IF v_mine > 0 AND v_before = 0 AND v_leases = 0 THEN
             SET v_live = 0, v_first = 0, v_last = 0;
             LEAVE looks;
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
         CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
-                                    p_name,
-                            p_detail);
-        CALL rowlock_queue(p_wants, p_ticket, p_before, v_last, v_first);
+                                    v_name,
+                            v_detail);
+        CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
-        IF p_detail IS NOT NULL AND v_clash <> 0 THEN
+        IF v_detail IS NOT NULL AND v_clash <> 0 THEN
             CALL rowlock_remove_dead_ticket(v_clash, v_gone);
-        ELSEIF p_before > 0 THEN
+        ELSEIF v_before > 0 THEN
             CALL rowlock_remove_dead_ticket(v_first, v_gone);
             IF NOT v_gone AND v_last <> v_first THEN
                 CALL rowlock_remove_dead_ticket(v_last, v_gone);
@@ -292,39 +285,28 @@ BEGIN
         END IF;
     END LOOP;
     COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
-    SET p_status = CASE WHEN v_mine = 0 THEN 12 WHEN p_detail IS NOT NULL THEN 13
-                        WHEN p_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
-    SET p_number = CASE p_status WHEN 11 THEN v_last WHEN 3 THEN v_live ELSE 0 END,
-        p_free = v_live = 0,
-        p_expires_ms = GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6),
-                                                               v_expires) / 1000),
-                                         0), 0);
-END//
-
--- For the C library: the same as a result set.
-CREATE OR REPLACE PROCEDURE rowlock_place(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_good_ms BIGINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_status, v_free, v_locked TINYINT;
-    DECLARE v_before INT;
-    DECLARE v_number, v_expires_ms BIGINT;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-
-    CALL rowlock_place_answer(p_wants, p_ticket, p_session, p_good_ms, v_status, v_number, v_before,
-                              v_free, v_expires_ms, v_locked, v_name, v_detail);
-    SELECT v_status AS status, v_number AS number, v_before AS before_, v_free AS free,
-           v_expires_ms AS expires_ms, v_locked AS locked, v_name AS name, v_detail AS detail;
+    SET v_status = CASE WHEN v_mine = 0 THEN 12 WHEN v_detail IS NOT NULL THEN 13
+                        WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
+    IF p_session = -1 THEN
+        SET @rowlock_status = v_status, @rowlock_number = IF(v_status = 11, v_last, v_live),
+            @rowlock_before = v_before, @rowlock_free = v_live = 0, @rowlock_detail = v_detail;
+    ELSE
+        SELECT v_status AS status,
+               CASE v_status WHEN 11 THEN v_last WHEN 3 THEN v_live ELSE 0 END AS number,
+               v_before AS before_, v_live = 0 AS free,
+               GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6),
+                                                       v_expires) / 1000),
+                                 0), 0) AS expires_ms,
+               v_locked AS locked, v_name AS name, v_detail AS detail;
+    END IF;
 END//
 
 -- Blocks until the session lock of that ticket or token is free, and releases it at once. The
 -- session that holds it gets it immediately: its own rows are never dead. A long wait ends early
 -- when a roll call waits for an answer of the caller's own ticket: it checks every 3 s.
-CREATE OR REPLACE PROCEDURE rowlock_await_answer(
+CREATE OR REPLACE PROCEDURE rowlock_await(
     IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
-    OUT p_came TINYINT)
+    IN p_session BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
@@ -361,19 +343,11 @@ BEGIN
     IF v_came AND p_kind = 0 AND NOT v_mine THEN
         CALL rowlock_remove_dead_ticket(p_number, v_gone);
     END IF;
-    SET p_came = COALESCE(v_came, 0);
-END//
-
--- For the C library: the same as a result set.
-CREATE OR REPLACE PROCEDURE rowlock_await(
-    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
-    IN p_session BIGINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_came TINYINT;
-
-    CALL rowlock_await_answer(p_kind, p_number, p_limit_ms, p_ticket, v_came);
-    SELECT v_came AS number;
+    IF p_session = -1 THEN
+        SET @rowlock_number = COALESCE(v_came, 0);
+    ELSE
+        SELECT COALESCE(v_came, 0) AS number;
+    END IF;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARBINARY(255))
@@ -483,11 +457,12 @@ END//
 -- sets a new roll call on every ticket ahead, and returns its number. A live waiter clears it at
 -- its next look. Otherwise removes the tickets that still have that roll call or an earlier one; a
 -- later one is another caller's, and too recent.
-CREATE OR REPLACE PROCEDURE rowlock_overtake_answer(
+CREATE OR REPLACE PROCEDURE rowlock_overtake(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_roll_call BIGINT,
-    IN p_limit_ms BIGINT, OUT p_number BIGINT)
+    IN p_limit_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
+    DECLARE v_number BIGINT DEFAULT 0;
     DECLARE v_live, v_expired, v_clash BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_name VARBINARY(255);
@@ -495,12 +470,11 @@ BEGIN
     DECLARE v_status TINYINT;
 
     CALL rowlock_require_no_transaction();
-    SET p_number = 0;
     BEGIN
         DECLARE EXIT HANDLER FOR 1205, 1969, 1213
         BEGIN
             ROLLBACK AND NO CHAIN NO RELEASE;
-            SET p_number = 0;
+            SET v_number = 0;
         END;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
@@ -510,7 +484,7 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         CALL rowlock_name_lock_all(p_wants, 0,
-                                   utc_timestamp(6) + INTERVAL p_limit_ms * 1000 MICROSECOND,
+                                   utc_timestamp(6) + INTERVAL ABS(p_limit_ms) * 1000 MICROSECOND,
                                  v_status, v_name, v_detail);
         IF v_status = 0 THEN
             CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
@@ -518,29 +492,22 @@ BEGIN
                                 v_detail);
         END IF;
         IF v_live = 0 AND v_detail IS NULL THEN
-            SET p_number = p_roll_call;
+            SET v_number = p_roll_call;
             IF p_roll_call = 0 THEN
-                CALL rowlock_draw(p_number);
+                CALL rowlock_draw(v_number);
             END IF;
-            CALL rowlock_call_roll(p_ticket, p_roll_call, p_number);
+            CALL rowlock_call_roll(p_ticket, p_roll_call, v_number);
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
     IF v_status = 5 THEN                        -- vacuum deleted a row: the next attempt creates it
         CALL rowlock_ensure_leases(p_wants);
     END IF;
-END//
-
--- For the C library: the same as a result set.
-CREATE OR REPLACE PROCEDURE rowlock_overtake(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_roll_call BIGINT,
-    IN p_limit_ms BIGINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_number BIGINT;
-
-    CALL rowlock_overtake_answer(p_wants, p_ticket, p_roll_call, p_limit_ms, v_number);
-    SELECT v_number AS number;
+    IF p_limit_ms < 0 THEN
+        SET @rowlock_number = v_number;
+    ELSE
+        SELECT v_number AS number;
+    END IF;
 END//
 
 -- ---- session locks, sessions --------------------------------------------------------------------

@@ -52,7 +52,7 @@ BEGIN
     DECLARE v_mine, v_before INT;
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_came, v_cut TINYINT DEFAULT 0;
+    DECLARE v_cut TINYINT DEFAULT 0;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
@@ -79,8 +79,9 @@ BEGIN
             SET v_pause = 0.01;
             SET v_most_ms = IF(v_before > 0, 3000, LEAST(1000, GREATEST(1, COALESCE(
                 TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_expires) DIV 1000, 1000))));
-            CALL rowlock_await_answer(1, v_ahead, LEAST(v_left_ms, v_most_ms), p_ticket, v_came);
-            SET v_unlocked = IF(v_came, v_ahead, 0);
+            SET @rowlock_number = 0;
+            CALL rowlock_await(1, v_ahead, LEAST(v_left_ms, v_most_ms), p_ticket, -1);
+            SET v_unlocked = IF(@rowlock_number, v_ahead, 0);
         ELSEIF v_before > 0 AND v_alive_until IS NULL THEN
             LEAVE waits;                        -- its session lock is free: it is dead
         ELSE                                    -- it has no session lock
@@ -122,8 +123,9 @@ BEGIN
         IF v_now >= v_due + INTERVAL 3 SECOND THEN      -- suspended, perhaps with all the others
             SET v_called = NULL, v_waited = 0;
         END IF;
-        CALL rowlock_overtake_answer(p_want, p_ticket, IF(v_waited, v_called, 0), p_limit_ms,
-                                     v_number);
+        SET @rowlock_number = 0;
+        CALL rowlock_overtake(p_want, p_ticket, IF(v_waited, v_called, 0), -p_limit_ms);
+        SET v_number = @rowlock_number;
         START TRANSACTION READ WRITE;
         IF v_number <> 0 AND v_waited THEN
             DELETE FROM rowlock_roll_caller WHERE ticket = p_ticket;
@@ -194,19 +196,22 @@ CREATE OR REPLACE PROCEDURE rowlock_attempt(
     IN p_wait_ms BIGINT, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
     IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
     IN p_program VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
-    OUT p_status TINYINT, OUT p_token BIGINT, OUT p_ticket BIGINT, OUT p_place INT,
+    OUT p_status TINYINT, OUT p_token BIGINT, OUT p_ticket BIGINT, OUT p_place BIGINT,
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 whole: BEGIN
     DECLARE v_wanted VARBINARY(255) DEFAULT UNHEX(SUBSTRING_INDEX(p_want, ':', 1));
     DECLARE v_end, v_due DATETIME(6);
-    DECLARE v_number, v_expires_ms BIGINT;
-    DECLARE v_before INT;
-    DECLARE v_next, v_waited, v_free, v_locked TINYINT;
+    DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
+    DECLARE v_number BIGINT;
+    DECLARE v_next, v_waited TINYINT;
     DECLARE v_name VARBINARY(255);
 
     CALL rowlock_require_no_transaction();
-    CALL rowlock_describe_client(p_host, p_program);
+    -- the server knows the client's host, but not its process there
+    SET p_host = COALESCE(p_host, IF(v_host = 'localhost', @@hostname, v_host)),
+        p_program = COALESCE(p_program, CONCAT('session ', CONNECTION_ID(), ' of ',
+                                               SUBSTRING_INDEX(USER(), '@', 1)));
     SET v_end = utc_timestamp(6) + INTERVAL LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 5000,
         IF(@@max_statement_time > 0, @@max_statement_time * 800, 5000)) * 1000 MICROSECOND;
     CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, p_token);
@@ -216,8 +221,10 @@ whole: BEGIN
         IF p_status IN (0, 6, 7, 13) THEN
             LEAVE whole;
         END IF;
-        CALL rowlock_enqueue_answer(p_want, p_owner, 0, 7000, p_host, p_pid, p_program, p_note,
-                                    p_status, v_name, p_ticket, p_detail);
+        SET @rowlock_number = NULL;
+        CALL rowlock_enqueue(p_want, p_owner, -1, 7000, p_host, p_pid, p_program, p_note);
+        SET p_status = @rowlock_status, p_ticket = @rowlock_number, p_detail = @rowlock_detail;
+        CALL rowlock_check_answer(p_ticket);
         IF p_status = 13 THEN
             LEAVE whole;
         END IF;
@@ -234,13 +241,14 @@ whole: BEGIN
         END IF;
     END IF;
     SET p_token = NULL;
-    CALL rowlock_place_answer(p_want, p_ticket, 0, 7000, p_status, v_number, v_before, v_free,
-                              v_expires_ms, v_locked, v_name, p_detail);
-    SET p_place = v_before + 1;
+    SET @rowlock_status = NULL;
+    CALL rowlock_place(p_want, p_ticket, -1, 7000);
+    SET p_status = @rowlock_status, p_detail = @rowlock_detail, p_place = @rowlock_before + 1;
+    CALL rowlock_check_answer(p_status);
     IF p_status = 12 THEN                       -- the next call queues again
         SET p_ticket = NULL, p_place = NULL;
-    ELSEIF p_status = 11 AND v_free THEN
-        CALL rowlock_visit(p_want, p_ticket, v_number, v_before, LEAST(2000, GREATEST(1000,
+    ELSEIF p_status = 11 AND @rowlock_free THEN
+        CALL rowlock_visit(p_want, p_ticket, @rowlock_number, @rowlock_before, LEAST(2000, GREATEST(1000,
             TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000)));
     ELSEIF v_due IS NOT NULL THEN
         START TRANSACTION READ WRITE;
