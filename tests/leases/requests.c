@@ -425,19 +425,33 @@ static void *through_proxy(void)
     return hand;
 }
 
+/* A call that the client has given up may still be executed. */
+static void until_gone(long session)
+{
+    long long end = t_now() + 60000;
+    const char *text = is_postgresql()
+                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
+                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld";
+
+    while (atoi(t_native_sql(t_admin(), text, session))) {
+        t_true(t_now() < end);
+        moment();
+    }
+}
+
 /* A request in three calls: it queues, it waits and is granted, and it adopts. The connection is
    cut after every message of all three; the client repeats on another connection. */
 static void cut_request(enum proxy_direction direction, const char *name, int held)
 {
     struct rowlock_connection *holder = t_open();
     void *hand = t_native();
-    int sessions = t_sessions();
     struct want_sql want = {name, NULL, 0, 300};
     int n, struck = 1;
 
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
         struct rowlock_lease *lease = held ? t_granted(holder, t_x(name), HOUR) : NULL;
         void *cut = through_proxy();
+        long session = t_engine()->session(cut);
         char message[500];
         long long token = 0, again;
 
@@ -456,8 +470,8 @@ static void cut_request(enum proxy_direction direction, const char *name, int he
             t_give(lease);
         again = until_granted(hand, want);
         t_true(token <= 0 || again == token);
-        if (struck) /* a call that the client has given up may still be executed */
-            t_until_sessions(sessions);
+        if (struck)
+            until_gone(session);
         t_int(leases_of(hand, name), 1);
         t_int(waiters_of(hand, name), 0);
         give(hand, again);
@@ -510,7 +524,6 @@ static void interfered(const char *name, int kills)
 {
     struct rowlock_connection *holder = t_open();
     void *hand = t_native();
-    int sessions = t_sessions();
     struct want_sql want = {name, NULL, 0, 50};
     int rounds = t_effort(15, 60), failed = 0;
 
@@ -537,7 +550,8 @@ static void interfered(const char *name, int kills)
             t_give(lease);
         again = until_granted(hand, want);
         t_true(token <= 0 || again == token);
-        t_until_sessions(sessions);
+        if (kills)
+            until_gone(what.session);
         t_int(leases_of(hand, name), 1);
         t_int(waiters_of(hand, name), 0);
         give(hand, again);

@@ -248,8 +248,9 @@ whole: BEGIN
     IF p_status = 12 THEN                       -- the next call queues again
         SET p_ticket = NULL, p_place = NULL;
     ELSEIF p_status = 11 AND @rowlock_free THEN
-        CALL rowlock_visit(p_want, p_ticket, @rowlock_number, @rowlock_before, LEAST(2000, GREATEST(1000,
-            TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000)));
+        CALL rowlock_visit(p_want, p_ticket, @rowlock_number, @rowlock_before,
+            LEAST(2000, GREATEST(1000,
+                TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000)));
     ELSEIF v_due IS NOT NULL THEN
         START TRANSACTION READ WRITE;
         DELETE FROM rowlock_roll_caller WHERE ticket = p_ticket;
