@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of src/command/serve/assets, which tools/embed-files turns into data. */
+/* The files of src/show/serve/assets, which tools/embed-files turns into data. */
 #ifndef ROWLOCK_SERVE_ASSETS_H
 #define ROWLOCK_SERVE_ASSETS_H
 
