@@ -19,6 +19,7 @@ start_own() { # [OPTION...]
     export ROWLOCK_TEST_URL="mysql://app:pass@127.0.0.1:$server_port/test_own?ssl=on"
 }
 as_root() { as_root_of_mariadb -N -B "$@"; }
+sql() { as_root test_own -e "$1"; } # the URL has more than the database at its end
 setup_file() {
     own=mysql-$PPID
     export own
