@@ -11,6 +11,11 @@ SELECT CONCAT('PROCEDURE ', r.routine_name), 'EXECUTE', NULL
   FROM information_schema.routines r
  WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
 UNION ALL
+SELECT CONCAT('PROCEDURE ', o.routine_name), 'EXECUTE', NULL
+  FROM information_schema.role_routine_grants o -- which routines omits
+ WHERE o.routine_schema = DATABASE() AND o.routine_name LIKE 'rowlock\_%'
+   AND FIND_IN_SET('Execute', o.privilege_type) > 0
+UNION ALL
 SELECT 'PROCEDURE *', g.privilege_type, NULL
   FROM (SELECT s.grantee, s.privilege_type FROM information_schema.schema_privileges s
          WHERE DATABASE() LIKE s.table_schema

@@ -112,15 +112,13 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     open_session a 4
     echo "CALL rowlock_begin_exclusive('seen'); SELECT 'locked';" >&4
     until_true said a locked
-    run rowlock ls seen
-    [ "$status" != 0 ]
+    pid() { rowlock --json ls seen | json '$[0].pid'; }
+    [ "$(pid)" != "$(session_of a)" ]
     as_root -e "GRANT PROCESS ON *.* TO app@'%';
                 GRANT SELECT ON performance_schema.data_locks TO app@'%';
                 GRANT SELECT ON performance_schema.data_lock_waits TO app@'%'"
-    run rowlock ls seen
-    echo "$output"
-    [ "$status" = 0 ]
-    [[ $output == *"transaction"*"$(session_of a)"* ]]
+    rowlock ls seen
+    [ "$(pid)" = "$(session_of a)" ]
     as_root -e "REVOKE PROCESS ON *.* FROM app@'%'"
     echo 'ROLLBACK;' >&4
 }
