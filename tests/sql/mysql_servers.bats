@@ -7,7 +7,7 @@
 load mariadb
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
-own=mysql-$$
+own=${own:-mysql-$$}
 
 strict=(--sql-require-primary-key=ON --log-bin --server-id=7 --gtid-mode=ON
     --enforce-gtid-consistency=ON --binlog-format=ROW --log-bin-trust-function-creators=OFF
@@ -21,7 +21,6 @@ start_own() { # [OPTION...]
 as_root() { as_root_of_mariadb -N -B "$@"; }
 sql() { as_root test_own -e "$1"; } # the URL has more than the database at its end
 setup_file() {
-    own=mysql-$PPID
     export own
     start_own
     as_root -e "CREATE DATABASE test_own; CREATE USER installer@'%', app@'%' IDENTIFIED BY 'pass';
