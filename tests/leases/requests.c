@@ -473,8 +473,9 @@ static void cut_request(enum proxy_direction direction, const char *name, int he
         if (struck)
             until_gone(session);
         t_int(leases_of(hand, name), 1);
-        t_int(waiters_of(hand, name), 0);
-        give(hand, again);
+        if (!struck) /* else both calls may have been executed at once, and one has queued */
+            t_int(waiters_of(hand, name), 0);
+        cancel(hand, name, n);
         t_engine()->close(cut);
         proxy_cut_all(proxy);
         t_text(t_all_rows(hand), NO_ROWS);
@@ -492,6 +493,24 @@ TEST(p1_cut_after_every_message_that_a_request_got)
 {
     cut_request(PROXY_TO_CLIENT, "cut", 0);
     cut_request(PROXY_TO_CLIENT, "cut while queued", 1);
+}
+
+/* A call that was given up is granted after its repetition has queued. */
+TEST(p1_a_lease_that_was_granted_beside_the_ticket_is_adopted)
+{
+    void *hand = t_native();
+    struct want_sql want = {"beside", NULL, 1, 0};
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("beside"), HOUR);
+    long long token;
+
+    t_int(asked(hand, want), 0);
+    t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table(), owner_text(1));
+    token = asked(hand, want);
+    t_int(token, rowlock_token(lease));
+    t_int(waiters_of(hand, "beside"), 0);
+    give(hand, token);
+    rowlock_lease_free(lease);
+    t_text(t_all_rows(hand), NO_ROWS);
 }
 
 /* At the i-th of many moments of a request in its three calls, an operator cancels its statement,
@@ -553,8 +572,9 @@ static void interfered(const char *name, int kills)
         if (kills)
             until_gone(what.session);
         t_int(leases_of(hand, name), 1);
-        t_int(waiters_of(hand, name), 0);
-        give(hand, again);
+        if (!kills)
+            t_int(waiters_of(hand, name), 0);
+        cancel(hand, name, i);
         t_text(t_all_rows(hand), NO_ROWS);
     }
     print_message("# %d of %d were hit\n", failed, rounds);

@@ -215,12 +215,18 @@ whole: BEGIN
     SET v_end = utc_timestamp(6) + INTERVAL LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 5000,
         IF(@@max_statement_time > 0, @@max_statement_time * 800, 5000)) * 1000 MICROSECOND;
     CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, p_token);
-    IF p_ticket = 0 THEN
-        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, p_host, p_pid, p_program,
-                                  p_note, p_status, v_name, p_token, v_number, p_detail);
+    -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
+    IF p_ticket = 0 OR p_token <> 0 THEN
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, p_ticket, 0, p_host, p_pid,
+                                  p_program, p_note, p_status, v_name, p_token, v_number, p_detail);
+        IF p_status = 0 AND p_ticket <> 0 THEN
+            CALL rowlock_leave_queue(p_ticket, p_owner, 0);
+        END IF;
         IF p_status IN (0, 6, 7, 13) THEN
             LEAVE whole;
         END IF;
+    END IF;
+    IF p_ticket = 0 THEN
         SET @rowlock_number = NULL;
         CALL rowlock_enqueue(p_want, p_owner, -1, 7000, p_host, p_pid, p_program, p_note);
         SET p_status = @rowlock_status, p_ticket = @rowlock_number, p_detail = @rowlock_detail;

@@ -170,19 +170,26 @@ BEGIN
       FROM rowlock.waiter w
      WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
        AND w."limit" IS NOT DISTINCT FROM limit_;
-    IF ticket IS NULL THEN
+    -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
+    IF ticket IS NULL
+       OR EXISTS (SELECT FROM (SELECT l.owner FROM rowlock.lease l
+                                WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
+                   WHERE l.owner = attempt.owner) THEN
         SELECT g.status, g.token, g.detail INTO status, token, detail
-          FROM rowlock.try_grant(wants, name, owner, ttl_ms, 0, 0, host, pid, program, note) g;
+          FROM rowlock.try_grant(wants, name, owner, ttl_ms, 0, coalesce(ticket, 0), host, pid,
+                                 program, note) g;
         IF status IN (0, 6, 13) THEN
             RETURN;
         END IF;
+    END IF;
+    IF ticket IS NULL THEN
         SELECT e.status, e.number, e.detail INTO status, ticket, detail
           FROM rowlock.enqueue(wants, owner, 0, 7000, host, pid, program, note) e;
         IF status = 13 THEN
             ticket := NULL;
             RETURN;
         END IF;
-    ELSE
+    ELSE -- it has queued
         SELECT * INTO turn FROM rowlock.wait_turn(wants, name, ticket, until);
         IF turn.is_next THEN
             SELECT g.* INTO status, token, detail
