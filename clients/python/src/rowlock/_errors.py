@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors, and what a driver's error means."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+
+class RowlockError(Exception):
+    """The base of all errors here."""
+
+
+class Busy(RowlockError):
+    """The name is held or waited for. `holder` describes by whom, since when, and the note."""
+
+    def __init__(self, name: str, holder: Optional[str]) -> None:
+        super().__init__(f"could not acquire {name!r}: held by {holder or 'another session'}")
+        self.name = name
+        self.holder = holder
+
+
+class Lost(RowlockError):
+    """The lease has expired, or was broken: stop the work that it protects."""
+
+
+class Unavailable(RowlockError):
+    """The database does not answer."""
+
+
+class NotInstalled(RowlockError):
+    """The database has no rowlock schema, or one without these functions."""
+
+
+MISSING = {"42883", "3F000", "42P01"}  # PostgreSQL: function, schema, table
+LOST_TEXTS = ("leased to this token", "has expired", "was broken")
+
+
+def sqlstate(error: BaseException) -> str:
+    """Of psycopg and psycopg2; drivers of MariaDB report only a number: see number()."""
+    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return state if isinstance(state, str) else ""
+
+
+def number(error: BaseException) -> int:
+    first: Any = error.args[0] if error.args else 0
+    return first if isinstance(first, int) else 0
+
+
+def is_connection(error: BaseException) -> bool:
+    """Whether the session is gone, or never was: the call may have been executed."""
+    state = sqlstate(error)
+    if state:
+        return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "25P03", "25P04")
+    kind = type(error).__name__
+    if number(error):
+        return number(error) in (1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055)
+    return kind in ("OperationalError", "InterfaceError") or isinstance(error, OSError)
+
+
+def translated(error: BaseException, name: str) -> BaseException:
+    """The error of this module that a driver's error means; else the driver's own."""
+    state, code, text = sqlstate(error), number(error), str(error)
+    if state == "RL005" or (code == 1644 and any(part in text for part in LOST_TEXTS)):
+        return Lost(f"the lease of {name!r} is lost: stop the work done under it")
+    if state == "55P03" or code == 1205:
+        return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
+    if state in MISSING or code == 1305:
+        return NotInstalled(f"no schema of rowlock here; run: rowlock schema install ({text})")
+    if is_connection(error):
+        return Unavailable(text)
+    return error

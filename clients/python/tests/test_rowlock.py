@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On a real server: ROWLOCK_TEST_URL, and the driver in ROWLOCK_TEST_DRIVER."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import rowlock
+import rowlock._engine
+import rowlock._lease
+
+URL = os.environ["ROWLOCK_TEST_URL"]
+DRIVER = os.environ["ROWLOCK_TEST_DRIVER"]
+MARIADB = URL.startswith("mariadb")
+
+
+def connect() -> Any:
+    module = importlib.import_module(DRIVER)
+    parts = urlsplit(URL)
+    if not MARIADB:
+        return module.connect(URL)
+    return module.connect(
+        host=parts.hostname,
+        port=parts.port,
+        user=parts.username,
+        password=unquote(parts.password or ""),
+        database=parts.path[1:],
+    )
+
+
+def execute(connection: Any, statement: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None
+
+
+def command(*words: str) -> str:
+    return subprocess.run(
+        [os.environ["ROWLOCK"], "--db", URL, *words], check=True, capture_output=True, text=True
+    ).stdout
+
+
+class Test(unittest.TestCase):
+    def tearDown(self) -> None:
+        self.assertEqual(command("ls").count("\n"), 0, command("ls"))
+
+    def test_a_lease_excludes_and_is_shown(self) -> None:
+        with rowlock.lease(connect, "x", note="mine") as held:
+            held.check()
+            self.assertGreater(held.remaining(), 20)
+            shown = command("ls", "x")
+            self.assertIn("mine", shown)
+            self.assertIn(f":{os.getpid()} ", shown)
+            with self.assertRaises(rowlock.Busy) as refused:
+                rowlock.lease(connect, "x", wait=0)
+            self.assertIn("mine", refused.exception.holder or "")
+        with rowlock.lease(URL, "x", wait=0) as again:
+            self.assertGreater(again.token, held.token)
+
+    def test_a_refused_lease_never_runs_the_body(self) -> None:
+        with rowlock.lease(connect, "x"):
+            with self.assertRaises(rowlock.Busy):
+                with rowlock.lease(connect, "x", wait=0.5):
+                    self.fail("the body ran")
+
+    def test_waiters_are_served_in_their_order(self) -> None:
+        served = []
+
+        def wait(number: int) -> None:
+            with rowlock.lease(connect, "x"):
+                served.append(number)
+
+        with rowlock.lease(connect, "x"):
+            threads = []
+            for number in range(3):
+                threads.append(threading.Thread(target=wait, args=(number,)))
+                threads[-1].start()
+                while command("ls", "x").count("waiting") <= number:
+                    time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+        self.assertEqual(served, [0, 1, 2])
+
+    def test_it_is_renewed_beyond_its_ttl(self) -> None:
+        with rowlock.lease(connect, "x", ttl=3) as held:
+            time.sleep(6)
+            held.check()
+
+    def test_a_break_is_reported(self) -> None:
+        with self.assertRaises(rowlock.Lost):
+            with rowlock.lease(connect, "x", ttl=3) as held:
+                command("break", "x")
+                self.assertTrue(held.lost.wait(20))
+                with self.assertRaises(rowlock.Lost):
+                    held.check()
+                self.assertEqual(held.remaining(), 0)
+
+    def test_an_error_of_the_body_is_not_hidden(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            with rowlock.lease(connect, "x", ttl=3) as held:
+                command("break", "--now", "x")
+                held.lost.wait(20)
+                raise ZeroDivisionError
+
+    def test_a_database_that_hangs_ends_it_in_time(self) -> None:
+        class Hanging(rowlock._lease.Session):
+            def call(self, which: str, *values: Any) -> Any:
+                if which == "renew":
+                    time.sleep(30)
+                return super().call(which, *values)
+
+        connector = rowlock._engine.connector(connect)
+        before = time.monotonic()
+        token = Hanging(connector, "y").call(
+            "request", "y", 3000, "0123456789abcdef", 0, "exclusive", None, None, None, None, None
+        )[0]
+        held = rowlock.Lease(Hanging(connector, "y"), "y", "0123456789abcdef", token, 3, before)
+        self.assertTrue(held.lost.wait(20))
+        self.assertLess(time.monotonic() - before, 3)
+        command("break", "--now", "y")
+
+    def test_permits_and_shared(self) -> None:
+        with rowlock.lease(connect, "p", permits=2), rowlock.lease(connect, "p", permits=2):
+            with self.assertRaises(rowlock.Busy):
+                rowlock.lease(connect, "p", permits=2, wait=0)
+        with rowlock.lease(connect, "s", shared=True), rowlock.lease(connect, "s", shared=True):
+            with self.assertRaises(rowlock.Busy):
+                rowlock.lease(connect, "s", wait=0)
+
+    def test_the_fence(self) -> None:
+        connection = connect()
+        with rowlock.lease(connect, "x") as held:
+            execute(connection, "BEGIN" if MARIADB else "SELECT 1")
+            held.fence(connection)
+            connection.commit()
+            execute(connection, "BEGIN" if MARIADB else "SELECT 1")
+            with self.assertRaises(rowlock.Lost):
+                rowlock.fence(connection, "x", held.token - 1)
+            connection.rollback()
+        connection.close()
+
+    def test_a_lock_in_the_transaction(self) -> None:
+        one, two = connect(), connect()
+        rowlock.lock(one, "x")
+        with self.assertRaises(rowlock.Busy):
+            rowlock.lock(two, "x", timeout=0.1)
+        two.rollback()
+        one.commit()
+        rowlock.lock(two, "x", shared=True, timeout=5)
+        two.commit()
+        one.close()
+        two.close()
+
+    def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
+        import sqlalchemy
+        import sqlalchemy.orm
+
+        dialect = {"psycopg2": "postgresql+psycopg2", "pymysql": "mysql+pymysql"}.get(DRIVER)
+        if not dialect:  # SQLAlchemy 1.4 has no dialect for psycopg 3
+            return
+        engine = sqlalchemy.create_engine(f"{dialect}://", creator=connect)
+        two = connect()
+        with sqlalchemy.orm.Session(engine) as session:
+            rowlock.lock(session, "x")
+            with self.assertRaises(rowlock.Busy):
+                rowlock.lock(two, "x", timeout=0)
+            session.commit()
+        two.rollback()
+        with engine.connect() as connection, connection.begin():
+            rowlock.lock(connection, "x", timeout=5)
+        engine.dispose()
+        two.close()
+
+    def test_a_lock_in_a_transaction_of_django(self) -> None:
+        import django.conf
+        import django.db
+
+        parts = urlsplit(URL)
+        if MARIADB:  # Django needs mysqlclient there
+            return
+        if not django.conf.settings.configured:
+            database = {
+                "ENGINE": "django.db.backends.postgresql",
+                "NAME": parts.path[1:],
+                "USER": parts.username,
+                "HOST": parts.hostname,
+                "PORT": parts.port,
+            }
+            django.conf.settings.configure(DATABASES={"default": database})
+        import django.db.transaction
+
+        two = connect()
+        with django.db.transaction.atomic():
+            rowlock.lock(django.db.connection, "x")
+            with self.assertRaises(rowlock.Busy):
+                rowlock.lock(two, "x", timeout=0)
+        rowlock.lock(two, "x", timeout=5)
+        two.rollback()
+        two.close()
+        django.db.connection.close()
+
+    def test_numbers_without_a_gap(self) -> None:
+        command("next", "invoice")
+        connection = connect()
+        if MARIADB:
+            execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        drawn = []
+        for end in (connection.commit, connection.rollback, connection.commit):
+            execute(connection, "BEGIN" if MARIADB else "SELECT 1")
+            drawn.append(rowlock.next_number(connection, "invoice"))
+            end()
+        self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
+        connection.close()
+
+    def test_exclusive_run(self) -> None:
+        calls = []
+
+        @rowlock.exclusive_run(connect, "nightly", skip=True)
+        def nightly() -> str:
+            calls.append(nightly())
+            return "done"
+
+        self.assertEqual(nightly(), "done")
+        self.assertEqual(calls, [None])
+
+    def test_an_interrupt_ends_a_wait_and_leaves_the_queue(self) -> None:
+        program = f"import rowlock; rowlock.lease({URL!r}, 'x')"
+        with rowlock.lease(connect, "x"):
+            waiting = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+            while "waiting" not in command("ls", "x"):
+                time.sleep(0.02)
+            before = time.monotonic()
+            waiting.send_signal(signal.SIGINT)
+            waiting.wait()
+            self.assertLess(time.monotonic() - before, 30)  # 5 s; the machine may be busy
+            self.assertNotIn("waiting", command("ls", "x"))
+
+    def test_a_connection_that_was_closed_is_replaced(self) -> None:
+        with rowlock.lease(connect, "x", ttl=3) as held:
+            held._session.connection.close()
+            time.sleep(4)
+            held.check()
+
+    def test_a_forked_child_does_not_use_it(self) -> None:
+        with rowlock.lease(connect, "x") as held:
+            child = os.fork()
+            if child == 0:
+                try:
+                    held.check()
+                except rowlock.RowlockError:
+                    os._exit(7)
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1] >> 8, 7)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
