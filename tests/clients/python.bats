@@ -15,7 +15,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     case $ROWLOCK_TEST_ENGINE in
     postgresql) drivers="psycopg psycopg2" ;;
-    mariadb) drivers=pymysql ;;
+    mariadb) drivers="pymysql MySQLdb" ;;
     esac
 }
 teardown() { end_started; }

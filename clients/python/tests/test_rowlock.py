@@ -183,13 +183,14 @@ class Test(unittest.TestCase):
         import django.db
 
         parts = urlsplit(URL)
-        if MARIADB:  # Django needs mysqlclient there
+        if DRIVER == "pymysql":  # Django uses mysqlclient
             return
         if not django.conf.settings.configured:
             database = {
-                "ENGINE": "django.db.backends.postgresql",
+                "ENGINE": "django.db.backends." + ("mysql" if MARIADB else "postgresql"),
                 "NAME": parts.path[1:],
                 "USER": parts.username,
+                "PASSWORD": unquote(parts.password or ""),
                 "HOST": parts.hostname,
                 "PORT": parts.port,
             }
