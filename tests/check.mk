@@ -33,6 +33,11 @@ check:
 check-full check-rest:
 	@+$(MAKE) --no-print-directory check SCOPE=$(@:check-%=%) NEEDS=full
 
+# The packages of clients/, with the drivers and frameworks of their languages.
+.PHONY: check-clients
+check-clients:
+	@+CLIENTS=1 $(MAKE) --no-print-directory check NEEDS=clients SCOPE=full PATTERN='clients/*'
+
 SCOPE ?= $(if $(PATTERN),full,quick)
 run_tests = exec env BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' \
   CC='$(CC)' tests/run
