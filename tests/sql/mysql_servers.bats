@@ -13,8 +13,8 @@ strict=(--sql-require-primary-key=ON --log-bin --server-id=7 --gtid-mode=ON
     --enforce-gtid-consistency=ON --binlog-format=ROW --log-bin-trust-function-creators=OFF
     --character-set-server=utf8mb4 --collation-server=utf8mb4_0900_ai_ci)
 
-start_own() { # [OPTION...]
-    start_mariadb "$own" "${strict[@]}" "$@"
+start_own() {
+    start_mariadb "$own" "${strict[@]}"
     export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket OWN_PORT=$server_port
     export ROWLOCK_TEST_URL="mysql://app:pass@127.0.0.1:$server_port/test_own?ssl=on"
 }
@@ -137,18 +137,8 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock run -n x -- true
 }
 
-@test "p4 tokens rise over a crash and a restart, in every innodb_autoinc_lock_mode" {
+@test "p4 tokens rise although the counter is set back, as by a restored dump" {
     last=$(token_of token)
-    for mode in 0 1 2; do
-        stop_server "$own" KILL
-        start_own --innodb-autoinc-lock-mode=$mode
-        rowlock break --now token
-        next=$(token_of token)
-        echo "mode $mode: $last, then $next"
-        [ "$next" -gt "$last" ]
-        last=$next
-    done
-    # the counter is set back, as a restored dump would
     as_root test_own -e 'TRUNCATE rowlock_token'
     rowlock break --now token
     [ "$(token_of token)" -gt "$last" ]
