@@ -436,8 +436,8 @@ names_completed() { completed "$1" | grep -v '^-'; }
         "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
         mariadb_only='OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE'
         mariadb_only+='|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP'
-        mariadb_only+='|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle'
-        mariadb_only+='|innodb_(locks|trx)'
+        mariadb_only+='|@@(in_transaction|wsrep|tx_isolation|idle_)'
+        mariadb_only+='|innodb_lock(s|_waits)'
         run grep -nE "$mariadb_only" text
         echo "$output"
         [ "$status" = 1 ]
