@@ -53,7 +53,7 @@ const char *rowlock__driver_list(void)
 }
 
 /* Without a server at hand, a database's documentation is the only source. */
-#define UNTESTED "MySQL, YugabyteDB, Oracle, SQL Server, DB2"
+#define UNTESTED "YugabyteDB, Oracle, SQL Server, DB2"
 
 void rowlock__describe_drivers(FILE *out)
 {

@@ -16,7 +16,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run rowlock schema upgrade
     [ "$status" = 69 ]
     [[ $output == *"not installed"* || $output == *"does not exist"* ]] # the file
-    [[ $output == *"rowlock schema install"* ]]
+    [[ $output == *"rowlock "*"schema install"* ]]
     run --separate-stderr install_technique
     echo "$output"
     [ "$status" = 0 ]

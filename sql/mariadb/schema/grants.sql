@@ -47,6 +47,7 @@ GRANT SELECT ON rowlock_jobs TO application;
 GRANT SELECT ON rowlock_subjects TO application;
 
 -- Only the history (rowlock log) needs these: locks hold without them.
+GRANT EXECUTE ON PROCEDURE {history_procedure} TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 
 -- technique insert: its table

@@ -24,6 +24,7 @@ END//
 DELIMITER ;
 
 DROP PROCEDURE IF EXISTS {procedure};
+DROP PROCEDURE IF EXISTS {history_procedure};
 -- of technique insert
 DROP PROCEDURE IF EXISTS rowlock_adopt;
 
