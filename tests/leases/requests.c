@@ -209,6 +209,55 @@ TEST(p7_a_request_neither_passes_a_waiter_nor_a_ticket_of_its_kind)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
+/* An answer by the shared lease would let a reader write. */
+TEST(p1_a_lease_of_another_kind_is_no_answer)
+{
+    void *hand = t_native();
+    char message[500];
+    long long token = until_granted(hand, (struct want_sql){"kind", "shared", 1, 0});
+
+    t_int(request(hand, (struct want_sql){"kind", NULL, 1, 0}, message, sizeof message), -1);
+    t_contains(message, "this owner has requested another lease");
+    t_true(asked(hand, (struct want_sql){"kind", "shared", 1, 0}) == token);
+    give(hand, token);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(an_owner_of_two_requests_is_refused)
+{
+    struct rowlock_lease *one = t_granted(t_open(), t_x("two a"), HOUR);
+    struct rowlock_lease *two = t_granted(t_open(), t_x("two b"), HOUR);
+    void *hand = t_native();
+    char message[500];
+
+    t_int(asked(hand, (struct want_sql){"two a", NULL, 1, 0}), 0);
+    t_int(request(hand, (struct want_sql){"two b", NULL, 1, 0}, message, sizeof message), -1);
+    t_contains(message, "this owner has requested another lease");
+    t_int(waiters_of(hand, "two a"), 1); /* its ticket is still there */
+    cancel(hand, "two a", 1);
+    t_give(one);
+    t_give(two);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* Its calls wait 5 s, and its sign of life is good for 7 s from the end of a call. */
+TEST(p7_a_client_that_pauses_for_less_than_5_s_keeps_its_place)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("pauses"), HOUR);
+    void *hand = t_native();
+    struct timespec pause = {3, 500000000};
+
+    t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
+    t_int(asked(hand, (struct want_sql){"pauses", NULL, 2, 0}), 0);
+    nanosleep(&pause, NULL);
+    t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
+    t_give(lease);
+    t_true(asked(hand, (struct want_sql){"pauses", NULL, 1, 0}) > 0);
+    cancel(hand, "pauses", 1);
+    cancel(hand, "pauses", 2);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
 /* ---- clients that die ------------------------------------------------------------------------ */
 
 /* Requests without end; writes '!' when it has queued. It never uses the lease. */

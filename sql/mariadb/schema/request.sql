@@ -172,19 +172,31 @@ BEGIN
     SET p_token = IF(p_fresh, p_token, NULL);
 END//
 
--- Finds the ticket and the lease of a request, 0: none; p_mode NULL: a ticket of any mode.
+-- Finds the ticket and the lease of a request, 0: none; p_mode NULL: a ticket of any mode. p_until:
+-- when a call has to renew the sign of life. p_others: other tickets of the owner, and leases of
+-- another kind; NULL if the statement was killed.
 CREATE OR REPLACE PROCEDURE rowlock_find_request(
     IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
     IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
-    OUT p_ticket BIGINT, OUT p_due DATETIME(6), OUT p_token BIGINT)
+    OUT p_ticket BIGINT, OUT p_due DATETIME(6), OUT p_until DATETIME(6), OUT p_token BIGINT,
+    OUT p_others INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SELECT (SELECT MAX(ticket) FROM rowlock_waiter
              WHERE owner = p_owner AND name = p_name
                AND (p_mode IS NULL OR mode = p_mode AND `limit` <=> p_limit)),
-           (SELECT MAX(token) FROM rowlock_lease WHERE name = p_name AND owner = p_owner)
-      INTO p_ticket, p_token;
-    SELECT MAX(due) INTO p_due FROM rowlock_roll_caller WHERE ticket = p_ticket;
+           (SELECT MAX(token) FROM rowlock_lease WHERE name = p_name AND owner = p_owner),
+           (SELECT count(*) FROM rowlock_waiter
+             WHERE owner = p_owner
+               AND NOT (name = p_name AND mode = p_mode AND `limit` <=> p_limit))
+           + (SELECT count(*) FROM rowlock_lease
+               WHERE name = p_name AND owner = p_owner
+                 AND NOT (mode = p_mode AND `limit` <=> p_limit))
+      INTO p_ticket, p_token, p_others;
+    SELECT (SELECT MAX(due) FROM rowlock_roll_caller WHERE ticket = p_ticket),
+           (SELECT MAX(alive_until) FROM rowlock_waiter WHERE ticket = p_ticket)
+           - INTERVAL 1 SECOND
+      INTO p_due, p_until;
     COMMIT AND NO CHAIN NO RELEASE;
     SET p_ticket = COALESCE(p_ticket, 0), p_token = COALESCE(p_token, 0);
 END//
@@ -201,7 +213,8 @@ CREATE OR REPLACE PROCEDURE rowlock_attempt(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 whole: BEGIN
     DECLARE v_wanted VARBINARY(255) DEFAULT UNHEX(SUBSTRING_INDEX(p_want, ':', 1));
-    DECLARE v_end, v_due DATETIME(6);
+    DECLARE v_end, v_due, v_until DATETIME(6);
+    DECLARE v_others INT;
     DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
     DECLARE v_number BIGINT;
     DECLARE v_next, v_waited TINYINT;
@@ -214,7 +227,25 @@ whole: BEGIN
                                                SUBSTRING_INDEX(USER(), '@', 1)));
     SET v_end = utc_timestamp(6) + INTERVAL LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 5000,
         IF(@@max_statement_time > 0, @@max_statement_time * 800, 5000)) * 1000 MICROSECOND;
-    CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, p_token);
+    CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, v_until, p_token,
+                              v_others);
+    CALL rowlock_check_answer(v_others);
+    -- a lease of another kind excludes others, and only one ticket of an owner stays in the queue
+    IF v_others <> 0 THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+            'rowlock: this owner has requested another lease: draw a random one for each lease, '
+            'such as UUID()';
+    END IF;
+    -- without the lock of the name, which a transaction that waits for this lease may have
+    IF p_token <> 0 THEN
+        CALL rowlock_extend(p_token, p_ttl_ms, v_wanted, p_owner, p_status);
+        IF p_status = 0 THEN
+            IF p_ticket <> 0 THEN
+                CALL rowlock_leave_queue(p_ticket, p_owner, 0);
+            END IF;
+            LEAVE whole;
+        END IF;
+    END IF;
     -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
     IF p_ticket = 0 OR p_token <> 0 THEN
         CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, p_ticket, 0, p_host, p_pid,
@@ -235,7 +266,7 @@ whole: BEGIN
             LEAVE whole;
         END IF;
     ELSE
-        SET v_end = LEAST(v_end, COALESCE(v_due, v_end));
+        SET v_end = LEAST(v_end, COALESCE(v_due, v_end), COALESCE(v_until, v_end));
         CALL rowlock_wait_turn(p_want, v_wanted, p_ticket, v_end, v_next, v_waited);
         IF v_next THEN
             CALL rowlock_grant_next(p_want, p_owner, p_ttl_ms, p_ticket, NOT v_waited, v_end,
@@ -273,7 +304,7 @@ CREATE OR REPLACE PROCEDURE rowlock_request(
     OUT token BIGINT, OUT ticket BIGINT, OUT place BIGINT,
     OUT holder VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once, or within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
+    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once after place 0, else within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
@@ -335,9 +366,9 @@ CREATE OR REPLACE PROCEDURE rowlock_cancel(
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Ends a request: leaves the queue, or releases the lease if it was granted. canceled: 1; 0 if there was none. Call it outside a transaction.'
 BEGIN
-    DECLARE v_ticket, v_token BIGINT;
-    DECLARE v_due DATETIME(6);
-    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_ticket, v_none, v_token BIGINT;
+    DECLARE v_due, v_until DATETIME(6);
+    DECLARE v_rows, v_others INT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
@@ -352,9 +383,12 @@ BEGIN
     END IF;
     CALL rowlock_require_no_transaction();
     CALL rowlock_find_request(CONVERT(name USING utf8mb4), owner, NULL, NULL, v_ticket, v_due,
-                              v_token);
+                              v_until, v_token, v_others);
     IF v_ticket <> 0 THEN
         CALL rowlock_leave_queue(v_ticket, owner, 1);
+        -- read again: the withdrawal waited for a grant that was on its way
+        CALL rowlock_find_request(CONVERT(name USING utf8mb4), owner, NULL, NULL, v_none, v_due,
+                                  v_until, v_token, v_others);
     END IF;
     IF v_token <> 0 THEN
         CALL rowlock_end(v_token, 0, v_rows);

@@ -164,12 +164,22 @@ BEGIN
     IF wait_ms = 0 THEN
         until := began;
     END IF;
-    SELECT w.ticket, least(until, (SELECT c.due FROM rowlock.roll_caller c
-                                    WHERE c.ticket = w.ticket))
+    -- its sign of life is renewed when the call ends
+    SELECT w.ticket, least(until, w.alive_until - interval '1 s',
+                           (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
       INTO ticket, until
       FROM rowlock.waiter w
      WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
        AND w."limit" IS NOT DISTINCT FROM limit_;
+    -- a lease of another kind excludes others, and only one ticket of an owner stays in the queue
+    IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
+       OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l
+                                WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
+                   WHERE l.owner = attempt.owner
+                     AND (l.mode <> attempt.mode OR l."limit" IS DISTINCT FROM limit_)) THEN
+        RAISE EXCEPTION 'rowlock: this owner has requested another lease' USING ERRCODE = '22023',
+            HINT = 'Draw a random owner for each lease, such as gen_random_uuid()::text.';
+    END IF;
     -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
     IF ticket IS NULL
        OR EXISTS (SELECT FROM (SELECT l.owner FROM rowlock.lease l
@@ -259,11 +269,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowlock.request(text, interval, text, interval, text, integer, text, bigint,
                                     text, text) IS
-    'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place '
-    'in the queue and the holder. Repeat the call with the same owner, a random text, until it '
-    'returns a token: at once, or within 5 s. It waits at most wait, up to 5 s, once it is in the '
-    'queue. mode, limit_: as in acquire; host, pid, program, note: for those who look who holds '
-    'it.';
+    'Acquires a lease and returns its token, or enters the queue and returns token NULL, the '
+    'place in the queue and the holder. Repeat the call with the same owner, a random text, until'
+    ' it returns a token: at once after place 0, else within 5 s. It waits at most wait, up to 5 '
+    's, once it is in the queue. mode, limit_: as in acquire; host, pid, program, note: for those'
+    ' who look who holds it.';
 
 CREATE FUNCTION rowlock.cancel(name text, owner text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
@@ -272,16 +282,18 @@ DECLARE
     waiting constant bigint := (SELECT pg_catalog.max(w.ticket) FROM rowlock.waiter w
                                  WHERE w.owner = cancel.owner COLLATE "default"
                                    AND w.name = cancel.name COLLATE "C");
-    held constant bigint := (SELECT pg_catalog.max(l.token)
-                               FROM (SELECT l.token, l.owner FROM rowlock.lease l
-                                      WHERE l.name = cancel.name COLLATE "C" OFFSET 0) l
-                              WHERE l.owner = cancel.owner COLLATE "default");
+    held bigint;
 BEGIN
     IF waiting IS NOT NULL THEN
         PERFORM rowlock.withdraw(waiting, owner COLLATE "default");
         DELETE FROM rowlock.roll_caller c WHERE c.ticket = waiting;
         PERFORM pg_catalog.set_config('synchronous_commit', commit_, true);
     END IF;
+    -- read now: the withdrawal waited for a grant that was on its way
+    held := (SELECT pg_catalog.max(l.token)
+               FROM (SELECT l.token, l.owner FROM rowlock.lease l
+                      WHERE l.name = cancel.name COLLATE "C" OFFSET 0) l
+              WHERE l.owner = cancel.owner COLLATE "default");
     RETURN CASE WHEN held IS NULL THEN waiting IS NOT NULL ELSE rowlock.remove_lease(held) END;
 END $$;
 COMMENT ON FUNCTION rowlock.cancel(text, text) IS
