@@ -158,6 +158,27 @@ class Test(unittest.TestCase):
         one.close()
         two.close()
 
+    def test_a_lock_that_would_end_at_once_is_refused(self) -> None:
+        if MARIADB:
+            return  # it begins a transaction
+        connection = connect()
+        connection.autocommit = True
+        with rowlock.lease(connect, "y") as held:
+            with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+                held.fence(connection)
+        with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+            rowlock.lock(connection, "x")
+        execute(connection, "BEGIN")
+        rowlock.lock(connection, "x")
+        connection.close()
+
+    def test_a_wrong_url_is_no_endless_wait(self) -> None:
+        nowhere = urlsplit(URL).scheme + "://somebody@127.0.0.1:1/x"  # no server there
+        with self.assertRaises(rowlock.Unavailable):
+            rowlock.lease(nowhere, "x")
+        with self.assertRaises(ValueError):
+            rowlock.lease(connect, "x", shared=True, permits=3)
+
     def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
         import sqlalchemy
         import sqlalchemy.orm

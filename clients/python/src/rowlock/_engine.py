@@ -91,6 +91,15 @@ def answer(connection: Any, engine: Engine, statement: str, values: Sequence[Any
     return row[0] if row else None
 
 
+def driver_of(engine: str, *names: str) -> Any:
+    for name in names:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise RowlockError(f"no driver for {engine} is installed: pip install {names[0]}")
+
+
 def connector(source: Any) -> Connect:
     """A function that opens a session in autocommit mode: from a URL, or the caller's function."""
     if callable(source):
@@ -98,13 +107,10 @@ def connector(source: Any) -> Connect:
     parts = urlsplit(source)
     scheme = parts.scheme.partition("+")[0]
     if scheme in ("postgresql", "postgres"):
-        try:
-            module = importlib.import_module("psycopg")
-        except ImportError:
-            module = importlib.import_module("psycopg2")
+        module = driver_of("PostgreSQL", "psycopg", "psycopg2")
         return lambda: autocommitting(module.connect(source))
     if scheme in ("mariadb", "mysql"):
-        module = importlib.import_module("pymysql")
+        module = driver_of("MariaDB", "pymysql")
         return lambda: autocommitting(
             module.connect(
                 host=parts.hostname or "localhost",

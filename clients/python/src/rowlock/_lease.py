@@ -35,12 +35,14 @@ class Session:
         self.connect = connect
         self.name = name
         self.connection: Any = None
+        self.opened = False  # once at least
 
     def call(self, which: str, *values: Any) -> Optional[Row]:
         """One statement by its name in Engine. Unavailable: it may have been executed."""
         try:
             if self.connection is None:
                 self.connection = self.connect()
+                self.opened = True
             engine = engine_of(self.connection)
             if which == "release":
                 return (answer(self.connection, engine, engine.release, values),)
@@ -206,6 +208,8 @@ def lease(
     source: a URL (postgresql://, mariadb://), or a function that opens a connection of a driver.
     permits: how many holders the name may have. Raises Busy.
     """
+    if shared and permits is not None:
+        raise ValueError("shared and permits exclude each other")
     session = Session(connector(source), name)
     owner = uuid.uuid4().hex
     mode = "permit" if permits is not None else "shared" if shared else "exclusive"
@@ -223,7 +227,7 @@ def lease(
                     socket.gethostname(), os.getpid(), program, note,
                 )  # fmt: skip
             except Unavailable:
-                if deadline is not None and time.monotonic() >= deadline:
+                if time.monotonic() >= deadline if deadline is not None else not session.opened:
                     raise
                 time.sleep(pause * random.uniform(0.5, 1))
                 pause = min(2 * pause, PAUSE_MOST)

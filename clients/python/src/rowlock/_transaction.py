@@ -6,11 +6,18 @@ from __future__ import annotations
 import math
 from typing import Any, Optional
 
-from ._engine import MARIADB, answer, driver_connection, engine_of, run
-from ._errors import Busy, number, translated
+from ._engine import MARIADB, Engine, answer, driver_connection, engine_of, run
+from ._errors import Busy, RowlockError, number, translated
 
-HOLDER = """SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host, 'since ' || since,
-    'note: ' || note) FROM rowlock.holders WHERE name = %s::text LIMIT 1"""
+
+def in_transaction(connection: Any, engine: Engine) -> Any:
+    """The connection; refuses one on which the lock would end with the statement."""
+    if engine is not MARIADB and connection.autocommit and not connection.info.transaction_status:
+        raise RowlockError(
+            "no transaction is open, and the connection is in autocommit mode: the lock would end"
+            " at once; begin a transaction (Django: transaction.atomic())"
+        )
+    return connection
 
 
 def lock(
@@ -26,6 +33,7 @@ def lock(
         if engine_of(inner) is MARIADB:
             _lock_mariadb(inner, name, "shared" if shared else "exclusive", timeout)
         else:
+            in_transaction(inner, engine_of(inner))
             _lock_postgresql(inner, name, "shared" if shared else "exclusive", timeout)
     except Exception as error:
         meaning = translated(error, name)
@@ -44,7 +52,7 @@ def _lock_postgresql(connection: Any, name: str, mode: str, timeout: Optional[fl
         (name, math.ceil(timeout * 1000)),
     )
     if not row or not row[0]:
-        holder = run(connection, HOLDER, (name,))
+        holder = run(connection, "SELECT rowlock.holder(%s::text)", (name,))
         raise Busy(name, holder[0] if holder else None)
 
 
@@ -64,7 +72,7 @@ def fence(connection: Any, name: str, token: int) -> None:
     """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
     inner = driver_connection(connection)
     try:
-        run(inner, engine_of(inner).fence, (name, token))
+        run(in_transaction(inner, engine_of(inner)), engine_of(inner).fence, (name, token))
     except Exception as error:
         meaning = translated(error, name)
         if meaning is error:
