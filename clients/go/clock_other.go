@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package rowlock
+
+import "time"
+
+var began = time.Now()
+
+func now() time.Duration { return time.Since(began) }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rowlock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// A call is one of the statements that every engine has.
+type call int
+
+const (
+	request       call = iota // name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
+	renew                     // token, ttl_ms
+	cancelRequest             // name, owner
+	release                   // token
+	prepare                   // name
+	lock                      // name
+	lockShared                // name
+	try                       // name, wait_ms
+	tryShared                 // name, wait_ms
+	fence                     // name, token
+	next                      // counter
+	holder                    // name
+)
+
+// An engine has its statements. On MariaDB a procedure returns its number in a session variable.
+type engine map[call]string
+
+var postgresql = engine{
+	request: `SELECT token, place, holder FROM rowlock.request($1::text,
+		$2::bigint::double precision * interval '1 ms', $3::text,
+		$4::bigint::double precision * interval '1 ms', $5::text, $6::integer, $7::text,
+		$8::bigint, $9::text, $10::text)`,
+	renew:         `SELECT rowlock.renew($1::bigint, $2::bigint::double precision * interval '1 ms')`,
+	cancelRequest: `SELECT rowlock.cancel($1::text, $2::text)`,
+	release:       `SELECT rowlock.release($1::bigint)::integer`,
+	prepare:       `SELECT rowlock.prepare($1::text)`,
+	lock:          `SELECT rowlock.exclusive($1::text)`,
+	lockShared:    `SELECT rowlock.shared($1::text)`,
+	try: `SELECT rowlock.try_exclusive($1::text,
+		$2::bigint::double precision * interval '1 ms')::integer`,
+	tryShared: `SELECT rowlock.try_shared($1::text,
+		$2::bigint::double precision * interval '1 ms')::integer`,
+	fence: `SELECT rowlock.fence($1::text, $2::bigint)`,
+	next:  `SELECT rowlock.next($1::text)`,
+	holder: `SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
+		'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1`,
+}
+
+var mariadb = engine{
+	request:       `CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	renew:         `CALL rowlock_renew(?, ?)`,
+	cancelRequest: `CALL rowlock_cancel(?, ?, @rowlock_answer)`,
+	release:       `CALL rowlock_release(?, @rowlock_answer)`,
+	prepare:       `CALL rowlock_prepare(?)`,
+	lock:          `CALL rowlock_exclusive(?)`,
+	lockShared:    `CALL rowlock_shared(?)`,
+	try:           `CALL rowlock_try_exclusive(?, ?, @rowlock_answer)`,
+	tryShared:     `CALL rowlock_try_shared(?, ?, @rowlock_answer)`,
+	fence:         `CALL rowlock_fence(?, ?)`,
+	next:          `CALL rowlock_next(?, @rowlock_answer)`,
+	holder: `SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ', host),
+		CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1`,
+}
+
+// An answer is the row of a request, the number of a function, or the text of holder.
+type answer struct {
+	token, place sql.NullInt64
+	holder       sql.NullString
+	number       int64
+}
+
+// A session is a *sql.Conn or a *sql.Tx.
+type session interface {
+	ExecContext(ctx context.Context, statement string, values ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, statement string, values ...any) *sql.Row
+}
+
+func (e engine) execute(ctx context.Context, s session, which call, values ...any) (
+	a answer, err error) {
+	numbers := which == release || which == try || which == tryShared || which == next
+	switch {
+	case which == request:
+		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.token, &a.place, &a.holder)
+	case which == holder:
+		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.holder)
+	case numbers && !e.isMariadb():
+		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.number)
+	default:
+		_, err = s.ExecContext(ctx, e[which], values...)
+		if numbers && err == nil {
+			err = s.QueryRowContext(ctx, "SELECT @rowlock_answer").Scan(&a.number)
+		}
+	}
+	return a, err
+}
+
+func (e engine) isMariadb() bool { return e[lock] == mariadb[lock] }
+
+// engineOf tells the engine by the drivers in the program. If they are for both engines, or
+// unknown, it asks the server.
+func engineOf(ctx context.Context, s session) (engine, error) {
+	if known := engineOfDrivers(sql.Drivers()); known != nil {
+		return known, nil
+	}
+	var version string
+	err := s.QueryRowContext(ctx, "SELECT version()").Scan(&version)
+	switch {
+	case err != nil && isConnection(err):
+		return nil, err
+	case strings.HasPrefix(version, "PostgreSQL"):
+		return postgresql, nil
+	case version != "" && version[0] >= '0' && version[0] <= '9':
+		return mariadb, nil
+	}
+	return nil, fmt.Errorf("rowlock: %q is not a version of PostgreSQL, MariaDB or MySQL; on another"+
+		" database use the command rowlock", version)
+}
+
+func engineOfDrivers(names []string) (found engine) {
+	known := map[string]engine{"pgx": postgresql, "pgx/v5": postgresql, "postgres": postgresql,
+		"mysql": mariadb}
+	for _, name := range names {
+		of := known[name]
+		if of == nil || found != nil && of.isMariadb() != found.isMariadb() {
+			return nil
+		}
+		found = of
+	}
+	return found
+}

@@ -1,0 +1,3 @@
+module rowlock.example/rowlock
+
+go 1.19

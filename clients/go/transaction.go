@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rowlock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Lock locks a name until tx ends. It waits as long as the server's settings allow; then it is
+// ErrBusy, and tx must be rolled back. MariaDB: the session must be at READ COMMITTED, and the name
+// prepared, before tx begins: see Begin.
+func Lock(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := within(ctx, tx, name, lock, name)
+	return err
+}
+
+// LockShared is Lock, together with other shared locks.
+func LockShared(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := within(ctx, tx, name, lockShared, name)
+	return err
+}
+
+// TryLock is Lock, but waits for this time at most; 0: not at all. After an ErrBusy tx continues.
+func TryLock(ctx context.Context, tx *sql.Tx, name string, wait time.Duration) error {
+	return tryLock(ctx, tx, try, name, wait)
+}
+
+// TryLockShared is TryLock, together with other shared locks.
+func TryLockShared(ctx context.Context, tx *sql.Tx, name string, wait time.Duration) error {
+	return tryLock(ctx, tx, tryShared, name, wait)
+}
+
+// Fence keeps a lease valid until tx ends. It is ErrLost if the lease is lost: roll back.
+func Fence(ctx context.Context, tx *sql.Tx, name string, token int64) error {
+	_, err := within(ctx, tx, name, fence, name, token)
+	return err
+}
+
+// Next returns the next number of a counter, without a gap: a rollback takes it back. Others wait
+// for the next one until tx ends. MariaDB: prepare "counter:" + counter, as for Lock.
+func Next(ctx context.Context, tx *sql.Tx, counter string) (int64, error) {
+	a, err := within(ctx, tx, "counter:"+counter, next, counter)
+	return a.number, err
+}
+
+// Begin prepares a name, and begins a transaction at READ COMMITTED, which any engine's Lock and
+// Next of that name can use. The connection of MariaDB is closed after it, and not pooled.
+func Begin(ctx context.Context, db *sql.DB, name string) (tx *sql.Tx, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, translated(err, name)
+	}
+	of, err := engineOf(ctx, conn)
+	if err == nil {
+		_, err = of.execute(ctx, conn, prepare, name)
+	}
+	if err == nil && of.isMariadb() {
+		_, err = conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+	}
+	if err == nil {
+		tx, err = conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	}
+	go func() { // waits for the end of tx
+		if of.isMariadb() {
+			discard(conn)
+		}
+		_ = conn.Close()
+	}()
+	return tx, translated(err, name)
+}
+
+func within(ctx context.Context, tx *sql.Tx, name string, which call, values ...any) (
+	a answer, err error) {
+	of, err := engineOf(ctx, tx)
+	if err == nil {
+		a, err = of.execute(ctx, tx, which, values...)
+	}
+	return a, translated(err, name)
+}
+
+func tryLock(ctx context.Context, tx *sql.Tx, which call, name string, wait time.Duration) error {
+	a, err := within(ctx, tx, name, which, name, wait.Milliseconds())
+	if err != nil || a.number == 1 {
+		return err
+	}
+	if a, err = within(ctx, tx, name, holder, name); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return busy(name, a.holder.String)
+}
