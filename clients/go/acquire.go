@@ -25,8 +25,8 @@ import (
 const NoWait time.Duration = -1
 
 const (
-	waitMost      = 5 * time.Second         // the longest wait of one request
-	interruptMost = 4500 * time.Millisecond // for that long a request may end by itself
+	waitMost      = 5 * time.Second // the longest wait of one request
+	interruptMost = 4 * time.Second // for that long a request may end by itself
 	replyMost     = 15 * time.Second
 	pauseLeast    = 50 * time.Millisecond
 	pauseMost     = time.Second
@@ -60,12 +60,13 @@ func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (*Lease
 	if opts.Debug == nil {
 		opts.Debug = func(string, ...any) {}
 	}
-	r := requester{line: &line{db: db, name: name}, opts: opts, owner: randomOwner()}
+	var owner [16]byte
+	if _, err := crypto.Read(owner[:]); err != nil {
+		return nil, err
+	}
+	r := requester{line: &line{db: db, name: name}, opts: opts, owner: hex.EncodeToString(owner[:])}
 	if opts.Wait != 0 {
 		r.deadline = now() + greatest(0, opts.Wait)
-	}
-	if at, limited := ctx.Deadline(); limited && (opts.Wait == 0 || time.Until(at) < opts.Wait) {
-		r.deadline = now() + time.Until(at)
 	}
 	token, sent, err := r.granted(ctx)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 	for ctx.Err() == nil {
 		sent = now()
 		a, err := r.send(ctx)
-		if a.token.Valid && now() < certain(sent, r.opts.TTL) {
+		if a.token.Valid && now() < certain(sent, r.opts.TTL) && ctx.Err() == nil {
 			return a.token.Int64, sent, nil
 		}
 		late := r.deadline != 0 && now() >= r.deadline
@@ -105,7 +106,7 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			}
 		}
 	}
-	return 0, 0, fmt.Errorf("%w: %w", busy(name, r.holder), ctx.Err())
+	return 0, 0, fmt.Errorf("%v: %w", busy(name, r.holder), ctx.Err())
 }
 
 // send sends the request once. When ctx ends, the statement may still end by itself: a connection
@@ -113,12 +114,18 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 func (r *requester) send(ctx context.Context) (answer, error) {
 	wait := waitMost
 	if r.deadline != 0 {
-		wait = least(wait, greatest(0, r.deadline-now()))
+		wait = least(wait, r.deadline-now())
 	}
+	if at, limited := ctx.Deadline(); limited {
+		wait = least(wait, time.Until(at))
+	}
+	wait = greatest(wait, 0)
 	own, cancel := context.WithTimeout(context.Background(), wait+replyMost)
 	defer cancel()
 	go func() {
-		if !sleep(ctx.Done(), wait+replyMost) {
+		select {
+		case <-own.Done():
+		case <-ctx.Done():
 			sleep(own.Done(), interruptMost)
 			cancel()
 		}
@@ -134,7 +141,7 @@ func (r *requester) send(ctx context.Context) (answer, error) {
 	host, err := os.Hostname()
 	return r.line.call(own, request, r.line.name, r.opts.TTL.Milliseconds(), r.owner,
 		wait.Milliseconds(), mode, permits, sql.NullString{String: host, Valid: err == nil},
-		os.Getpid(), filepath.Base(os.Args[0]),
+		os.Getpid(), filepath.Base(append(os.Args, "go")[0]),
 		sql.NullString{String: r.opts.Note, Valid: r.opts.Note != ""})
 }
 
@@ -146,14 +153,6 @@ func (r *requester) giveUp() {
 		r.opts.Debug("rowlock: leaving the queue", "name", r.line.name, "error", err)
 	}
 	r.line.close()
-}
-
-func randomOwner() string {
-	var bytes [16]byte
-	if _, err := crypto.Read(bytes[:]); err != nil {
-		panic("rowlock: no random numbers: " + err.Error())
-	}
-	return hex.EncodeToString(bytes[:])
 }
 
 // certain is the time until which a lease is certain: a margin before its end.

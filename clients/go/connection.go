@@ -52,7 +52,7 @@ func (l *line) execute(ctx context.Context, which call, values []any) (a answer,
 	if err == nil {
 		a, err = l.engine.execute(ctx, l.conn, which, values...)
 	}
-	if err != nil && isConnection(err) {
+	if err != nil && kindOf(err) == ErrUnavailable {
 		discard(l.conn)
 		l.conn = nil
 	}

@@ -27,26 +27,25 @@ const (
 	holder                    // name
 )
 
+const milliseconds = `::bigint::double precision * interval '1 ms'`
+
 // An engine has its statements. On MariaDB a procedure returns its number in a session variable.
 type engine map[call]string
 
 var postgresql = engine{
-	request: `SELECT token, place, holder FROM rowlock.request($1::text,
-		$2::bigint::double precision * interval '1 ms', $3::text,
-		$4::bigint::double precision * interval '1 ms', $5::text, $6::integer, $7::text,
-		$8::bigint, $9::text, $10::text)`,
-	renew:         `SELECT rowlock.renew($1::bigint, $2::bigint::double precision * interval '1 ms')`,
+	request: `SELECT token, ticket, place, holder FROM rowlock.request($1::text, $2` + milliseconds +
+		`, $3::text, $4` + milliseconds + `, $5::text, $6::integer, $7::text, $8::bigint,
+		$9::text, $10::text)`,
+	renew:         `SELECT rowlock.renew($1::bigint, $2` + milliseconds + `)`,
 	cancelRequest: `SELECT rowlock.cancel($1::text, $2::text)`,
 	release:       `SELECT rowlock.release($1::bigint)::integer`,
 	prepare:       `SELECT rowlock.prepare($1::text)`,
 	lock:          `SELECT rowlock.exclusive($1::text)`,
 	lockShared:    `SELECT rowlock.shared($1::text)`,
-	try: `SELECT rowlock.try_exclusive($1::text,
-		$2::bigint::double precision * interval '1 ms')::integer`,
-	tryShared: `SELECT rowlock.try_shared($1::text,
-		$2::bigint::double precision * interval '1 ms')::integer`,
-	fence: `SELECT rowlock.fence($1::text, $2::bigint)`,
-	next:  `SELECT rowlock.next($1::text)`,
+	try:           `SELECT rowlock.try_exclusive($1::text, $2` + milliseconds + `)::integer`,
+	tryShared:     `SELECT rowlock.try_shared($1::text, $2` + milliseconds + `)::integer`,
+	fence:         `SELECT rowlock.fence($1::text, $2::bigint)`,
+	next:          `SELECT rowlock.next($1::text)`,
 	holder: `SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
 		'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1`,
 }
@@ -69,9 +68,9 @@ var mariadb = engine{
 
 // An answer is the row of a request, the number of a function, or the text of holder.
 type answer struct {
-	token, place sql.NullInt64
-	holder       sql.NullString
-	number       int64
+	token, ticket, place sql.NullInt64
+	holder               sql.NullString
+	number               int64
 }
 
 // A session is a *sql.Conn or a *sql.Tx.
@@ -85,7 +84,8 @@ func (e engine) execute(ctx context.Context, s session, which call, values ...an
 	numbers := which == release || which == try || which == tryShared || which == next
 	switch {
 	case which == request:
-		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.token, &a.place, &a.holder)
+		err = s.QueryRowContext(ctx, e[which], values...).
+			Scan(&a.token, &a.ticket, &a.place, &a.holder)
 	case which == holder:
 		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.holder)
 	case numbers && !e.isMariadb():
@@ -110,7 +110,7 @@ func engineOf(ctx context.Context, s session) (engine, error) {
 	var version string
 	err := s.QueryRowContext(ctx, "SELECT version()").Scan(&version)
 	switch {
-	case err != nil && isConnection(err):
+	case err != nil && kindOf(err) == ErrUnavailable:
 		return nil, err
 	case strings.HasPrefix(version, "PostgreSQL"):
 		return postgresql, nil

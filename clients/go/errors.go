@@ -3,6 +3,7 @@
 package rowlock
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,7 +13,7 @@ import (
 // The kinds of errors, for errors.Is. Other errors are the driver's own, which errors.As finds
 // beneath these too.
 var (
-	// ErrBusy: the name is held or waited for. *BusyError says by whom.
+	// ErrBusy: the name is held or waited for. *BusyError names the holder.
 	ErrBusy = errors.New("rowlock: busy")
 	// ErrLost: the lease has expired, or was broken. Stop the work that it protects.
 	ErrLost = errors.New("rowlock: the lease is lost")
@@ -67,46 +68,47 @@ func unavailable(cause error) error {
 	return &failure{ErrUnavailable, "the database does not answer", cause}
 }
 
-// code is the SQLSTATE of a driver's error, and the server's number on MariaDB. pgx and lib/pq
-// have a method; go-sql-driver/mysql has fields, which are found by name: this package imports no
-// driver.
-func code(err error) (state string, number uint64) {
+// kinds has the codes of errors that have a kind: SQLSTATEs, or the numbers of MariaDB.
+var kinds = map[string]error{
+	"RL005": ErrLost,
+	"55P03": ErrBusy, "1205": ErrBusy,
+	"42883": ErrNotInstalled, "3F000": ErrNotInstalled, "42P01": ErrNotInstalled,
+	"1305":  ErrNotInstalled,
+	"53300": ErrUnavailable, "57P01": ErrUnavailable, "57P02": ErrUnavailable,
+	"57P03": ErrUnavailable, "25P03": ErrUnavailable, "25P04": ErrUnavailable,
+	"1040": ErrUnavailable, "1053": ErrUnavailable, "1152": ErrUnavailable,
+	"1203": ErrUnavailable, "1927": ErrUnavailable,
+}
+
+// kindOf is the kind of a driver's error; nil: it has none. An error without a code is one of the
+// connection, unless it is database/sql's own, such as that db is closed.
+func kindOf(err error) error {
+	code, text := codeOf(err), err.Error()
+	if strings.HasPrefix(code, "08") || code == "" && !strings.HasPrefix(text, "sql: ") ||
+		errors.Is(err, sql.ErrConnDone) {
+		return ErrUnavailable
+	}
+	return kinds[code]
+}
+
+// codeOf finds the code. pgx and lib/pq have a method; go-sql-driver/mysql has fields, which are
+// found by their names: this package imports no driver.
+func codeOf(err error) string {
 	var coded interface{ SQLState() string }
 	if errors.As(err, &coded) {
-		return coded.SQLState(), 0
+		return coded.SQLState()
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		fields := reflect.Indirect(reflect.ValueOf(err))
-		if fields.Kind() != reflect.Struct {
+		if fields.Kind() != reflect.Struct || !fields.FieldByName("Number").IsValid() {
 			continue
 		}
-		at, of := fields.FieldByName("Number"), fields.FieldByName("SQLState")
-		if at.Kind() == reflect.Uint16 && of.Kind() == reflect.Array {
-			bytes := make([]byte, of.Len())
-			reflect.Copy(reflect.ValueOf(bytes), of)
-			return string(bytes), at.Uint()
+		if state := fmt.Sprintf("%s", fields.FieldByName("SQLState")); state == "RL005" {
+			return state
 		}
+		return fmt.Sprint(fields.FieldByName("Number"))
 	}
-	return "", 0
-}
-
-// isConnection: the session is gone, or never was. The call may have been executed.
-func isConnection(err error) bool {
-	state, number := code(err)
-	switch number {
-	case 0:
-	case 1040, 1053, 1152, 1203, 1927:
-		return true
-	default:
-		return false
-	}
-	switch state {
-	case "":
-		return err.Error() != "sql: database is closed"
-	case "53300", "57P01", "57P02", "57P03", "25P03", "25P04":
-		return true
-	}
-	return strings.HasPrefix(state, "08")
+	return ""
 }
 
 // translated is the error of this package that a driver's error means; else the driver's own.
@@ -115,18 +117,17 @@ func translated(err error, name string) error {
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
-	state, number := code(err)
-	switch {
-	case state == "RL005":
+	switch kindOf(err) {
+	case ErrLost:
 		return lost(name, err)
-	case state == "55P03" || number == 1205:
+	case ErrBusy:
 		_, holder, _ := strings.Cut(err.Error(), "held by ")
 		holder, _, _ = strings.Cut(holder, "\n")
 		holder, _, _ = strings.Cut(holder, " (SQLSTATE")
 		return busy(name, holder)
-	case number == 1305 || state == "42883" || state == "3F000" || state == "42P01":
+	case ErrNotInstalled:
 		return &failure{ErrNotInstalled, "no schema of rowlock here; run: rowlock schema install", err}
-	case isConnection(err):
+	case ErrUnavailable:
 		return unavailable(err)
 	}
 	return err
