@@ -8,11 +8,10 @@ import (
 	"unsafe"
 )
 
-const boottime = 7
-
 // now continues while the machine is suspended; the clock of package time stops then.
 func now() time.Duration {
 	var at syscall.Timespec
-	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, boottime, uintptr(unsafe.Pointer(&at)), 0)
+	// 7: CLOCK_BOOTTIME
+	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 7, uintptr(unsafe.Pointer(&at)), 0)
 	return time.Duration(at.Nano())
 }

@@ -5,6 +5,7 @@ package rowlock
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"strings"
 )
@@ -46,8 +47,9 @@ var postgresql = engine{
 	tryShared:     `SELECT rowlock.try_shared($1::text, $2` + milliseconds + `)::integer`,
 	fence:         `SELECT rowlock.fence($1::text, $2::bigint)`,
 	next:          `SELECT rowlock.next($1::text)`,
-	holder: `SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
-		'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1`,
+	holder: `SELECT coalesce((SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
+		'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1),
+		'` + unknown + `')`,
 }
 
 var mariadb = engine{
@@ -62,8 +64,9 @@ var mariadb = engine{
 	tryShared:     `CALL rowlock_try_shared(?, ?, @rowlock_answer)`,
 	fence:         `CALL rowlock_fence(?, ?)`,
 	next:          `CALL rowlock_next(?, @rowlock_answer)`,
-	holder: `SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ', host),
-		CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1`,
+	holder: `SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind),
+		CONCAT('pid ', pid, ' on ', host), CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1),
+		'` + unknown + `')`,
 }
 
 // An answer is the row of a request, the number of a function, or the text of holder.
@@ -79,19 +82,18 @@ type session interface {
 	QueryRowContext(ctx context.Context, statement string, values ...any) *sql.Row
 }
 
-func (e engine) execute(ctx context.Context, s session, which call, values ...any) (
-	a answer, err error) {
-	numbers := which == release || which == try || which == tryShared || which == next
+func (e engine) execute(ctx context.Context, s session, c call, v ...any) (a answer, err error) {
+	numbers := c == release || c == try || c == tryShared || c == next
 	switch {
-	case which == request:
-		err = s.QueryRowContext(ctx, e[which], values...).
+	case c == request:
+		err = s.QueryRowContext(ctx, e[c], v...).
 			Scan(&a.token, &a.ticket, &a.place, &a.holder)
-	case which == holder:
-		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.holder)
+	case c == holder:
+		err = s.QueryRowContext(ctx, e[c], v...).Scan(&a.holder)
 	case numbers && !e.isMariadb():
-		err = s.QueryRowContext(ctx, e[which], values...).Scan(&a.number)
+		err = s.QueryRowContext(ctx, e[c], v...).Scan(&a.number)
 	default:
-		_, err = s.ExecContext(ctx, e[which], values...)
+		_, err = s.ExecContext(ctx, e[c], v...)
 		if numbers && err == nil {
 			err = s.QueryRowContext(ctx, "SELECT @rowlock_answer").Scan(&a.number)
 		}
@@ -110,15 +112,14 @@ func engineOf(ctx context.Context, s session) (engine, error) {
 	var version string
 	err := s.QueryRowContext(ctx, "SELECT version()").Scan(&version)
 	switch {
-	case err != nil && kindOf(err) == ErrUnavailable:
+	case err != nil && kindOf(err) == ErrUnavailable && !strings.Contains(err.Error(), "version"):
 		return nil, err
 	case strings.HasPrefix(version, "PostgreSQL"):
 		return postgresql, nil
 	case version != "" && version[0] >= '0' && version[0] <= '9':
 		return mariadb, nil
 	}
-	return nil, fmt.Errorf("rowlock: %q is not a version of PostgreSQL, MariaDB or MySQL; on another"+
-		" database use the command rowlock", version)
+	return nil, fmt.Errorf("not PostgreSQL, MariaDB or MySQL (%q): use the command rowlock", version)
 }
 
 func engineOfDrivers(names []string) (found engine) {
@@ -132,4 +133,74 @@ func engineOfDrivers(names []string) (found engine) {
 		found = of
 	}
 	return found
+}
+
+// A line is the connection of the pool that a lease has for itself. It is opened when it is needed,
+// and again after it was lost.
+type line struct {
+	db     *sql.DB
+	name   string
+	conn   *sql.Conn
+	engine engine
+}
+
+// call executes a statement, and returns when ctx ends, even if the driver does not. After an
+// ErrUnavailable the statement may have been executed.
+func (l *line) call(ctx context.Context, which call, values ...any) (answer, error) {
+	type result struct {
+		line
+		answer
+		err error
+	}
+	done := make(chan result, 1)
+	r := result{line: *l}
+	l.conn = nil
+	go func() {
+		r.answer, r.err = r.execute(ctx, which, values)
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		*l = r.line
+		return r.answer, translated(r.err, l.name)
+	case <-ctx.Done():
+		go func() { discard((<-done).conn) }()
+		return answer{}, translated(ctx.Err(), l.name)
+	}
+}
+
+func (l *line) execute(ctx context.Context, which call, values []any) (a answer, err error) {
+	if l.conn == nil {
+		l.conn, err = l.db.Conn(ctx)
+	}
+	if err == nil && l.engine == nil {
+		l.engine, err = engineOf(ctx, l.conn)
+	}
+	if err == nil {
+		a, err = l.engine.execute(ctx, l.conn, which, values...)
+	}
+	if err != nil && kindOf(err) == ErrUnavailable {
+		discard(l.conn)
+		l.conn = nil
+	}
+	return a, err
+}
+
+// close returns the connection to the pool. MariaDB's procedures have set its session to READ
+// COMMITTED, which its next user would inherit.
+func (l *line) close() {
+	if l.conn != nil && !l.engine.isMariadb() {
+		_ = l.conn.Close()
+	} else {
+		discard(l.conn)
+	}
+	l.conn = nil
+}
+
+// discard closes a connection, also for the pool, when the transaction on it has ended.
+func discard(conn *sql.Conn) {
+	if conn != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}
 }

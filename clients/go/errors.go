@@ -14,13 +14,13 @@ import (
 // beneath these too.
 var (
 	// ErrBusy: the name is held or waited for. *BusyError names the holder.
-	ErrBusy = errors.New("rowlock: busy")
+	ErrBusy = errors.New("busy")
 	// ErrLost: the lease has expired, or was broken. Stop the work that it protects.
-	ErrLost = errors.New("rowlock: the lease is lost")
+	ErrLost = errors.New("the lease is lost")
 	// ErrUnavailable: the database does not answer.
-	ErrUnavailable = errors.New("rowlock: the database does not answer")
+	ErrUnavailable = errors.New("the database does not answer")
 	// ErrNotInstalled: the database has no rowlock schema, or one without these functions.
-	ErrNotInstalled = errors.New("rowlock: the schema is not installed")
+	ErrNotInstalled = errors.New("no schema of rowlock here; run: rowlock schema install")
 )
 
 // BusyError is an ErrBusy with its holder.
@@ -29,19 +29,14 @@ type BusyError struct {
 	Holder string // the holder, since when, and its note; "another session" if it is not known
 }
 
+const unknown = "another session"
+
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("could not acquire %q: held by %s", e.Name, e.Holder)
 }
 
 // Is makes errors.Is(err, ErrBusy) true.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
-
-func busy(name, holder string) *BusyError {
-	if holder == "" {
-		holder = "another session"
-	}
-	return &BusyError{name, holder}
-}
 
 // failure is an error of one of the kinds, and its cause, which may be nil.
 type failure struct {
@@ -51,10 +46,7 @@ type failure struct {
 }
 
 func (e *failure) Error() string {
-	if e.cause == nil {
-		return e.text
-	}
-	return e.text + ": " + e.cause.Error()
+	return strings.TrimSuffix(fmt.Sprint(e.text, ": ", e.cause), ": <nil>")
 }
 func (e *failure) Is(target error) bool { return target == e.kind }
 func (e *failure) Unwrap() error        { return e.cause }
@@ -64,28 +56,21 @@ func lost(name string, cause error) error {
 		fmt.Sprintf("the lease of %q is lost: stop the work done under it", name), cause}
 }
 
-func unavailable(cause error) error {
-	return &failure{ErrUnavailable, "the database does not answer", cause}
-}
-
 // kinds has the codes of errors that have a kind: SQLSTATEs, or the numbers of MariaDB.
 var kinds = map[string]error{
-	"RL005": ErrLost,
-	"55P03": ErrBusy, "1205": ErrBusy,
+	"RL005": ErrLost, "55P03": ErrBusy, "1205": ErrBusy,
 	"42883": ErrNotInstalled, "3F000": ErrNotInstalled, "42P01": ErrNotInstalled,
-	"1305":  ErrNotInstalled,
-	"53300": ErrUnavailable, "57P01": ErrUnavailable, "57P02": ErrUnavailable,
-	"57P03": ErrUnavailable, "25P03": ErrUnavailable, "25P04": ErrUnavailable,
-	"1040": ErrUnavailable, "1053": ErrUnavailable, "1152": ErrUnavailable,
-	"1203": ErrUnavailable, "1927": ErrUnavailable,
+	"1046": ErrNotInstalled, "1305": ErrNotInstalled, // no database, no procedure
+	"53300": ErrUnavailable, "1040": ErrUnavailable, "1053": ErrUnavailable,
+	"1152": ErrUnavailable, "1203": ErrUnavailable, "1927": ErrUnavailable,
 }
 
 // kindOf is the kind of a driver's error; nil: it has none. An error without a code is one of the
 // connection, unless it is database/sql's own, such as that db is closed.
 func kindOf(err error) error {
-	code, text := codeOf(err), err.Error()
-	if strings.HasPrefix(code, "08") || code == "" && !strings.HasPrefix(text, "sql: ") ||
-		errors.Is(err, sql.ErrConnDone) {
+	code, ofSQL := codeOf(err), strings.HasPrefix(err.Error(), "sql: ")
+	if strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P0") ||
+		strings.HasPrefix(code, "25P0") || code == "" && !ofSQL || errors.Is(err, sql.ErrConnDone) {
 		return ErrUnavailable
 	}
 	return kinds[code]
@@ -117,18 +102,20 @@ func translated(err error, name string) error {
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
-	switch kindOf(err) {
+	switch kind := kindOf(err); kind {
 	case ErrLost:
 		return lost(name, err)
 	case ErrBusy:
-		_, holder, _ := strings.Cut(err.Error(), "held by ")
+		_, holder, found := strings.Cut(err.Error(), "held by ")
+		if !found {
+			holder = unknown
+		}
 		holder, _, _ = strings.Cut(holder, "\n")
 		holder, _, _ = strings.Cut(holder, " (SQLSTATE")
-		return busy(name, holder)
-	case ErrNotInstalled:
-		return &failure{ErrNotInstalled, "no schema of rowlock here; run: rowlock schema install", err}
-	case ErrUnavailable:
-		return unavailable(err)
+		return &BusyError{name, holder}
+	case nil:
+		return err
+	default:
+		return &failure{kind, kind.Error(), err}
 	}
-	return err
 }

@@ -5,7 +5,6 @@ package rowlock
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 )
 
@@ -63,31 +62,28 @@ func Begin(ctx context.Context, db *sql.DB, name string) (tx *sql.Tx, err error)
 	if err == nil {
 		tx, err = conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	}
-	go func() { // waits for the end of tx
-		if of.isMariadb() {
-			discard(conn)
-		}
-		_ = conn.Close()
-	}()
+	go (&line{conn: conn, engine: of}).close() // waits for the end of tx
 	return tx, translated(err, name)
 }
 
-func within(ctx context.Context, tx *sql.Tx, name string, which call, values ...any) (
-	a answer, err error) {
+func within(ctx context.Context, tx *sql.Tx, name string, which call, v ...any) (answer, error) {
+	var a answer
 	of, err := engineOf(ctx, tx)
 	if err == nil {
-		a, err = of.execute(ctx, tx, which, values...)
+		a, err = of.execute(ctx, tx, which, v...)
+	}
+	if ctx.Err() != nil {
+		return a, err
 	}
 	return a, translated(err, name)
 }
 
 func tryLock(ctx context.Context, tx *sql.Tx, which call, name string, wait time.Duration) error {
 	a, err := within(ctx, tx, name, which, name, wait.Milliseconds())
-	if err != nil || a.number == 1 {
-		return err
+	if err == nil && a.number != 1 {
+		if a, err = within(ctx, tx, name, holder, name); err == nil {
+			err = &BusyError{name, a.holder.String}
+		}
 	}
-	if a, err = within(ctx, tx, name, holder, name); err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	return busy(name, a.holder.String)
+	return err
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# clients/go on a real server with each driver, and as a module that another program requires.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+
+CLIENT=$BATS_TEST_DIRNAME/../../clients/go
+MODULE=rowlock.example/rowlock VERSION=v0.1.0
+export ROWLOCK GOFLAGS=-buildvcs=false
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        drivers="pgx postgres" import=github.com/jackc/pgx/v5/stdlib
+        source="$ROWLOCK_TEST_URL?sslmode=disable"
+        ;;
+    mariadb)
+        drivers=mysql import=github.com/go-sql-driver/mysql
+        source=${ROWLOCK_TEST_URL#mariadb://}
+        source=${source%@*}@tcp\(${source#*@} # USER:PASSWORD@tcp(HOST:PORT)/DATABASE
+        source=${source%/*}\)/${source##*/}
+        ;;
+    esac
+}
+teardown() { end_started; }
+
+@test "it is formatted and vetted, also without cgo and on another system, and needs no module" {
+    [ -z "$(gofmt -l "$CLIENT")" ]
+    (cd "$CLIENT" && go vet . && CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet .)
+    (cd "$CLIENT/tests" && go vet ./...)
+    ! grep -q require "$CLIENT/go.mod"
+}
+
+@test "its own tests pass with each driver, and the race detector" {
+    (cd "$CLIENT" && go test .)
+    for driver in $drivers; do
+        echo "$driver"
+        (cd "$CLIENT/tests" && ROWLOCK_TEST_DRIVER=$driver go test -race -count=1 -timeout 30m .)
+    done
+}
+
+# build_example [SED]: the program of the README, in a module that requires the built one from a
+# module proxy, which is a folder.
+build_example() {
+    local at=$BATS_TEST_TMPDIR/proxy/$MODULE/@v
+    mkdir -p "$at" "$MODULE@$VERSION" program
+    (cd "$CLIENT" && tar c --exclude ./tests .) | tar x -C "$MODULE@$VERSION"
+    python3 -m zipfile -c "$at/$VERSION.zip" "$MODULE@$VERSION"
+    cp "$CLIENT/go.mod" "$at/$VERSION.mod"
+    echo "{\"Version\": \"$VERSION\"}" >"$at/$VERSION.info"
+    echo "$VERSION" >"$at/list"
+    sed -n '/^```go$/,/^```$/{/^```/d;p}' "$CLIENT/README.md" >program/main.go
+    grep -q '^func main' program/main.go
+    [ -z "$(gofmt -l program)" ]
+    sed -i "s|github.com/jackc/pgx/v5/stdlib|$import|; s|\"pgx\"|\"${drivers%% *}\"|; ${1:-}" \
+        program/main.go
+    (
+        cd program
+        cp "$CLIENT/tests/go.mod" "$CLIENT/tests/go.sum" . # the versions of the drivers
+        sed -i '/^replace/d' go.mod
+        export GOPROXY="file://$BATS_TEST_TMPDIR/proxy,$(go env GOPROXY)" GONOSUMDB=$MODULE
+        export GOMODCACHE=$(go env GOMODCACHE) GOFLAGS=-mod=mod
+        go build -o ../example .
+    )
+}
+
+@test "the README's example, with the built module, waits its turn, and does its work" {
+    build_example
+    token=$(rowlock acquire --ttl 5m import)
+    start ./example "$source"
+    until_true is_waited_for import
+    [ ! -s out ]
+    rowlock release import --token "$token"
+    wait "$started"
+    [ "$(cat out)" = $'importing\nbonds\nshares' ]
+    [ ! -s err ]
+    is_free import
+}
+
+@test "a killed holder's lease passes to a waiter; a broken one is reported" {
+    build_example 's|fmt.Println(part).*|<-ctx.Done(); return ctx.Err()|; s|30 \* time|3 * time|'
+    start ./example "$source"
+    until_true grep -q importing out
+    kill -s KILL "$started"
+    rowlock run -w 60 import -- true
+    rm out
+    start ./example "$source"
+    until_true grep -q importing out
+    rowlock break import
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 1 ]
+    grep -q 'the lease of "import" is lost: stop the work done under it: context canceled' err
+}
+
+@test "the product has at most 600 lines of code" {
+    code() { find "$CLIENT" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} +; }
+    lines=$(code | grep -vcE '^[[:space:]]*(//.*)?$')
+    [ "$lines" -gt 100 ]
+    [ "$lines" -le 600 ]
+}
