@@ -34,9 +34,9 @@ const milliseconds = `::bigint::double precision * interval '1 ms'`
 type engine map[call]string
 
 var postgresql = engine{
-	request: `SELECT token, ticket, place, holder FROM rowlock.request($1::text, $2` + milliseconds +
-		`, $3::text, $4` + milliseconds + `, $5::text, $6::integer, $7::text, $8::bigint,
-		$9::text, $10::text)`,
+	request: `SELECT token, ticket, place, holder FROM rowlock.request($1::text,
+		$2` + milliseconds + `, $3::text, $4` + milliseconds + `, $5::text, $6::integer, $7::text,
+		$8::bigint, $9::text, $10::text)`,
 	renew:         `SELECT rowlock.renew($1::bigint, $2` + milliseconds + `)`,
 	cancelRequest: `SELECT rowlock.cancel($1::text, $2::text)`,
 	release:       `SELECT rowlock.release($1::bigint)::integer`,
@@ -64,9 +64,9 @@ var mariadb = engine{
 	tryShared:     `CALL rowlock_try_shared(?, ?, @rowlock_answer)`,
 	fence:         `CALL rowlock_fence(?, ?)`,
 	next:          `CALL rowlock_next(?, @rowlock_answer)`,
-	holder: `SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind),
-		CONCAT('pid ', pid, ' on ', host), CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1),
-		'` + unknown + `')`,
+	holder: `SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ',
+		host), CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ?
+		LIMIT 1), '` + unknown + `')`,
 }
 
 // An answer is the row of a request, the number of a function, or the text of holder.
@@ -119,7 +119,7 @@ func engineOf(ctx context.Context, s session) (engine, error) {
 	case version != "" && version[0] >= '0' && version[0] <= '9':
 		return mariadb, nil
 	}
-	return nil, fmt.Errorf("not PostgreSQL, MariaDB or MySQL (%q): use the command rowlock", version)
+	return nil, fmt.Errorf("no PostgreSQL, MariaDB or MySQL: %q; use the command rowlock", version)
 }
 
 func engineOfDrivers(names []string) (found engine) {

@@ -66,11 +66,10 @@ func Begin(ctx context.Context, db *sql.DB, name string) (tx *sql.Tx, err error)
 	return tx, translated(err, name)
 }
 
-func within(ctx context.Context, tx *sql.Tx, name string, which call, v ...any) (answer, error) {
-	var a answer
+func within(ctx context.Context, tx *sql.Tx, name string, c call, v ...any) (a answer, err error) {
 	of, err := engineOf(ctx, tx)
 	if err == nil {
-		a, err = of.execute(ctx, tx, which, v...)
+		a, err = of.execute(ctx, tx, c, v...)
 	}
 	if ctx.Err() != nil {
 		return a, err

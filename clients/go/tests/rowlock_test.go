@@ -22,11 +22,14 @@ var (
 	errBody    = errors.New("the body failed")
 )
 
-type body = func(context.Context, *rowlock.Lease) error
+type (
+	lease = rowlock.Lease
+	body  = func(context.Context, *lease) error
+)
 
 // never is a body that must not run.
 func never(t *testing.T) body {
-	return func(context.Context, *rowlock.Lease) error {
+	return func(context.Context, *lease) error {
 		t.Error("the body ran")
 		return nil
 	}
@@ -36,7 +39,7 @@ func never(t *testing.T) body {
 func do(t *testing.T, db *sql.DB, name string, opts rowlock.Options, run body) {
 	t.Helper()
 	ran := false
-	err := rowlock.Do(background, db, name, opts, func(ctx context.Context, l *rowlock.Lease) error {
+	err := rowlock.Do(background, db, name, opts, func(ctx context.Context, l *lease) error {
 		ran = true
 		return run(ctx, l)
 	})
@@ -82,7 +85,7 @@ func begin(t *testing.T, db *sql.DB, name string) *sql.Tx {
 func TestALeaseExcludesAndIsShown(t *testing.T) {
 	db := open(t)
 	var before int64
-	do(t, db, "x", rowlock.Options{Note: "mine"}, func(_ context.Context, l *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{Note: "mine"}, func(_ context.Context, l *lease) error {
 		fine(t, l.Check())
 		if l.Remaining() < 20*time.Second || l.Remaining() > 29*time.Second {
 			t.Errorf("remaining: %v", l.Remaining())
@@ -102,7 +105,7 @@ func TestALeaseExcludesAndIsShown(t *testing.T) {
 		return nil
 	})
 	do(t, db, "x", rowlock.Options{Wait: rowlock.NoWait},
-		func(_ context.Context, l *rowlock.Lease) error {
+		func(_ context.Context, l *lease) error {
 			if l.Token() <= before {
 				t.Errorf("token %d after %d", l.Token(), before)
 			}
@@ -112,7 +115,7 @@ func TestALeaseExcludesAndIsShown(t *testing.T) {
 
 func TestARefusedLeaseNeverRunsTheBody(t *testing.T) {
 	db := open(t)
-	do(t, db, "x", rowlock.Options{}, func(context.Context, *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
 		refused(t, db, "x", rowlock.Options{Wait: 500 * time.Millisecond})
 		short, cancel := context.WithTimeout(background, 500*time.Millisecond)
 		defer cancel()
@@ -126,13 +129,13 @@ func TestWaitersAreServedInTheirOrder(t *testing.T) {
 	db := open(t)
 	var all sync.WaitGroup
 	served := make(chan int, 3)
-	do(t, db, "x", rowlock.Options{}, func(context.Context, *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
 		for number := 0; number < 3; number++ {
 			number := number
 			all.Add(1)
 			go func() {
 				defer all.Done()
-				do(t, db, "x", rowlock.Options{}, func(context.Context, *rowlock.Lease) error {
+				do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
 					served <- number
 					return nil
 				})
@@ -151,7 +154,7 @@ func TestWaitersAreServedInTheirOrder(t *testing.T) {
 
 func TestItIsRenewedBeyondItsTTL(t *testing.T) {
 	do(t, open(t), "x", rowlock.Options{TTL: 3 * time.Second},
-		func(_ context.Context, l *rowlock.Lease) error {
+		func(_ context.Context, l *lease) error {
 			time.Sleep(6 * time.Second)
 			return l.Check()
 		})
@@ -163,7 +166,7 @@ func TestABreakIsReported(t *testing.T) {
 		debug := make(chan string, 9)
 		opts := rowlock.Options{TTL: 3 * time.Second,
 			Debug: func(message string, _ ...any) { debug <- message }}
-		err := rowlock.Do(background, db, "x", opts, func(ctx context.Context, l *rowlock.Lease) error {
+		err := rowlock.Do(background, db, "x", opts, func(ctx context.Context, l *lease) error {
 			command(t, "break", "x")
 			<-ctx.Done()
 			mustBe(t, l.Check(), rowlock.ErrLost)
@@ -185,7 +188,7 @@ func TestABreakIsReported(t *testing.T) {
 func TestAnErrorAndAPanicRelease(t *testing.T) {
 	db := open(t)
 	err := rowlock.Do(background, db, "x", rowlock.Options{},
-		func(context.Context, *rowlock.Lease) error { return errBody })
+		func(context.Context, *lease) error { return errBody })
 	if err != errBody {
 		t.Errorf("instead: %v", err)
 	}
@@ -196,10 +199,10 @@ func TestAnErrorAndAPanicRelease(t *testing.T) {
 			}
 		}()
 		_ = rowlock.Do(background, db, "x", rowlock.Options{Wait: rowlock.NoWait},
-			func(context.Context, *rowlock.Lease) error { panic("in the body") })
+			func(context.Context, *lease) error { panic("in the body") })
 	}()
 	do(t, db, "x", rowlock.Options{Wait: rowlock.NoWait},
-		func(context.Context, *rowlock.Lease) error { return nil })
+		func(context.Context, *lease) error { return nil })
 }
 
 func TestADatabaseThatHangsEndsItInTime(t *testing.T) {
@@ -208,7 +211,7 @@ func TestADatabaseThatHangsEndsItInTime(t *testing.T) {
 	db := p.open(t)
 	before := time.Now()
 	err := rowlock.Do(background, db, "x", rowlock.Options{TTL: 6 * time.Second},
-		func(ctx context.Context, l *rowlock.Lease) error {
+		func(ctx context.Context, l *lease) error {
 			thaw := p.freeze()
 			defer thaw()
 			last := l.Remaining()
@@ -232,7 +235,7 @@ func TestACutConnectionIsReplaced(t *testing.T) {
 	open(t)
 	p := newProxy(t)
 	do(t, p.open(t), "x", rowlock.Options{TTL: 6 * time.Second},
-		func(_ context.Context, l *rowlock.Lease) error {
+		func(_ context.Context, l *lease) error {
 			p.cut()
 			time.Sleep(7 * time.Second)
 			return l.Check()
@@ -244,7 +247,7 @@ func TestALostReplyIsRepeatedByTheSameOwner(t *testing.T) {
 	p := newProxy(t)
 	p.misbehave("a lost reply", 0)
 	do(t, p.open(t), "x", rowlock.Options{Note: "a lost reply", Wait: 20 * time.Second},
-		func(context.Context, *rowlock.Lease) error {
+		func(context.Context, *lease) error {
 			if shown := command(t, "ls", "x"); strings.Count(shown, "exclusive") != 1 {
 				t.Errorf("not one: %s", shown)
 			}
@@ -260,7 +263,7 @@ func TestTheEndCountsFromBeforeTheRequest(t *testing.T) {
 	p := newProxy(t)
 	p.misbehave("a late reply", 3*time.Second)
 	do(t, p.open(t), "x", rowlock.Options{Note: "a late reply"},
-		func(_ context.Context, l *rowlock.Lease) error {
+		func(_ context.Context, l *lease) error {
 			if l.Remaining() > 26*time.Second { // of 30 s, 1 s margin, 3 s until the reply
 				t.Errorf("remaining: %v", l.Remaining())
 			}
@@ -271,8 +274,8 @@ func TestTheEndCountsFromBeforeTheRequest(t *testing.T) {
 func TestPermitsAndShared(t *testing.T) {
 	db := open(t)
 	for name, opts := range map[string]rowlock.Options{"p": {Permits: 2}, "s": {Shared: true}} {
-		do(t, db, name, opts, func(context.Context, *rowlock.Lease) error {
-			do(t, db, name, opts, func(context.Context, *rowlock.Lease) error {
+		do(t, db, name, opts, func(context.Context, *lease) error {
+			do(t, db, name, opts, func(context.Context, *lease) error {
 				if opts.Permits > 0 {
 					refused(t, db, name, opts)
 				} else {
@@ -287,7 +290,7 @@ func TestPermitsAndShared(t *testing.T) {
 
 func TestTheFence(t *testing.T) {
 	db := open(t)
-	do(t, db, "x", rowlock.Options{}, func(ctx context.Context, l *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{}, func(ctx context.Context, l *lease) error {
 		tx := begin(t, db, "y")
 		fine(t, l.Fence(ctx, tx))
 		fine(t, tx.Commit())
@@ -314,7 +317,7 @@ func TestALockInTheTransaction(t *testing.T) {
 
 func TestALockThatALeaseRefusesNamesItsHolder(t *testing.T) {
 	db := open(t)
-	do(t, db, "x", rowlock.Options{Note: "mine"}, func(ctx context.Context, _ *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{Note: "mine"}, func(ctx context.Context, _ *lease) error {
 		tx := begin(t, db, "x")
 		var busy *rowlock.BusyError
 		err := rowlock.TryLock(ctx, tx, "x", 0)
@@ -343,7 +346,7 @@ func TestNumbersWithoutAGap(t *testing.T) {
 
 func TestAnInterruptEndsAWaitAndLeavesTheQueue(t *testing.T) {
 	db := open(t)
-	do(t, db, "x", rowlock.Options{}, func(context.Context, *rowlock.Lease) error {
+	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
 		ctx, cancel := context.WithCancel(background)
 		ended := make(chan error)
 		go func() { ended <- rowlock.Do(ctx, db, "x", rowlock.Options{}, never(t)) }()
