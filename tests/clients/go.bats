@@ -8,7 +8,10 @@ load ../command/lib
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
 MODULE=rowlock.example/rowlock VERSION=v0.1.0
-export ROWLOCK GOFLAGS=-buildvcs=false
+# HOME is a new folder for each run: what Go has compiled and downloaded stays in the build folder.
+GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
+export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
+export GOFLAGS="-buildvcs=false -modcacherw"
 
 setup_file() { install_technique; }
 setup() {
@@ -63,8 +66,7 @@ build_example() {
         cp "$CLIENT/tests/go.mod" "$CLIENT/tests/go.sum" . # the versions of the drivers
         sed -i '/^replace/d' go.mod
         export GOPROXY="file://$BATS_TEST_TMPDIR/proxy,$(go env GOPROXY)" GONOSUMDB=$MODULE
-        export GOMODCACHE=$(go env GOMODCACHE) GOFLAGS=-mod=mod
-        go build -o ../example .
+        go build -mod=mod -o ../example .
     )
 }
 
