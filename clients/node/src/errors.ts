@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The errors, and the meaning of a driver's error.
+
+/** The base of all errors here. `code` also tells them apart. */
+export class RowlockError extends Error {
+    readonly code: string = 'ROWLOCK_ERROR';
+
+    constructor(message: string, cause?: unknown) {
+        super(message, cause === undefined ? undefined : { cause });
+        this.name = new.target.name;
+    }
+}
+
+/** The lock is held or waited for. `holder` describes by whom, since when, and the note. */
+export class BusyError extends RowlockError {
+    override readonly code = 'ROWLOCK_BUSY';
+    readonly lock: string;
+    readonly holder: string | undefined;
+
+    constructor(lock: string, holder: string | null | undefined, cause?: unknown) {
+        super(`could not acquire '${lock}': held by ${holder ?? 'another session'}`, cause);
+        this.lock = lock;
+        this.holder = holder ?? undefined;
+    }
+}
+
+/** The lease has expired, or was broken: stop the work that it protects. */
+export class LostError extends RowlockError {
+    override readonly code = 'ROWLOCK_LOST';
+
+    constructor(lock: string, cause?: unknown) {
+        super(`the lease of '${lock}' is lost: stop the work done under it`, cause);
+    }
+}
+
+/** The database does not answer. */
+export class UnavailableError extends RowlockError {
+    override readonly code = 'ROWLOCK_UNAVAILABLE';
+}
+
+/** The database has no rowlock schema, or one without these functions. */
+export class NotInstalledError extends RowlockError {
+    override readonly code = 'ROWLOCK_NOT_INSTALLED';
+}
+
+/** pg reports the SQLSTATE in `code`, beside a `severity`; mysql2 and mariadb in `sqlState`. */
+type Reported = Partial<
+    Record<'code' | 'severity' | 'sqlState' | 'errno' | 'fatal' | 'message', unknown>
+>;
+const MISSING = ['42883', '3F000', '42P01']; // PostgreSQL: function, schema, table
+const NO_SESSION = ['57P01', '57P02', '57P03', '25P03', '25P04', '53300', 1040, 1053, 1927];
+
+export function sqlstate(error: unknown): string {
+    const { severity, code, sqlState } = (error ?? {}) as Reported;
+    const state = severity === undefined ? sqlState : code;
+    return typeof state === 'string' ? state : '';
+}
+
+/** Whether the session has ended, or never began: the call may have been executed. */
+export function isConnection(error: unknown): boolean {
+    const { errno, fatal, message, code } = (error ?? {}) as Reported;
+    const state = sqlstate(error);
+    if (state.startsWith('08') || NO_SESSION.includes(state)) return true;
+    if (NO_SESSION.includes(errno as number)) return true;
+    if ((state && state !== 'HY000') || error instanceof TypeError) return false;
+    const ofDriver = fatal === true || /^(E[A-Z]{3,}|PROTOCOL_[A-Z_]+)$/.test(String(code));
+    return ofDriver || (!state && /connect|closed|socket|timeout/i.test(String(message)));
+}
+
+/** The error of this package that a driver's error means; else the driver's own. */
+export function translated(error: unknown, name: string): unknown {
+    if (error instanceof RowlockError) return error;
+    const state = sqlstate(error);
+    const { errno, message } = (error ?? {}) as Reported;
+    if (state === 'RL005') return new LostError(name, error);
+    if (state === '55P03' || errno === 1205) {
+        return new BusyError(name, /held by ([^\n]*)/.exec(String(message))?.[1], error);
+    }
+    if (MISSING.includes(state) || errno === 1305) {
+        const advice = 'no schema of rowlock here; run: rowlock schema install';
+        return new NotInstalledError(`${advice} (${String(message)})`, error);
+    }
+    return isConnection(error) ? new UnavailableError(String(message || error), error) : error;
+}

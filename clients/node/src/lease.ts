@@ -1,0 +1,224 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// SPDX-License-Identifier: Apache-2.0
+// Leases: acquired on a connection of their own, and renewed by a timer.
+//
+// A lease is certain until the time before its last successful call was sent, and its ttl, by a
+// clock that is never set. It counts as lost a little before that, whether or not the database
+// answers.
+
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection, Source } from './engine';
+import { BusyError, LostError, UnavailableError } from './errors';
+import { LEAVE, type Logger, now, pauseAfter, Session, within } from './session';
+import { fence } from './transaction';
+
+const WAIT = 5000; // the longest wait of one call
+const ANSWER = 10_000; // how long its answer may take beyond that
+
+/** All times are milliseconds. */
+export interface LeaseOptions {
+    /** How long the lease lasts if it is not renewed; 30,000. */ ttl?: number;
+    /** In the queue: 0 does not wait; without it there is no limit. */ wait?: number;
+    /** Together with other shared holders. */ shared?: boolean;
+    /** How many holders the name may have. */ permits?: number;
+    /** For those who look who holds it: rowlock ls. */ note?: string;
+    /** Ends the wait, and leaves the queue. */ signal?: AbortSignal;
+    /** Gets debug messages; nothing is printed. */ logger?: Logger;
+}
+
+/** A lease that is held: see acquire() and withLease(). */
+export class Lease implements AsyncDisposable {
+    readonly #margin: number;
+    readonly #loss = new AbortController();
+    #failures = 0;
+    #end: number;
+    #renewal: NodeJS.Timeout | undefined;
+    #watch: NodeJS.Timeout | undefined;
+    #renewing: Promise<void> | undefined;
+    #released = false;
+    #reported = false;
+
+    /** @internal token: greater than that of each earlier lease that this one excludes. */
+    constructor(
+        private readonly session: Session,
+        readonly name: string,
+        readonly owner: string,
+        readonly token: bigint,
+        readonly ttl: number,
+        sent: number,
+    ) {
+        this.#margin = Math.min(1000, Math.max(100, ttl / 10));
+        this.#end = sent + ttl;
+        this.#renewAt(sent + ttl / 3);
+        this.#watchEnd();
+    }
+
+    /** Aborts when the lease is lost, before another caller can get it. */
+    get signal(): AbortSignal {
+        return this.#loss.signal;
+    }
+
+    /** The milliseconds for which the lease is still certain; 0: it is lost, or released. */
+    remaining(): number {
+        if (this.#released || this.signal.aborted) return 0;
+        return Math.max(0, this.#end - this.#margin - now());
+    }
+
+    /** Throws LostError if the lease is not certain any more. Asks only the clock. */
+    check(): void {
+        if (this.remaining() > 0) return;
+        if (!this.#released) this.#lose('its time is over');
+        this.#reported = true;
+        throw new LostError(this.name);
+    }
+
+    /** Keeps the lease valid until the transaction of that connection ends; or LostError. */
+    async fence(connection: Connection): Promise<void> {
+        this.check();
+        await fence(connection, this.name, this.token).catch((error: unknown) => {
+            this.#reported ||= error instanceof LostError;
+            throw error;
+        });
+    }
+
+    /** Ends the lease. LostError: it was lost before. */
+    async release(): Promise<void> {
+        if (this.#released) return;
+        let certain = this.remaining() > 0;
+        this.#released = true;
+        clearTimeout(this.#renewal);
+        clearTimeout(this.#watch);
+        await this.#renewing;
+        const end = () => this.session.call('release', [`${this.token}`], this.ttl / 3);
+        const failed = (why: unknown) => this.session.debug(`release: ${String(why)}`);
+        // a second call finds nothing if only the reply of the first was lost
+        const row = await end()
+            .catch(() => end().then(() => undefined))
+            .catch(failed); // it expires
+        if (row && row[0] !== 't' && row[0] !== '1') certain = false;
+        await this.session.close(false);
+        if (certain && !this.signal.aborted) return;
+        this.#lose('it was lost before its end');
+        throw new LostError(this.name);
+    }
+
+    /** Releases; LostError, unless check() or fence() has thrown it before. */
+    async [Symbol.asyncDispose](): Promise<void> {
+        try {
+            await this.release();
+        } catch (error) {
+            if (!this.#reported) throw error;
+        }
+    }
+
+    #lose(why: unknown): void {
+        if (this.signal.aborted) return;
+        this.session.debug(`lost: ${String(why)}`);
+        clearTimeout(this.#renewal);
+        clearTimeout(this.#watch);
+        this.#loss.abort(new LostError(this.name, why));
+    }
+
+    /** Announces the end in time, also while a renewal hangs. */
+    #watchEnd(): void {
+        clearTimeout(this.#watch);
+        if (this.remaining() <= 0) return this.#lose('not renewed in time');
+        this.#watch = setTimeout(() => this.#watchEnd(), this.remaining());
+    }
+
+    #renewAt(due: number): void {
+        const renew = () => void (this.#renewing = this.#renew());
+        this.#renewal = setTimeout(renew, Math.max(0, due - now()));
+    }
+
+    async #renew(): Promise<void> {
+        const sent = now();
+        let due = sent + this.ttl / 3;
+        if (this.remaining() <= 0) return this.#lose('not renewed in time');
+        try {
+            await this.session.call('renew', [`${this.token}`, this.ttl], this.ttl / 3);
+            this.#end = sent + this.ttl;
+            this.#failures = 0;
+        } catch (error) {
+            if (error instanceof LostError) return this.#lose(error);
+            this.session.debug(`renewal: ${String(error)}`); // again, until the end
+            due = now() + pauseAfter(this.#failures++);
+        }
+        if (this.#released || this.signal.aborted) return;
+        this.#renewAt(due);
+        this.#watchEnd();
+    }
+}
+
+/**
+ * Acquires a lease of a name. It waits in the queue for `wait` milliseconds, without it without
+ * limit, also through a restart of the database. BusyError: the name was held for that long.
+ */
+export async function acquire(source: Source, name: string, options: LeaseOptions = {}) {
+    const { shared, permits, note, signal, logger } = options;
+    signal?.throwIfAborted();
+    const session = new Session(source, name, logger);
+    const owner = randomUUID().replaceAll('-', '');
+    const ttl = Math.round(options.ttl ?? 30_000);
+    const mode = permits !== undefined ? 'permit' : shared ? 'shared' : 'exclusive';
+    const program = basename(process.argv[1] ?? 'node');
+    const caller = [permits ?? null, hostname(), process.pid, program, note ?? null];
+    const deadline = now() + (options.wait ?? Infinity);
+    let failures = 0;
+    let queued = false;
+    let holder: string | null | undefined;
+    try {
+        for (;;) {
+            const sent = now();
+            const wait = Math.max(0, Math.min(WAIT, Math.ceil(deadline - sent)));
+            const values = [name, ttl, owner, wait, mode, ...caller];
+            // a first call does not wait: its answer shows whether there is a ticket to cancel
+            const grace = queued ? 0 : LEAVE;
+            try {
+                const row = await session.call('request', values, wait + ANSWER, signal, grace);
+                if (row?.[0]) return new Lease(session, name, owner, BigInt(row[0]), ttl, sent);
+                failures = 0;
+                queued = true;
+                holder = row?.[3] ?? holder;
+                // place 0: reserved for this caller
+                if (now() >= deadline && row?.[2] !== '0') throw new BusyError(name, holder);
+            } catch (error) {
+                signal?.throwIfAborted();
+                const again = error instanceof UnavailableError && session.reached;
+                if (!again || now() >= deadline) throw error;
+                session.debug(`waiting: ${String(error)}`);
+                await within(sleep(pauseAfter(failures++)), WAIT, signal).catch(() => {});
+            }
+            signal?.throwIfAborted();
+        }
+    } catch (error) {
+        // leaves the queue; if that fails, the ticket is removed after 7 s
+        const failed = (why: unknown) => session.debug(`leaving: ${String(why)}`);
+        await session.call('cancel', [name, owner], LEAVE).catch(failed);
+        await session.close(false);
+        throw error;
+    }
+}
+
+/**
+ * Runs a function under a lease, and releases it. A lease that was refused never runs it. LostError:
+ * the lease was lost before the function ended; an error of the function itself comes first.
+ */
+export async function withLease<T>(
+    source: Source,
+    name: string,
+    options: LeaseOptions,
+    body: (lease: Lease) => T | Promise<T>,
+): Promise<T> {
+    const lease = await acquire(source, name, options);
+    const failed = async (error: unknown): Promise<never> => {
+        await lease.release().catch(() => {});
+        throw error;
+    };
+    const result = await Promise.resolve(lease).then(body).catch(failed);
+    await lease.release();
+    return result;
+}

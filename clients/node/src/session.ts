@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock, and a session that is opened when it is needed, and again after it was lost.
+
+import { uptime } from 'node:os';
+import { type Call, Link, type Row, type Source, type Values } from './engine';
+import { isConnection, RowlockError, translated, UnavailableError } from './errors';
+
+/** Where debug messages go. */
+export interface Logger {
+    debug(message: string): void;
+}
+
+/** How long it may take to leave: twice, because a call may be under way. */
+export const LEAVE = 2000;
+
+let slept = 0;
+const booted = uptime() * 1000 - performance.now();
+
+/** Milliseconds of a clock that is never set. performance.now() omits the sleep of a machine. */
+export function now(): number {
+    const ahead = uptime() * 1000 - performance.now() - booted;
+    if (ahead > slept + 1500) slept = ahead; // os.uptime() may count whole seconds
+    return performance.now() + slept;
+}
+
+/** The pause after so many failures, at random, so that clients do not return together. */
+export function pauseAfter(failures: number): number {
+    return Math.min(1000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);
+}
+
+export class Session {
+    /** Whether the database was ever reached. */
+    reached = false;
+    #link: Promise<Link> | undefined;
+
+    constructor(
+        readonly source: Source,
+        readonly name: string,
+        readonly logger: Logger | undefined,
+    ) {}
+
+    /** One call, ended after `limit` ms. UnavailableError: it may have been executed. */
+    async call(which: Call, values: Values, limit: number, signal?: AbortSignal, grace?: number) {
+        try {
+            return await within(this.#send(which, values), limit, signal, grace);
+        } catch (error) {
+            if (isConnection(error) || error instanceof RowlockError) void this.close(true);
+            throw translated(error, this.name);
+        }
+    }
+
+    async #send(which: Call, values: Values): Promise<Row> {
+        const opening = (this.#link ??= this.#open());
+        const link = await opening;
+        this.reached = true;
+        if (opening !== this.#link) throw new UnavailableError('the call was given up');
+        return link.call(which, values);
+    }
+
+    #open(): Promise<Link> {
+        const failed = (error: unknown): void => {
+            this.debug(`the session ended: ${String(error)}`);
+            if (this.#link === opening) void this.close(true);
+        };
+        const opening = Link.open(this.source, failed);
+        return opening;
+    }
+
+    /** Ends the session, also one that is still being opened. */
+    async close(broken: boolean): Promise<void> {
+        const closing = this.#link?.then((link) => link.close(broken));
+        this.#link = undefined;
+        const failed = (why: unknown) => this.debug(`closing: ${String(why)}`); // it has ended
+        await within(Promise.resolve(closing), LEAVE).catch(failed);
+    }
+
+    debug(message: string): void {
+        this.logger?.debug(`rowlock '${this.name}': ${message}`);
+    }
+}
+
+/** The result of the work, or UnavailableError: after `limit` ms, or `grace` after the signal. */
+export async function within<T>(work: Promise<T>, limit: number, signal?: AbortSignal, grace = 0) {
+    let late = () => {};
+    const end = new Promise<never>((_, reject) => {
+        late = () => reject(new UnavailableError('the database does not answer'));
+    });
+    const timers = [setTimeout(late, limit)];
+    const aborted = () => timers.push(setTimeout(late, grace));
+    if (signal?.aborted) aborted();
+    signal?.addEventListener('abort', aborted);
+    try {
+        return await Promise.race([work, end]);
+    } finally {
+        timers.forEach((timer) => clearTimeout(timer));
+        signal?.removeEventListener('abort', aborted);
+    }
+}

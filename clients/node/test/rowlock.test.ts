@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a real server: ROWLOCK_TEST_URL, with the driver in ROWLOCK_TEST_DRIVER.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, afterEach, test } from 'node:test';
+import * as mariadb from 'mariadb';
+import * as mysql2 from 'mysql2';
+import * as mysql2promise from 'mysql2/promise';
+import * as pg from 'pg';
+import {
+    acquire,
+    BusyError,
+    type Connection,
+    fence,
+    type Lease,
+    lock,
+    LostError,
+    nextNumber,
+    type Pool,
+    RowlockError,
+    UnavailableError,
+    withLease,
+} from 'rowlock';
+
+const url = new URL(process.env['ROWLOCK_TEST_URL']!);
+const isPostgresql = url.protocol === 'postgresql:';
+const server = {
+    host: url.hostname,
+    port: Number(url.port),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    database: url.pathname.slice(1),
+};
+
+interface Driver {
+    pool: Pool & { end(): unknown };
+    connect(): Promise<Connection>;
+    end(connection: Connection): unknown;
+}
+
+const drivers: Record<string, () => Driver> = {
+    pg: () => ({
+        pool: new pg.Pool({ connectionString: url.href, max: 5 }),
+        connect: async () => {
+            const client = new pg.Client(url.href);
+            await client.connect();
+            return client;
+        },
+        end: (client) => (client as pg.Client).end(),
+    }),
+    mysql2: () => ({
+        pool: mysql2.createPool(server),
+        connect: async () => mysql2.createConnection(server),
+        end: (connection) => (connection as mysql2.Connection).end(),
+    }),
+    'mysql2/promise': () => ({
+        pool: mysql2promise.createPool(server),
+        connect: () => mysql2promise.createConnection(server),
+        end: (connection) => (connection as mysql2promise.Connection).end(),
+    }),
+    mariadb: () => ({
+        pool: mariadb.createPool({ ...server, connectionLimit: 5 }),
+        connect: () => mariadb.createConnection(server),
+        end: (connection) => (connection as mariadb.Connection).end(),
+    }),
+};
+const { pool, connect, end } = drivers[process.env['ROWLOCK_TEST_DRIVER']!]!();
+
+function command(...words: string[]): string {
+    const all = ['--db', url.href, ...words];
+    return execFileSync(process.env['ROWLOCK']!, all, { encoding: 'utf8' });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+    while (!condition()) await sleep(20);
+}
+
+const opened: Connection[] = [];
+async function open(): Promise<Connection> {
+    const connection = await connect();
+    opened.push(connection);
+    return connection;
+}
+
+/** The first value of the first row, whatever the driver's form of a result. */
+async function execute(connection: Connection, statement: string): Promise<unknown> {
+    const plain = connection as { promise?(): Connection };
+    const driven = (plain.promise?.() ?? connection) as { query(text: string): Promise<unknown> };
+    let result = await driven.query(statement);
+    if (isPostgresql) result = (result as { rows: unknown[] }).rows;
+    while (Array.isArray(result)) result = result[0];
+    return Object.values((result as object | undefined) ?? {})[0];
+}
+
+type Reply = () => Promise<unknown>;
+/** A connection whose calls go through `pass`. */
+function through(
+    connection: Connection,
+    pass: (text: string, reply: Reply) => Promise<unknown>,
+): Connection {
+    const driven = ((connection as { promise?(): object }).promise?.() ?? connection) as {
+        query(request: { text?: string; sql?: string }, values?: unknown): Promise<unknown>;
+    };
+    return new Proxy(driven, {
+        get(target, key) {
+            if (key === 'promise') return undefined;
+            if (key === 'query') {
+                return (request: { text?: string; sql?: string }, values?: unknown) =>
+                    pass(request.text ?? request.sql ?? '', () => target.query(request, values));
+            }
+            const value: unknown = Reflect.get(target, key);
+            return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+    });
+}
+
+afterEach(async () => {
+    for (const connection of opened.splice(0)) await end(connection);
+    assert.equal(command('ls'), '');
+});
+after(() => pool.end());
+
+test('a lease excludes, and is shown', async () => {
+    const held = await acquire(pool, 'x', { note: 'mine' });
+    held.check();
+    assert.ok(held.remaining() > 20_000);
+    const shown = command('ls', 'x');
+    assert.match(shown, /mine/);
+    assert.match(shown, new RegExp(`:${process.pid} `));
+    await assert.rejects(acquire(pool, 'x', { wait: 0 }), (error: BusyError) => {
+        assert.equal(error.code, 'ROWLOCK_BUSY');
+        assert.match(error.holder ?? '', /mine/);
+        return error instanceof BusyError;
+    });
+    await held.release();
+    await held.release();
+    const again = await acquire(connect, 'x', { wait: 0 });
+    assert.ok(again.token > held.token);
+    await again.release();
+});
+
+test('a refused lease never runs the body', async () => {
+    await withLease(pool, 'x', {}, async () => {
+        const body = (): never => assert.fail('the body ran');
+        await assert.rejects(withLease(pool, 'x', { wait: 500 }, body), BusyError);
+    });
+});
+
+test('the body returns its value, and its error comes first', async () => {
+    assert.equal(await withLease(pool, 'x', {}, () => 'done'), 'done');
+    const fails = async (held: Lease): Promise<never> => {
+        command('break', '--now', 'x');
+        await once(held.signal, 'abort');
+        throw new RangeError('of the body');
+    };
+    await assert.rejects(withLease(pool, 'x', { ttl: 3000 }, fails), RangeError);
+});
+
+test('await using releases', async () => {
+    {
+        await using held = await acquire(pool, 'x');
+        held.check();
+    }
+    const loses = async (): Promise<void> => {
+        await using held = await acquire(pool, 'x', { ttl: 3000 });
+        command('break', '--now', 'x');
+        await once(held.signal, 'abort');
+        held.check();
+    };
+    await assert.rejects(loses(), LostError);
+    const ignores = async (): Promise<void> => {
+        await using held = await acquire(pool, 'x', { ttl: 3000 });
+        command('break', '--now', 'x');
+        await once(held.signal, 'abort');
+    };
+    await assert.rejects(ignores(), LostError);
+});
+
+test('waiters are served in their order', async () => {
+    const served: number[] = [];
+    const held = await acquire(pool, 'x');
+    const waiting: Promise<void>[] = [];
+    for (const number of [0, 1, 2]) {
+        waiting.push(
+            withLease(pool, 'x', {}, () => {
+                served.push(number);
+            }),
+        );
+        await until(() => command('ls', 'x').split('waiting').length === number + 2);
+    }
+    await held.release();
+    await Promise.all(waiting);
+    assert.deepEqual(served, [0, 1, 2]);
+});
+
+test('it is renewed beyond its ttl', async () => {
+    await withLease(pool, 'x', { ttl: 3000 }, async (held) => {
+        await sleep(6000);
+        held.check();
+        assert.ok(!held.signal.aborted);
+    });
+});
+
+test('a break is reported', async () => {
+    const held = await acquire(pool, 'x', { ttl: 3000 });
+    command('break', 'x');
+    await once(held.signal, 'abort');
+    assert.ok(held.signal.reason instanceof LostError);
+    assert.throws(() => held.check(), LostError);
+    assert.equal(held.remaining(), 0);
+    await assert.rejects(held.release(), LostError);
+});
+
+test('a database that hangs ends it in time', async () => {
+    const before = performance.now();
+    const source = async (): Promise<Connection> =>
+        through(await connect(), (text, reply) =>
+            text.includes('renew') ? new Promise(() => {}) : reply(),
+        );
+    const held = await acquire(source, 'x', { ttl: 3000, logger: { debug: () => {} } });
+    await once(held.signal, 'abort');
+    assert.ok(performance.now() - before < 3000);
+    await assert.rejects(held.release(), LostError);
+});
+
+test('the end counts from before the request', async () => {
+    const source = async (): Promise<Connection> =>
+        through(await connect(), async (text, reply) => {
+            const result = await reply();
+            if (text.includes('request')) await sleep(1500);
+            return result;
+        });
+    const held = await acquire(source, 'x', { ttl: 5000 });
+    assert.ok(held.remaining() <= 3000);
+    await held.release();
+});
+
+test('after a lost reply the same owner repeats the call', async () => {
+    const lost = { request: 2, release: 1 };
+    let opens = 0;
+    const source = async (): Promise<Connection> => {
+        opens++;
+        return through(await connect(), async (text, reply) => {
+            const result = await reply();
+            for (const which of ['request', 'release'] as const) {
+                if (text.includes(which) && lost[which]-- > 0) {
+                    throw Object.assign(new Error('gone'), { code: 'ECONNRESET' });
+                }
+            }
+            return result;
+        });
+    };
+    const held = await acquire(source, 'x', { ttl: 3000 });
+    assert.equal(command('ls', 'x').trim().split('\n').length, 1);
+    await held.release();
+    assert.equal(opens, 4);
+});
+
+test('a connection that was killed is replaced', async () => {
+    const ids: unknown[] = [];
+    const source = async (): Promise<Connection> => {
+        const connection = await connect();
+        const id = isPostgresql ? 'pg_backend_pid()' : 'connection_id()';
+        ids.push(await execute(connection, `SELECT ${id}`));
+        return connection;
+    };
+    const held = await acquire(source, 'x', { ttl: 3000 });
+    const other = await open();
+    const kill = isPostgresql ? 'SELECT pg_terminate_backend(ID)' : 'KILL ID';
+    await execute(other, kill.replace('ID', String(ids[0])));
+    await sleep(4000);
+    held.check();
+    assert.equal(ids.length, 2);
+    await held.release();
+});
+
+test('a database that was never there is reported at once', async () => {
+    const source = (): Promise<Connection> =>
+        Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    await assert.rejects(acquire(source, 'x'), UnavailableError);
+});
+
+test('permits and shared', async () => {
+    const two = { permits: 2 };
+    const held = [await acquire(pool, 'p', two), await acquire(pool, 'p', two)];
+    await assert.rejects(acquire(pool, 'p', { permits: 2, wait: 0 }), BusyError);
+    held.push(await acquire(pool, 's', { shared: true }));
+    held.push(await acquire(pool, 's', { shared: true }));
+    await assert.rejects(acquire(pool, 's', { wait: 0 }), BusyError);
+    for (const lease of held) await lease.release();
+});
+
+test('an abort ends a wait, and leaves the queue', async () => {
+    const held = await acquire(pool, 'x');
+    for (const when of ['waiting', 'at once']) {
+        const abort = new AbortController();
+        const waiting = acquire(pool, 'x', { signal: abort.signal });
+        if (when === 'waiting') await until(() => command('ls', 'x').includes('waiting'));
+        const before = performance.now();
+        abort.abort(new Error('enough'));
+        await assert.rejects(waiting, /enough/);
+        assert.ok(performance.now() - before < 5000);
+        assert.doesNotMatch(command('ls', 'x'), /waiting/);
+    }
+    await held.release();
+});
+
+test('the pool gets its connection back as it was', async () => {
+    const isolation = async (): Promise<unknown> => {
+        const level = isPostgresql ? "current_setting('transaction_isolation')" : '@@tx_isolation';
+        const one = 'connect' in pool ? await pool.connect() : await borrow();
+        const found = await execute(one, `SELECT ${level}`);
+        (one as unknown as { release(): void }).release();
+        return found;
+    };
+    const borrow = async (): Promise<Connection> => {
+        const plain = pool as { promise?(): unknown };
+        const from = (plain.promise?.() ?? pool) as { getConnection(): Promise<Connection> };
+        return from.getConnection();
+    };
+    const before = await isolation();
+    for (let round = 0; round < 12; round++) await withLease(pool, 'x', {}, () => {});
+    assert.equal(await isolation(), before);
+});
+
+async function begin(connection: Connection): Promise<void> {
+    if (!isPostgresql) {
+        await execute(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+    }
+    await execute(connection, 'BEGIN');
+}
+
+test('the fence', async () => {
+    const connection = await open();
+    await withLease(pool, 'x', {}, async (held) => {
+        await begin(connection);
+        await held.fence(connection);
+        await execute(connection, 'COMMIT');
+        await begin(connection);
+        await assert.rejects(fence(connection, 'x', held.token - 1n), LostError);
+        await execute(connection, 'ROLLBACK');
+        await assert.rejects(held.fence(connection), RowlockError); // no transaction
+    }).catch((error: unknown) => {
+        assert.ok(!(error instanceof LostError), 'the lease was not lost');
+        throw error;
+    });
+});
+
+test('a lock in the transaction', async () => {
+    const [one, two] = [await open(), await open()];
+    if (isPostgresql) {
+        await assert.rejects(lock(one, 'x'), /no transaction is open/);
+        await execute(one, 'BEGIN');
+        await execute(two, 'BEGIN');
+    }
+    await lock(one, 'x');
+    const refused = lock(two, 'x', { timeout: 100 });
+    await assert.rejects(refused, (error: RowlockError) => error.code === 'ROWLOCK_BUSY');
+    await execute(one, 'COMMIT');
+    await execute(two, 'ROLLBACK');
+    await begin(two);
+    await lock(two, 'x', { shared: true, timeout: 5000 });
+    await execute(two, 'COMMIT');
+    await assert.rejects(lock(pool as unknown as Connection, 'x'), RowlockError);
+});
+
+test('numbers without a gap', async () => {
+    command('next', 'invoice');
+    const connection = await open();
+    const drawn: bigint[] = [];
+    for (const ending of ['COMMIT', 'ROLLBACK', 'COMMIT']) {
+        await begin(connection);
+        drawn.push(await nextNumber(connection, 'invoice'));
+        await execute(connection, ending);
+    }
+    assert.deepEqual(drawn.slice(1), [drawn[0]! + 1n, drawn[0]! + 1n]);
+});
