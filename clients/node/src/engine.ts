@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What differs between the engines and the drivers: the statements, and how they are sent.
 
+import type { EventEmitter } from 'node:events';
 import { RowlockError } from './errors';
 
 /** A session of pg, mysql2 or mariadb. */
@@ -47,6 +48,7 @@ interface Driven {
     connect?(): Promise<Driven>;
     getConnection?(): Promise<Driven>;
     promise?(): Driven;
+    connection?: EventEmitter; // of pg: its wire
     escapeIdentifier?: unknown; // of a session of pg
     escapeId?: unknown; // of mysql2 and mariadb
     release?(broken?: boolean): unknown;
@@ -57,6 +59,7 @@ interface Driven {
 /** A connection, and how its driver is called. */
 export class Link {
     readonly isPostgresql: boolean;
+    isOpen: boolean | undefined; // whether a transaction is, if the driver says so
     readonly #driven: Driven;
     #isolation = ''; // of a connection of MariaDB, as the pool gave it
     #failed: (error: unknown) => void = () => {};
@@ -92,16 +95,20 @@ export class Link {
         if (this.isPostgresql) {
             const types = { getTypeParser: () => (text: string) => text };
             const request = { text: statement, values, rowMode: 'array', types };
-            return ((await this.#driven.query(request)) as { rows: Row[] }).rows[0];
+            const ready = ({ status }: { status: string }) => (this.isOpen = status !== 'I');
+            const wire = this.#driven.connection?.on('readyForQuery', ready);
+            try {
+                return ((await this.#driven.query(request)) as { rows: Row[] }).rows[0];
+            } finally {
+                wire?.removeListener('readyForQuery', ready);
+            }
         }
         const typeCast = (field: { string(): string | null }): string | null => field.string();
         const request = { sql: statement, rowsAsArray: true, namedPlaceholders: false, typeCast };
         let result: unknown = await this.#driven.query(request, values);
         // a CALL wraps its rows in one more array, and so does mysql2 each result
         while (Array.isArray(result) && Array.isArray(result[0])) result = result[0];
-        return Array.isArray(result) && typeof (result[0] ?? '') === 'string'
-            ? (result as string[])
-            : undefined;
+        return Array.isArray(result) && result.length > 0 ? (result as string[]) : undefined;
     }
 
     /** Calls a function by its name above. */

@@ -44,11 +44,9 @@ export class NotInstalledError extends RowlockError {
 }
 
 /** pg reports the SQLSTATE in `code`, beside a `severity`; mysql2 and mariadb in `sqlState`. */
-type Reported = Partial<
-    Record<'code' | 'severity' | 'sqlState' | 'errno' | 'fatal' | 'message', unknown>
->;
+type Reported = Record<string, unknown>;
 const MISSING = ['42883', '3F000', '42P01']; // PostgreSQL: function, schema, table
-const NO_SESSION = ['57P01', '57P02', '57P03', '25P03', '25P04', '53300', 1040, 1053, 1927];
+const NO_SESSION = /^(08...|57P0[1-3]|25P0[34]|53300|1040|1053|1927)$/; // or a number of MariaDB
 
 export function sqlstate(error: unknown): string {
     const { severity, code, sqlState } = (error ?? {}) as Reported;
@@ -60,8 +58,7 @@ export function sqlstate(error: unknown): string {
 export function isConnection(error: unknown): boolean {
     const { errno, fatal, message, code } = (error ?? {}) as Reported;
     const state = sqlstate(error);
-    if (state.startsWith('08') || NO_SESSION.includes(state)) return true;
-    if (NO_SESSION.includes(errno as number)) return true;
+    if (NO_SESSION.test(state) || NO_SESSION.test(String(errno))) return true;
     if ((state && state !== 'HY000') || error instanceof TypeError) return false;
     const ofDriver = fatal === true || /^(E[A-Z]{3,}|PROTOCOL_[A-Z_]+)$/.test(String(code));
     return ofDriver || (!state && /connect|closed|socket|timeout/i.test(String(message)));

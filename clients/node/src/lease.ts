@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases: acquired on a connection of their own, and renewed by a timer.
 //
-// A lease is certain until the time before its last successful call was sent, and its ttl, by a
-// clock that is never set. It counts as lost a little before that, whether or not the database
-// answers.
+// A lease is certain until the time before its last successful call was sent, and its ttl. It counts
+// as lost a little before that, whether or not the database answers.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -33,11 +32,13 @@ export interface LeaseOptions {
 export class Lease implements AsyncDisposable {
     readonly #margin: number;
     readonly #loss = new AbortController();
+    /** Aborts when the lease is lost, before another caller can get it. */
+    readonly signal = this.#loss.signal;
     #failures = 0;
     #end: number;
-    #renewal: NodeJS.Timeout | undefined;
-    #watch: NodeJS.Timeout | undefined;
-    #renewing: Promise<void> | undefined;
+    #renewal?: NodeJS.Timeout;
+    #watch?: NodeJS.Timeout;
+    #renewing?: Promise<void>;
     #released = false;
     #reported = false;
 
@@ -54,11 +55,6 @@ export class Lease implements AsyncDisposable {
         this.#end = sent + ttl;
         this.#renewAt(sent + ttl / 3);
         this.#watchEnd();
-    }
-
-    /** Aborts when the lease is lost, before another caller can get it. */
-    get signal(): AbortSignal {
-        return this.#loss.signal;
     }
 
     /** The milliseconds for which the lease is still certain; 0: it is lost, or released. */
@@ -93,11 +89,11 @@ export class Lease implements AsyncDisposable {
         clearTimeout(this.#watch);
         await this.#renewing;
         const end = () => this.session.call('release', [`${this.token}`], this.ttl / 3);
-        const failed = (why: unknown) => this.session.debug(`release: ${String(why)}`);
         // a second call finds nothing if only the reply of the first was lost
+        const repeat = () => end().then(() => undefined);
         const row = await end()
-            .catch(() => end().then(() => undefined))
-            .catch(failed); // it expires
+            .catch(repeat)
+            .catch((why) => this.session.debug('release', why));
         if (row && row[0] !== 't' && row[0] !== '1') certain = false;
         await this.session.close(false);
         if (certain && !this.signal.aborted) return;
@@ -107,16 +103,14 @@ export class Lease implements AsyncDisposable {
 
     /** Releases; LostError, unless check() or fence() has thrown it before. */
     async [Symbol.asyncDispose](): Promise<void> {
-        try {
-            await this.release();
-        } catch (error) {
+        await this.release().catch((error: unknown) => {
             if (!this.#reported) throw error;
-        }
+        });
     }
 
     #lose(why: unknown): void {
         if (this.signal.aborted) return;
-        this.session.debug(`lost: ${String(why)}`);
+        this.session.debug('lost', why);
         clearTimeout(this.#renewal);
         clearTimeout(this.#watch);
         this.#loss.abort(new LostError(this.name, why));
@@ -144,7 +138,7 @@ export class Lease implements AsyncDisposable {
             this.#failures = 0;
         } catch (error) {
             if (error instanceof LostError) return this.#lose(error);
-            this.session.debug(`renewal: ${String(error)}`); // again, until the end
+            this.session.debug('renewal', error); // again, until the end
             due = now() + pauseAfter(this.#failures++);
         }
         if (this.#released || this.signal.aborted) return;
@@ -153,10 +147,7 @@ export class Lease implements AsyncDisposable {
     }
 }
 
-/**
- * Acquires a lease of a name. It waits in the queue for `wait` milliseconds, without it without
- * limit, also through a restart of the database. BusyError: the name was held for that long.
- */
+/** Acquires a lease, or waits in the queue, also through a restart of the database; BusyError. */
 export async function acquire(source: Source, name: string, options: LeaseOptions = {}) {
     const { shared, permits, note, signal, logger } = options;
     signal?.throwIfAborted();
@@ -175,8 +166,7 @@ export async function acquire(source: Source, name: string, options: LeaseOption
             const sent = now();
             const wait = Math.max(0, Math.min(WAIT, Math.ceil(deadline - sent)));
             const values = [name, ttl, owner, wait, mode, ...caller];
-            // a first call does not wait: its answer shows whether there is a ticket to cancel
-            const grace = queued ? 0 : LEAVE;
+            const grace = queued ? 0 : LEAVE; // a first call does not wait, but may acquire
             try {
                 const row = await session.call('request', values, wait + ANSWER, signal, grace);
                 if (row?.[0]) return new Lease(session, name, owner, BigInt(row[0]), ttl, sent);
@@ -189,24 +179,21 @@ export async function acquire(source: Source, name: string, options: LeaseOption
                 signal?.throwIfAborted();
                 const again = error instanceof UnavailableError && session.reached;
                 if (!again || now() >= deadline) throw error;
-                session.debug(`waiting: ${String(error)}`);
+                session.debug('waiting', error);
                 await within(sleep(pauseAfter(failures++)), WAIT, signal).catch(() => {});
             }
             signal?.throwIfAborted();
         }
     } catch (error) {
         // leaves the queue; if that fails, the ticket is removed after 7 s
-        const failed = (why: unknown) => session.debug(`leaving: ${String(why)}`);
-        await session.call('cancel', [name, owner], LEAVE).catch(failed);
+        const leaving = session.call('cancel', [name, owner], LEAVE);
+        await leaving.catch((why) => session.debug('leaving', why));
         await session.close(false);
         throw error;
     }
 }
 
-/**
- * Runs a function under a lease, and releases it. A lease that was refused never runs it. LostError:
- * the lease was lost before the function ended; an error of the function itself comes first.
- */
+/** Runs a function under a lease, and releases it. LostError, unless the function has failed. */
 export async function withLease<T>(
     source: Source,
     name: string,
@@ -214,11 +201,13 @@ export async function withLease<T>(
     body: (lease: Lease) => T | Promise<T>,
 ): Promise<T> {
     const lease = await acquire(source, name, options);
-    const failed = async (error: unknown): Promise<never> => {
+    let result: T;
+    try {
+        result = await body(lease);
+    } catch (error) {
         await lease.release().catch(() => {});
         throw error;
-    };
-    const result = await Promise.resolve(lease).then(body).catch(failed);
+    }
     await lease.release();
     return result;
 }

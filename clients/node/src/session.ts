@@ -5,11 +5,7 @@ import { uptime } from 'node:os';
 import { type Call, Link, type Row, type Source, type Values } from './engine';
 import { isConnection, RowlockError, translated, UnavailableError } from './errors';
 
-/** Where debug messages go. */
-export interface Logger {
-    debug(message: string): void;
-}
-
+export type Logger = { debug(message: string): void };
 /** How long it may take to leave: twice, because a call may be under way. */
 export const LEAVE = 2000;
 
@@ -29,8 +25,7 @@ export function pauseAfter(failures: number): number {
 }
 
 export class Session {
-    /** Whether the database was ever reached. */
-    reached = false;
+    reached = false; // whether the database ever was
     #link: Promise<Link> | undefined;
 
     constructor(
@@ -50,32 +45,26 @@ export class Session {
     }
 
     async #send(which: Call, values: Values): Promise<Row> {
-        const opening = (this.#link ??= this.#open());
+        const ended = (why: unknown) => {
+            this.debug('the session ended', why);
+            if (this.#link === opening) void this.close(true);
+        };
+        const opening: Promise<Link> = (this.#link ??= Link.open(this.source, ended));
         const link = await opening;
         this.reached = true;
         if (opening !== this.#link) throw new UnavailableError('the call was given up');
         return link.call(which, values);
     }
 
-    #open(): Promise<Link> {
-        const failed = (error: unknown): void => {
-            this.debug(`the session ended: ${String(error)}`);
-            if (this.#link === opening) void this.close(true);
-        };
-        const opening = Link.open(this.source, failed);
-        return opening;
-    }
-
     /** Ends the session, also one that is still being opened. */
     async close(broken: boolean): Promise<void> {
-        const closing = this.#link?.then((link) => link.close(broken));
+        const closing = Promise.resolve(this.#link?.then((link) => link.close(broken)));
         this.#link = undefined;
-        const failed = (why: unknown) => this.debug(`closing: ${String(why)}`); // it has ended
-        await within(Promise.resolve(closing), LEAVE).catch(failed);
+        await within(closing, LEAVE).catch((why) => this.debug('closing', why));
     }
 
-    debug(message: string): void {
-        this.logger?.debug(`rowlock '${this.name}': ${message}`);
+    debug(what: string, why: unknown): void {
+        this.logger?.debug(`rowlock '${this.name}': ${what}: ${String(why)}`);
     }
 }
 

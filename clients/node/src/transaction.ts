@@ -12,10 +12,7 @@ export interface LockOptions {
 const HOLDER = `SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
     'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1`;
 
-/**
- * Locks a name until the connection's transaction ends. MariaDB: if no transaction is open it
- * begins one, at READ COMMITTED. PostgreSQL: begin it before. BusyError after `timeout`.
- */
+/** Locks a name until the transaction ends; BusyError. MariaDB: begins one if none is open. */
 export async function lock(connection: Connection, name: string, options: LockOptions = {}) {
     const link = new Link(connection);
     const mode = options.shared ? 'shared' : 'exclusive';
@@ -24,20 +21,19 @@ export async function lock(connection: Connection, name: string, options: LockOp
 }
 
 async function lockPostgresql(link: Link, name: string, mode: string, timeout?: number) {
-    if (timeout === undefined) return inside(link, `rowlock.${mode}($1::text)`, [name]);
-    const call = `rowlock.try_${mode}($1::text, $2::bigint * interval '1 ms')`;
+    if (timeout === undefined) return inside(link, `SELECT rowlock.${mode}($1::text)`, [name]);
+    const call = `SELECT rowlock.try_${mode}($1::text, $2::bigint * interval '1 ms')`;
     const row = await inside(link, call, [name, Math.ceil(timeout)]);
-    if (row?.[0] !== 'true') throw new BusyError(name, (await link.row(HOLDER, [name]))?.[0]);
+    if (row?.[0] !== 't') throw new BusyError(name, (await link.row(HOLDER, [name]))?.[0]);
     return row;
 }
 
-/** The lock of a statement that is its own transaction protects nothing, so it is refused. */
+/** The lock of a statement that is its own transaction protects nothing. */
 async function inside(link: Link, call: string, values: Values) {
-    const alone = 'now() = statement_timestamp()';
-    const text = `SELECT CASE WHEN ${alone} THEN 'alone' ELSE (${call})::text END`;
-    const row = await link.row(text, values);
-    if (row?.[0] !== 'alone') return row;
-    throw new RowlockError('no transaction is open on this connection: BEGIN one first');
+    const row = await link.row(call, values);
+    if (link.isOpen === false)
+        throw new RowlockError(`no transaction is open: BEGIN before ${call}`);
+    return row;
 }
 
 async function lockMariadb(link: Link, name: string, mode: string, timeout?: number) {
@@ -58,10 +54,9 @@ async function lockMariadb(link: Link, name: string, mode: string, timeout?: num
 
 /** Keeps a lease valid until the connection's transaction ends. LostError: it is lost. */
 export async function fence(connection: Connection, name: string, token: bigint) {
-    const link = new Link(connection);
-    const values = [name, `${token}`];
+    const [link, values] = [new Link(connection), [name, `${token}`]];
     const call = link.isPostgresql
-        ? inside(link, 'rowlock.fence($1::text, $2::bigint)', values)
+        ? inside(link, 'SELECT rowlock.fence($1::text, $2::bigint)', values)
         : link.row('CALL rowlock_fence(?, ?)', values);
     await meaning(name, call);
 }
