@@ -209,6 +209,7 @@ test('a break is reported', async () => {
     command('break', 'x');
     await once(held.signal, 'abort');
     assert.ok(held.signal.reason instanceof LostError);
+    assert.ok(held.signal.reason.cause instanceof LostError); // by the answer, not by its end
     assert.throws(() => held.check(), LostError);
     assert.equal(held.remaining(), 0);
     await assert.rejects(held.release(), LostError);
