@@ -8,7 +8,7 @@ load ../command/lib
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
 MODULE=rowlock.example/rowlock VERSION=v0.1.0
-# HOME is a new folder for each run: what Go has compiled and downloaded stays in the build folder.
+# HOME is a new folder for each run: the build folder keeps the results and downloads of Go.
 GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
 export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
 export GOFLAGS="-buildvcs=false -modcacherw"
