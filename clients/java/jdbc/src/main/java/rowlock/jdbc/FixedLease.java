@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import java.time.Duration;
+
+/** A lease that nothing renews in the background: {@link LeaseRequest#tryFixed()}. */
+public final class FixedLease {
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+
+  private final ConnectionSource source;
+  private final String name;
+  private final long token;
+  private volatile long end; // System.nanoTime()
+
+  FixedLease(ConnectionSource source, String name, long token, long end) {
+    this.source = source;
+    this.name = name;
+    this.token = token;
+    this.end = end;
+  }
+
+  /** Returns the number for {@link Rowlock#fence}. */
+  public long getToken() {
+    return token;
+  }
+
+  /**
+   * Extends the lease to a time from now; never shortens it.
+   *
+   * @throws LostException if the lease is lost
+   */
+  public void renew(Duration ttl) {
+    long sent = System.nanoTime();
+    if (sent - end >= 0) {
+      throw new LostException(name, null);
+    }
+    Session session = new Session(source, name);
+    try {
+      session.call(Engine::renew, LIMIT, token, ttl.toMillis());
+      end = Math.max(end - sent, ttl.toNanos()) + sent;
+    } finally {
+      session.close();
+    }
+  }
+
+  /** Ends the lease. */
+  public boolean release() {
+    Session session = new Session(source, name);
+    try {
+      return Engine.isTrue(session.answer(Engine::release, LIMIT, token));
+    } finally {
+      session.close();
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import javax.sql.DataSource;
+
+/**
+ * Locks and leases. A lease is a lock that outlives transactions and connections: {@link
+ * #lease(DataSource, String)}. The other methods work on the application's own connection, in its
+ * transaction; call {@code setAutoCommit(false)} first.
+ */
+public final class Rowlock {
+  private static final String HOLDER =
+      """
+      SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host, 'since ' || since,
+          'note: ' || note) FROM rowlock.holders WHERE name = ?::text LIMIT 1\
+      """;
+
+  private Rowlock() {}
+
+  /** Begins a request for a lease. */
+  public static LeaseRequest lease(ConnectionSource source, String name) {
+    return new LeaseRequest(source, name);
+  }
+
+  /** Begins a request for a lease. */
+  public static LeaseRequest lease(DataSource source, String name) {
+    return new LeaseRequest(source::getConnection, name);
+  }
+
+  /**
+   * Acquires a lease with a ttl of 30 s.
+   *
+   * @throws BusyException if the name is held or waited for until then
+   */
+  public static Lease acquire(DataSource source, String name, Duration wait) {
+    return lease(source, name).waitAtMost(wait).acquire();
+  }
+
+  /**
+   * Locks a name until the connection's transaction ends. Waits as long as the server's settings
+   * allow.
+   *
+   * @throws BusyException after such a timeout
+   */
+  public static void lock(Connection connection, String name) {
+    lock(connection, name, "exclusive", null);
+  }
+
+  /**
+   * Locks a name until the connection's transaction ends.
+   *
+   * @throws BusyException if the name is not free until then
+   */
+  public static void lock(Connection connection, String name, Duration timeout) {
+    lock(connection, name, "exclusive", timeout);
+  }
+
+  /**
+   * Locks a name with other shared locks until the connection's transaction ends.
+   *
+   * @throws BusyException if the name is not free until then
+   */
+  public static void lockShared(Connection connection, String name, Duration timeout) {
+    lock(connection, name, "shared", timeout);
+  }
+
+  /**
+   * Keeps a lease valid until the connection's transaction ends.
+   *
+   * @throws LostException if the lease is lost
+   */
+  public static void fence(Connection connection, String name, long token) {
+    inTransaction(connection, name, e -> Engine.run(connection, e.fence(), name, token));
+  }
+
+  /** Draws the next number of a counter, without a gap: a rollback takes it back. */
+  public static long next(Connection connection, String counter) {
+    Object number =
+        inTransaction(
+            connection, "counter:" + counter, e -> e.answer(connection, e.next(), counter));
+    return ((Number) number).longValue();
+  }
+
+  private interface Work<T> {
+    T run(Engine engine) throws SQLException;
+  }
+
+  private static <T> T inTransaction(Connection connection, String name, Work<T> work) {
+    try {
+      if (connection.getAutoCommit()) {
+        throw new RowlockException(
+            "'%s' needs a transaction: call setAutoCommit(false) first".formatted(name), null);
+      }
+      return work.run(Engine.of(connection));
+    } catch (SQLException error) {
+      throw Engine.meaning(error, name);
+    }
+  }
+
+  private static void lock(Connection connection, String name, String mode, Duration timeout) {
+    boolean got =
+        inTransaction(
+            connection,
+            name,
+            engine ->
+                engine == Engine.POSTGRESQL
+                    ? lockPostgresql(connection, name, mode, timeout)
+                    : lockMariadb(connection, name, mode, timeout));
+    if (!got) {
+      List<Object> holder =
+          inTransaction(connection, name, e -> Engine.run(connection, HOLDER, name));
+      throw new BusyException(name, holder.isEmpty() ? null : (String) holder.get(0), null);
+    }
+  }
+
+  private static boolean lockPostgresql(
+      Connection connection, String name, String mode, Duration timeout) throws SQLException {
+    if (timeout == null) {
+      Engine.run(connection, "SELECT rowlock." + mode + "(?::text)", name);
+      return true;
+    }
+    String statement = "SELECT rowlock.try_" + mode + "(?::text, ?::bigint * interval '1 ms')";
+    return Engine.isTrue(Engine.run(connection, statement, name, timeout.toMillis()).get(0));
+  }
+
+  /** Begins a transaction at READ COMMITTED, if none is open yet. */
+  private static boolean lockMariadb(
+      Connection connection, String name, String mode, Duration timeout) throws SQLException {
+    Object before = null;
+    if (timeout != null) {
+      before = Engine.run(connection, "SELECT @@innodb_lock_wait_timeout").get(0);
+      long seconds = timeout.plusMillis(999).toSeconds();
+      Engine.run(connection, "SET innodb_lock_wait_timeout = ?", seconds);
+    }
+    try {
+      Engine.run(connection, "CALL rowlock_begin_" + mode + "(?)", name);
+    } catch (SQLException error) {
+      if (!"RL007".equals(error.getSQLState())) {
+        throw error;
+      }
+      Engine.run(connection, "CALL rowlock_" + mode + "(?)", name);
+    } finally {
+      if (before != null) {
+        Engine.run(connection, "SET innodb_lock_wait_timeout = ?", before);
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+
+/** A connection that is opened when it is needed, and again after it was lost. */
+final class Session {
+  static final Logger LOG = System.getLogger("rowlock");
+
+  private final ConnectionSource source;
+  private final String name;
+  private Connection connection;
+  private Engine engine;
+  // the connection may belong to a pool: it goes back as it came
+  private boolean autoCommit;
+  private int isolation;
+  private int networkTimeout;
+
+  Session(ConnectionSource source, String name) {
+    this.source = source;
+    this.name = name;
+  }
+
+  /** Executes one statement, and returns its row. UnavailableException: it may be executed. */
+  List<Object> call(Function<Engine, String> statement, Duration limit, Object... values) {
+    return attempt(limit, () -> Engine.run(connection, statement.apply(engine), values));
+  }
+
+  /** The same for a function or procedure with one answer. */
+  Object answer(Function<Engine, String> statement, Duration limit, Object... values) {
+    return attempt(limit, () -> engine.answer(connection, statement.apply(engine), values));
+  }
+
+  private interface Work<T> {
+    T run() throws SQLException;
+  }
+
+  private <T> T attempt(Duration limit, Work<T> work) {
+    try {
+      if (connection == null) {
+        open();
+      }
+      connection.setNetworkTimeout(Runnable::run, (int) limit.toMillis());
+      return work.run();
+    } catch (SQLException error) {
+      if (Engine.isConnection(error)) {
+        discard();
+      }
+      throw Engine.meaning(error, name);
+    }
+  }
+
+  private void open() throws SQLException {
+    connection = source.open();
+    engine = Engine.of(connection);
+    networkTimeout = connection.getNetworkTimeout();
+    autoCommit = connection.getAutoCommit();
+    if (!autoCommit) {
+      connection.setAutoCommit(true);
+    }
+    isolation = Connection.TRANSACTION_READ_COMMITTED;
+    if (engine == Engine.MARIADB) { // whose procedures set this level
+      isolation = connection.getTransactionIsolation();
+      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+    }
+  }
+
+  void close() {
+    try {
+      if (connection != null) {
+        if (isolation != Connection.TRANSACTION_READ_COMMITTED) {
+          connection.setTransactionIsolation(isolation);
+        }
+        if (!autoCommit) {
+          connection.setAutoCommit(false);
+        }
+        connection.setNetworkTimeout(Runnable::run, networkTimeout);
+      }
+    } catch (SQLException error) {
+      LOG.log(Level.DEBUG, "closing: {0}", error);
+    }
+    discard();
+  }
+
+  private void discard() {
+    Connection old = connection;
+    connection = null;
+    try {
+      if (old != null) {
+        old.close();
+      }
+    } catch (SQLException error) { // it is gone already
+      LOG.log(Level.DEBUG, "closing: {0}", error);
+    }
+  }
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Locks and leases on the database that the application already uses: see {@link
+ * rowlock.jdbc.Rowlock}. The database needs rowlock's schema: {@code rowlock schema install}.
+ */
+package rowlock.jdbc;

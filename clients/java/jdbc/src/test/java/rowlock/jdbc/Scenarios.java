@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+import static rowlock.jdbc.Server.command;
+import static rowlock.jdbc.Server.until;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What the package promises, on a real server, by each driver: see its subclasses. */
+abstract class Scenarios {
+  private static final Duration NONE = Duration.ZERO;
+  private static final Duration SHORT = Duration.ofSeconds(3);
+
+  abstract Connection open() throws SQLException;
+
+  private LeaseRequest lease(String name) {
+    return Rowlock.lease(this::open, name);
+  }
+
+  private Connection transaction() throws SQLException {
+    Connection connection = open();
+    connection.setAutoCommit(false);
+    if (!Server.POSTGRESQL) {
+      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+    }
+    return connection;
+  }
+
+  @AfterEach
+  void nothingIsHeld() {
+    assertEquals(0, command("ls").lines().count(), () -> command("ls"));
+  }
+
+  @Test
+  void aLeaseExcludesAndIsShown() {
+    long first;
+    try (Lease held = lease("x").note("mine").acquire()) {
+      first = held.getToken();
+      held.check();
+      assertFalse(held.isLost());
+      assertTrue(held.remaining().toSeconds() >= 20);
+      String shown = command("ls", "x");
+      assertTrue(shown.contains("mine"), shown);
+      assertTrue(shown.contains(":" + ProcessHandle.current().pid() + " "), shown);
+      BusyException busy =
+          assertThrows(BusyException.class, () -> lease("x").waitAtMost(NONE).acquire());
+      assertEquals("x", busy.getName());
+      assertTrue(busy.getHolder().contains("mine"), busy.getHolder());
+    }
+    try (Lease again = lease("x").waitAtMost(NONE).acquire()) {
+      assertTrue(again.getToken() > first);
+    }
+  }
+
+  @Test
+  void aRefusedLeaseNeverRunsTheBody() {
+    try (Lease held = lease("x").acquire()) {
+      held.check();
+      assertThrows(
+          BusyException.class,
+          () -> {
+            try (Lease refused = lease("x").waitAtMost(Duration.ofMillis(500)).acquire()) {
+              fail("the body ran with " + refused);
+            }
+          });
+    }
+  }
+
+  @Test
+  void waitersAreServedInTheirOrder() throws Exception {
+    List<Integer> served = new ArrayList<>();
+    List<Thread> threads = new ArrayList<>();
+    try (Lease held = lease("x").acquire()) {
+      for (int i = 0; i < 3; i++) {
+        int number = i;
+        Thread thread =
+            new Thread(
+                () -> {
+                  try (Lease mine = lease("x").acquire()) {
+                    mine.check();
+                    served.add(number);
+                  }
+                });
+        threads.add(thread);
+        thread.start();
+        until(() -> command("ls", "x").split("waiting", -1).length > number + 1);
+      }
+      held.check();
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    assertEquals(List.of(0, 1, 2), served);
+  }
+
+  @Test
+  void itIsRenewedBeyondItsTtl() throws Exception {
+    try (Lease held = lease("x").ttl(SHORT).acquire()) {
+      Thread.sleep(2 * SHORT.toMillis());
+      held.check();
+    }
+  }
+
+  @Test
+  void aBreakIsReported() {
+    CountDownLatch told = new CountDownLatch(1);
+    AtomicInteger calls = new AtomicInteger();
+    assertThrows(
+        LostException.class,
+        () -> {
+          try (Lease held = lease("x").ttl(SHORT).acquire()) {
+            held.onLost(calls::incrementAndGet);
+            held.onLost(told::countDown);
+            command("break", "x");
+            assertTrue(told.await(20, TimeUnit.SECONDS));
+            assertTrue(held.isLost());
+            assertEquals(NONE, held.remaining());
+            assertEquals("x", assertThrows(LostException.class, held::check).getName());
+            held.onLost(calls::incrementAndGet); // at once
+            assertEquals(2, calls.get());
+          }
+        });
+    assertEquals(2, calls.get());
+  }
+
+  @Test
+  void anErrorOfTheBodyIsNotHidden() {
+    IllegalStateException error =
+        assertThrows(
+            IllegalStateException.class,
+            () -> {
+              CountDownLatch told = new CountDownLatch(1);
+              try (Lease held = lease("x").ttl(SHORT).acquire()) {
+                held.onLost(told::countDown);
+                command("break", "--now", "x");
+                told.await(20, TimeUnit.SECONDS);
+                throw new IllegalStateException("of the body");
+              }
+            });
+    assertTrue(error.getSuppressed()[0] instanceof LostException);
+  }
+
+  @Test
+  void theEndIsAnnouncedInTimeWhileARenewalHangs() throws Exception {
+    CountDownLatch told = new CountDownLatch(1);
+    CountDownLatch over = new CountDownLatch(1);
+    ConnectionSource hanging =
+        Server.faulty(
+            this::open,
+            "renew",
+            execution -> {
+              over.await();
+              return execution.call();
+            });
+    long before = System.nanoTime();
+    Lease held = Rowlock.lease(hanging, "x").ttl(SHORT).acquire();
+    held.onLost(told::countDown);
+    assertTrue(told.await(60, TimeUnit.SECONDS));
+    assertTrue(System.nanoTime() - before < SHORT.toNanos());
+    over.countDown();
+    assertThrows(LostException.class, held::close);
+  }
+
+  @Test
+  void theEndIsMeasuredFromBeforeTheRequest() throws Exception {
+    ConnectionSource slow =
+        Server.faulty(
+            this::open,
+            "request",
+            execution -> {
+              Object answer = execution.call();
+              Thread.sleep(1000);
+              return answer;
+            });
+    try (Lease held = Rowlock.lease(slow, "x").acquire()) {
+      assertTrue(held.remaining().toMillis() <= 28_000); // 30 s, less 1 s, less the margin
+    }
+  }
+
+  @Test
+  void aLostReplyIsRepeatedAndAcquiresOnce() throws Exception {
+    AtomicInteger requests = new AtomicInteger();
+    AtomicReference<Object> first = new AtomicReference<>();
+    ConnectionSource cut =
+        Server.faulty(
+            this::open,
+            "request",
+            execution -> {
+              Object answer = execution.call();
+              if (requests.incrementAndGet() == 1) {
+                first.set(command("--json", "ls", "x"));
+                throw new SQLException("the connection was cut", "08006");
+              }
+              return answer;
+            });
+    try (Lease held = Rowlock.lease(cut, "x").acquire()) {
+      held.check();
+      assertEquals(2, requests.get());
+      String after = command("--json", "ls", "x");
+      for (String json : List.of(first.get().toString(), after)) {
+        List<String> tokens = tokens(json);
+        assertEquals(List.of(String.valueOf(held.getToken())), tokens, json);
+      }
+    }
+  }
+
+  private static List<String> tokens(String json) {
+    return Pattern.compile("\"token\" *: *([0-9]+)")
+        .matcher(json)
+        .results()
+        .map(found -> found.group(1))
+        .toList();
+  }
+
+  @Test
+  void aKilledSessionIsReplaced() throws Exception {
+    AtomicLong session = new AtomicLong();
+    ConnectionSource known =
+        () -> {
+          Connection connection = open();
+          session.set(Server.session(connection));
+          return connection;
+        };
+    try (Lease held = Rowlock.lease(known, "x").ttl(SHORT).acquire()) {
+      long first = session.get();
+      Server.kill(first);
+      until(() -> session.get() != first);
+      Thread.sleep(SHORT.toMillis());
+      held.check();
+    }
+  }
+
+  @Test
+  void permitsAndShared() {
+    try (Lease one = lease("p").permits(2).acquire();
+        Lease two = lease("p").permits(2).acquire()) {
+      assertTrue(two.getToken() > one.getToken());
+      LeaseRequest third = lease("p").permits(2).waitAtMost(NONE);
+      assertThrows(BusyException.class, third::acquire);
+    }
+    try (Lease one = lease("s").shared().acquire();
+        Lease two = lease("s").shared().acquire()) {
+      assertTrue(two.getToken() > one.getToken());
+      assertThrows(BusyException.class, () -> lease("s").waitAtMost(NONE).acquire());
+    }
+  }
+
+  @Test
+  void theFence() throws Exception {
+    try (Connection connection = transaction();
+        Lease held = lease("x").acquire()) {
+      held.fence(connection);
+      connection.commit();
+      LostException lost =
+          assertThrows(
+              LostException.class, () -> Rowlock.fence(connection, "x", held.getToken() - 1));
+      assertEquals("RL005", lost.getSqlState());
+      connection.rollback();
+    }
+  }
+
+  @Test
+  void aLockInTheTransaction() throws Exception {
+    try (Connection one = transaction();
+        Connection two = transaction();
+        Connection automatic = open()) {
+      Rowlock.lock(one, "x");
+      BusyException busy =
+          assertThrows(BusyException.class, () -> Rowlock.lock(two, "x", Duration.ofMillis(100)));
+      assertEquals("x", busy.getName());
+      two.rollback();
+      one.commit();
+      Rowlock.lockShared(two, "x", Duration.ofSeconds(5));
+      two.commit();
+      RowlockException refused =
+          assertThrows(RowlockException.class, () -> Rowlock.lock(automatic, "x"));
+      assertTrue(refused.getMessage().contains("setAutoCommit(false)"));
+      assertNull(refused.getSqlState());
+    }
+  }
+
+  @Test
+  void numbersWithoutAGap() throws Exception {
+    command("next", "invoice");
+    try (Connection connection = transaction()) {
+      long first = Rowlock.next(connection, "invoice");
+      connection.commit();
+      assertEquals(first + 1, Rowlock.next(connection, "invoice"));
+      connection.rollback();
+      assertEquals(first + 1, Rowlock.next(connection, "invoice"));
+      connection.commit();
+    }
+  }
+
+  @Test
+  void anInterruptEndsAWaitAndLeavesTheQueue() throws Exception {
+    AtomicReference<Throwable> thrown = new AtomicReference<>();
+    AtomicReference<Boolean> status = new AtomicReference<>();
+    try (Lease held = lease("x").acquire()) {
+      Thread waiting =
+          new Thread(
+              () -> {
+                thrown.set(assertThrows(RowlockException.class, () -> lease("x").acquire()));
+                status.set(Thread.currentThread().isInterrupted());
+              });
+      waiting.start();
+      until(() -> command("ls", "x").contains("waiting"));
+      waiting.interrupt();
+      waiting.join(30_000); // 5 s; the machine may be busy
+      assertFalse(waiting.isAlive());
+      assertEquals(WaitInterruptedException.class, thrown.get().getClass());
+      assertEquals(true, status.get());
+      assertFalse(command("ls", "x").contains("waiting"));
+      held.check();
+    }
+  }
+
+  @Test
+  void aConnectionGoesBackToItsPoolAsItCame() throws Exception {
+    AtomicReference<Integer> isolation = new AtomicReference<>();
+    AtomicReference<Boolean> autoCommit = new AtomicReference<>();
+    ConnectionSource pool =
+        () -> {
+          Connection connection = open();
+          connection.setAutoCommit(false);
+          connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+          if (!Server.POSTGRESQL) {
+            connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+          }
+          connection.commit();
+          return closing(
+              connection,
+              () -> {
+                isolation.set(connection.getTransactionIsolation());
+                autoCommit.set(connection.getAutoCommit());
+                connection.rollback();
+              });
+        };
+    try (Lease held = Rowlock.lease(pool, "x").acquire()) {
+      held.check();
+    }
+    assertEquals(false, autoCommit.get());
+    assertEquals(
+        Server.POSTGRESQL
+            ? Connection.TRANSACTION_READ_COMMITTED
+            : Connection.TRANSACTION_REPEATABLE_READ,
+        isolation.get());
+  }
+
+  private interface Check {
+    void run() throws SQLException;
+  }
+
+  private static Connection closing(Connection inner, Check check) {
+    return (Connection)
+        java.lang.reflect.Proxy.newProxyInstance(
+            Scenarios.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (self, method, arguments) -> {
+              if (method.getName().equals("close")) {
+                check.run();
+              }
+              return method.invoke(inner, arguments);
+            });
+  }
+
+  @Test
+  void aLeaseThatNothingRenews() {
+    FixedLease held = lease("x").ttl(Duration.ofSeconds(60)).tryFixed().orElseThrow();
+    assertTrue(lease("x").tryFixed().isEmpty());
+    held.renew(Duration.ofSeconds(120));
+    assertTrue(held.release());
+    assertFalse(held.release());
+    assertThrows(LostException.class, () -> held.renew(Duration.ofSeconds(60)));
+  }
+
+  @Test
+  void aDatabaseThatIsAwayIsUnavailable() {
+    String url = Server.jdbcUrl(Server.URL).replaceFirst(":[0-9]+/", ":1/");
+    assertThrows(
+        UnavailableException.class,
+        () ->
+            Rowlock.lease(() -> DriverManager.getConnection(url), "x").waitAtMost(NONE).acquire());
+    RowlockException wrong =
+        assertThrows(
+            RowlockException.class,
+            () -> Rowlock.lease(() -> DriverManager.getConnection("jdbc:none:"), "x").acquire());
+    assertEquals(RowlockException.class, wrong.getClass());
+  }
+}

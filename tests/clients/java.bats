@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# clients/java: built by Maven, its tests on a real server with each driver, and the example of its
+# README in a project outside of the checkout that uses the installed package.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load ../sql/snippets # jdbc_url
+
+# Maven's downloads, and the built package; for all tests, because two may run at once
+M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
+FORMATTER=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps
+DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
+export ROWLOCK
+SOURCE=$BATS_TEST_DIRNAME/../../clients/java
+PACKAGE=$BATS_FILE_TMPDIR/package
+
+maven() { # ARGUMENT...: Maven, one at a time
+    mkdir -p "$M2"
+    flock "$M2/lock" mvn -q -B -Dmaven.repo.local="$M2" "$@"
+}
+
+setup_file() {
+    install_technique
+    mkdir "$PACKAGE"
+    tar -C "$SOURCE" --exclude target -cf - . | tar -C "$PACKAGE" -xf -
+    maven -f "$PACKAGE/pom.xml" -DskipTests install
+}
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() { end_started; }
+
+@test "its own tests pass with each driver, plain and through a pool" {
+    maven -f "$PACKAGE/pom.xml" surefire:test
+}
+
+@test "what users install is complete" {
+    for jar in "" -sources -javadoc; do
+        [ -s "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0$jar.jar" ]
+    done
+    jar -tf "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0-javadoc.jar" >names
+    grep -q "rowlock/jdbc/Lease.html$" names
+    [ -s "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0.pom" ]
+}
+
+@test "google-java-format would change nothing" {
+    maven $DEPENDENCY:copy "-Dartifact=$FORMATTER" -DoutputDirectory=.
+    exports=()
+    for part in api code file parser tree util; do
+        exports+=("--add-exports=jdk.compiler/com.sun.tools.javac.$part=ALL-UNNAMED")
+    done
+    find "$PACKAGE" -name '*.java' | xargs java "${exports[@]}" -jar google-java-format-*.jar \
+        --dry-run --set-exit-if-changed
+}
+
+# A project that uses the package, with the program of the README, changed by SED-SCRIPT.
+project() { # [SED-SCRIPT]
+    mkdir -p src/main/java
+    sed -n '/^```java$/,/^```$/{/^```/d;p}' "$SOURCE/README.md" |
+        sed -e "${1:-}" >src/main/java/Import.java
+    [ -s src/main/java/Import.java ]
+    cat >pom.xml <<END
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>shop</groupId>
+  <artifactId>shop</artifactId>
+  <version>1</version>
+  <properties><maven.compiler.release>17</maven.compiler.release></properties>
+  <dependencies>
+    <dependency>
+      <groupId>rowlock</groupId>
+      <artifactId>rowlock-jdbc</artifactId>
+      <version>0.1.0</version>
+    </dependency>
+  </dependencies>
+  <build><plugins><plugin>
+    <artifactId>maven-compiler-plugin</artifactId>
+    <version>3.14.1</version>
+  </plugin></plugins></build>
+</project>
+END
+    maven compiler:compile $DEPENDENCY:build-classpath -Dmdep.outputFile=classpath
+    classpath=target/classes:$(cat classpath):$JARS/postgresql.jar:$JARS/mariadb-java-client.jar
+}
+
+@test "the README's example, in a project of its own, waits its turn, and does its work" {
+    project
+    token=$(rowlock acquire --ttl 5m import)
+    start java -cp "$classpath" Import "$(jdbc_url)"
+    until_true is_waited_for import
+    [ ! -s out ]
+    rowlock release import --token "$token"
+    wait "$started"
+    [ "$(cat out)" = $'importing\nbonds\nshares' ]
+    [ ! -s err ]
+    is_free import
+}
+
+@test "a killed holder's lease passes to a waiter; a broken one is reported" {
+    project 's/^        System.out.println(part.*/while (!lease.isLost()) Thread.sleep(20);/
+        s/ofSeconds(30)/ofSeconds(3)/'
+    start java -cp "$classpath" Import "$(jdbc_url)"
+    until_true grep -q importing out
+    kill -s KILL "$started"
+    rowlock run -w 60 import -- true
+    rm out
+    start java -cp "$classpath" Import "$(jdbc_url)"
+    until_true grep -q importing out
+    rowlock break import
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 1 ]
+    grep -q "jdbc.LostException: the lease of 'import' is lost: stop the work done under it" err
+}
+
+# Without blank lines, comments, imports, and lines of closing brackets.
+@test "the product has at most 600 lines of code" {
+    lines=$(find "$SOURCE" -path '*/src/main/*' -name '*.java' -print0 | xargs -0 cat |
+        grep -cvE '^\s*($|//|/?\*|import |package |[])}]+[;,]?$)')
+    echo "$lines"
+    [ "$lines" -gt 100 ]
+    [ "$lines" -le 600 ]
+}
