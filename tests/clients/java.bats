@@ -31,16 +31,26 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { end_started; }
 
 @test "its own tests pass with each driver, plain and through a pool" {
-    maven -f "$PACKAGE/pom.xml" surefire:test
+    maven -f "$PACKAGE/jdbc/pom.xml" surefire:test
+}
+
+@test "ShedLock's own tests pass" {
+    ROWLOCK_TEST_JDBC=$(jdbc_url) maven -f "$PACKAGE/shedlock/pom.xml" surefire:test
+    grep -q 'Tests run: 15, Failures: 0, Errors: 0, Skipped: 0' \
+        "$PACKAGE"/shedlock/target/surefire-reports/*.txt
 }
 
 @test "what users install is complete" {
-    for jar in "" -sources -javadoc; do
-        [ -s "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0$jar.jar" ]
+    for part in jdbc/Lease shedlock/RowlockLockProvider; do
+        package=rowlock-${part%/*}
+        for file in .jar -sources.jar -javadoc.jar .pom; do
+            [ -s "$M2/rowlock/$package/0.1.0/$package-0.1.0$file" ]
+        done
+        jar -tf "$M2/rowlock/$package/0.1.0/$package-0.1.0-javadoc.jar" >names
+        grep -q "rowlock/$part.html$" names
+        jar -tf "$M2/rowlock/$package/0.1.0/$package-0.1.0-sources.jar" >names
+        grep -qx "rowlock/$part.java" names
     done
-    jar -tf "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0-javadoc.jar" >names
-    grep -q "rowlock/jdbc/Lease.html$" names
-    [ -s "$M2/rowlock/rowlock-jdbc/0.1.0/rowlock-jdbc-0.1.0.pom" ]
 }
 
 @test "google-java-format would change nothing" {

@@ -197,6 +197,24 @@ abstract class Scenarios {
   }
 
   @Test
+  void theEndIsMeasuredFromBeforeTheRenewal() throws Exception {
+    ConnectionSource slow =
+        Server.faulty(
+            this::open,
+            "renew",
+            execution -> {
+              Object answer = execution.call();
+              Thread.sleep(1500);
+              return answer;
+            });
+    try (Lease held = Rowlock.lease(slow, "x").ttl(Duration.ofSeconds(6)).acquire()) {
+      AtomicReference<Duration> left = new AtomicReference<>(held.remaining());
+      until(() -> left.getAndSet(held.remaining()).compareTo(held.remaining()) < 0);
+      assertTrue(held.remaining().toMillis() <= 4000); // 6 s, less 1.5 s, less the margin
+    }
+  }
+
+  @Test
   void aLostReplyIsRepeatedAndAcquiresOnce() throws Exception {
     AtomicInteger requests = new AtomicInteger();
     AtomicReference<Object> first = new AtomicReference<>();
