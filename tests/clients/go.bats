@@ -52,7 +52,11 @@ build_example() {
     local at=$BATS_TEST_TMPDIR/proxy/$MODULE/@v
     mkdir -p "$at" "$MODULE@$VERSION" program
     (cd "$CLIENT" && tar c --exclude ./tests .) | tar x -C "$MODULE@$VERSION"
-    python3 -m zipfile -c "$at/$VERSION.zip" "$MODULE@$VERSION"
+    python3 -c 'import pathlib, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1], "w")
+for file in pathlib.Path(sys.argv[2]).rglob("*.*"):
+    archive.write(file)
+archive.close()' "$at/$VERSION.zip" "$MODULE@$VERSION"
     cp "$CLIENT/go.mod" "$at/$VERSION.mod"
     echo "{\"Version\": \"$VERSION\"}" >"$at/$VERSION.info"
     echo "$VERSION" >"$at/list"
@@ -65,7 +69,10 @@ build_example() {
         cd program
         cp "$CLIENT/tests/go.mod" "$CLIENT/tests/go.sum" . # the versions of the drivers
         sed -i '/^replace/d' go.mod
-        export GOPROXY="file://$BATS_TEST_TMPDIR/proxy,$(go env GOPROXY)" GONOSUMDB=$MODULE
+        # a cache of its own, so that the module is this one; the drivers are downloaded already
+        local folders="file://$BATS_TEST_TMPDIR/proxy,file://$GOMODCACHE/cache/download"
+        GOPROXY="$folders,$(go env GOPROXY)"
+        export GOPROXY GOMODCACHE=$BATS_TEST_TMPDIR/modules GONOSUMDB=$MODULE
         go build -mod=mod -o ../example .
     )
 }
