@@ -24,8 +24,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What the package promises, on a real server, by each driver: see its subclasses. */
+@Timeout(120) // by an interrupt, which ends a wait
 abstract class Scenarios {
   private static final Duration NONE = Duration.ZERO;
   private static final Duration SHORT = Duration.ofSeconds(3);
