@@ -91,7 +91,8 @@ archive.close()' "$at/$VERSION.zip" "$MODULE@$VERSION"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
-    build_example 's|fmt.Println(part).*|<-ctx.Done(); return ctx.Err()|; s|30 \* time|3 * time|'
+    build_example 's|fmt.Println(part).*|_ = part; <-ctx.Done(); return ctx.Err()|
+        s|30 \* time|3 * time|'
     start ./example "$source"
     until_true grep -q importing out
     kill -s KILL "$started"

@@ -83,10 +83,11 @@ finds_the_crash() {
 }
 check a_client_that_crashes_is_a_violation finds_the_crash
 # The makefiles set none of the variables of tests/torture/run themselves.
-sets_nothing() { make -n torture | grep "CLIENTS='' OPERATIONS='' RESUME=''"; }
+sets_nothing() { make -n torture | grep "CLIENTS='' PACE='' OPERATIONS='' RESUME=''"; }
 check make_torture_has_the_defaults sets_nothing
 sets_long() {
-    make -n torture-long | grep -A 1 -F "CELL='*/mixed/*'" | grep "OPERATIONS='10000' RESUME='1'"
+    make -n torture-long | grep -A 1 -F "CELL='*/mixed/* names/kill/*" |
+        grep "PACE='4' OPERATIONS='10000' RESUME='1'"
 }
 check make_torture_long_has_its_selection sets_long
 
