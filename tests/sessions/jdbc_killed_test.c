@@ -34,6 +34,17 @@ static int try_open(const char *url, struct rowlock_connection **out)
     return code;
 }
 
+/* HSQLDB opens the files of a killed server only when its heartbeat in them is 10 s old. */
+static void until_open(const char *url, struct rowlock_connection **out)
+{
+    int64_t end = t_now() + 60000;
+    int code = try_open(url, out);
+
+    while (code == ROWLOCK_EDB && strstr(t_error.text, "checkHeartbeat") && t_now() < end)
+        code = try_open(url, out);
+    t_ok(code);
+}
+
 static int grant(struct rowlock_connection *connection, int number)
 {
     struct rowlock_terms terms = {.ttl_ms = LONG_MS};
@@ -65,7 +76,7 @@ static void keeps_grants(const struct t_jdbc_facts *on)
             t_ok(grant(connection, granted++));
         kill(server, SIGKILL);
         server = start(on, "killed", url, sizeof url);
-        t_ok(try_open(url, &connection));
+        until_open(url, &connection);
         for (int i = 0; i < granted; i++)
             t_fails(grant(connection, i), EBUSY);
     }

@@ -68,11 +68,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         "SELECT number FROM rowlock.enqueue('73:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
     for name in r s; do # behind a lease, and behind a silent waiter, by a roll call
         for _ in 1 2 3 4 5 6; do
-            db "SELECT rowlock.request('$name', '1 min', 'the owner called b', '2 s')"
+            db "SELECT rowlock.request('$name', '1 min', 'the owner called b$name', '2 s')"
         done
     done
     db "SELECT rowlock.cancel('r', 'the owner called a')" \
-        "SELECT token FROM rowlock.request('r', '1 min', 'the owner called b', '2 s')"
+        "SELECT token FROM rowlock.request('r', '1 min', 'the owner called br', '2 s')"
 }
 
 @test "nor do GRANTs and uninstall" {
