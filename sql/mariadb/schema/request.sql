@@ -172,9 +172,9 @@ BEGIN
     SET p_token = IF(p_fresh, p_token, NULL);
 END//
 
--- Finds the ticket and the lease of a request, 0: none; p_mode NULL: a ticket of any mode. p_until:
--- when a call has to renew the sign of life. p_others: other tickets of the owner, and leases of
--- another kind; NULL if the statement was killed.
+-- Finds the ticket and the lease of a request, 0: none. p_until: when a call has to renew the sign
+-- of life. p_others: other tickets of the owner, and leases of another kind; NULL if the statement
+-- was killed.
 CREATE OR REPLACE PROCEDURE rowlock_find_request(
     IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
     IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
@@ -183,8 +183,7 @@ CREATE OR REPLACE PROCEDURE rowlock_find_request(
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SELECT (SELECT MAX(ticket) FROM rowlock_waiter
-             WHERE owner = p_owner AND name = p_name
-               AND (p_mode IS NULL OR mode = p_mode AND `limit` <=> p_limit)),
+             WHERE owner = p_owner AND name = p_name AND mode = p_mode AND `limit` <=> p_limit),
            (SELECT MAX(token) FROM rowlock_lease WHERE name = p_name AND owner = p_owner),
            (SELECT count(*) FROM rowlock_waiter
              WHERE owner = p_owner
@@ -236,7 +235,8 @@ whole: BEGIN
             'rowlock: this owner has requested another lease: draw a random one for each lease, '
             'such as UUID()';
     END IF;
-    -- without the lock of the name, which a transaction that waits for this lease may have
+    -- An earlier call, whose reply was lost, may have acquired the lease, beside its ticket too.
+    -- It is adopted without the lock of the name: a transaction that waits for it may have that.
     IF p_token <> 0 THEN
         CALL rowlock_extend(p_token, p_ttl_ms, v_wanted, p_owner, p_status);
         IF p_status = 0 THEN
@@ -246,18 +246,12 @@ whole: BEGIN
             LEAVE whole;
         END IF;
     END IF;
-    -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
-    IF p_ticket = 0 OR p_token <> 0 THEN
-        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, p_ticket, 0, p_host, p_pid,
-                                  p_program, p_note, p_status, v_name, p_token, v_number, p_detail);
-        IF p_status = 0 AND p_ticket <> 0 THEN
-            CALL rowlock_leave_queue(p_ticket, p_owner, 0);
-        END IF;
+    IF p_ticket = 0 THEN
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, p_host, p_pid, p_program,
+                                  p_note, p_status, v_name, p_token, v_number, p_detail);
         IF p_status IN (0, 6, 7, 13) THEN
             LEAVE whole;
         END IF;
-    END IF;
-    IF p_ticket = 0 THEN
         SET @rowlock_number = NULL;
         CALL rowlock_enqueue(p_want, p_owner, -1, 7000, p_host, p_pid, p_program, p_note);
         SET p_status = @rowlock_status, p_ticket = @rowlock_number, p_detail = @rowlock_detail;
@@ -366,9 +360,10 @@ CREATE OR REPLACE PROCEDURE rowlock_cancel(
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Ends a request: leaves the queue, or releases the lease if it was granted. canceled: 1; 0 if there was none. Call it outside a transaction.'
 BEGIN
-    DECLARE v_ticket, v_none, v_token BIGINT;
-    DECLARE v_due, v_until DATETIME(6);
-    DECLARE v_rows, v_others INT DEFAULT 0;
+    DECLARE v_name VARBINARY(255) DEFAULT CONVERT(name USING utf8mb4);
+    DECLARE v_owner VARBINARY(255) DEFAULT owner;
+    DECLARE v_ticket, v_token BIGINT;
+    DECLARE v_rows INT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
@@ -382,18 +377,20 @@ BEGIN
         SET v_open = 0;
     END IF;
     CALL rowlock_require_no_transaction();
-    CALL rowlock_find_request(CONVERT(name USING utf8mb4), owner, NULL, NULL, v_ticket, v_due,
-                              v_until, v_token, v_others);
-    IF v_ticket <> 0 THEN
-        CALL rowlock_leave_queue(v_ticket, owner, 1);
-        -- read again: the withdrawal waited for a grant that was on its way
-        CALL rowlock_find_request(CONVERT(name USING utf8mb4), owner, NULL, NULL, v_none, v_due,
-                                  v_until, v_token, v_others);
+    SELECT MAX(w.ticket) INTO v_ticket FROM rowlock_waiter w
+     WHERE w.name = v_name AND w.owner = v_owner;
+    COMMIT AND NO CHAIN NO RELEASE;
+    IF v_ticket IS NOT NULL THEN
+        CALL rowlock_leave_queue(v_ticket, v_owner, 1);
     END IF;
-    IF v_token <> 0 THEN
+    -- only now: the withdrawal waited for a grant that was on its way
+    SELECT MAX(l.token) INTO v_token FROM rowlock_lease l
+     WHERE l.name = v_name AND l.owner = v_owner;
+    COMMIT AND NO CHAIN NO RELEASE;
+    IF v_token IS NOT NULL THEN
         CALL rowlock_end(v_token, 0, v_rows);
     END IF;
-    SET canceled = v_ticket <> 0 OR v_rows > 0;
+    SET canceled = v_ticket IS NOT NULL OR v_rows > 0;
 END//
 
 DELIMITER ;
