@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
+load lib.bash
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
 MODULE=rowlock.example/rowlock VERSION=v0.1.0
@@ -79,32 +80,16 @@ archive.close()' "$at/$VERSION.zip" "$MODULE@$VERSION"
 
 @test "the README's example, with the built module, waits its turn, and does its work" {
     build_example
-    token=$(rowlock acquire --ttl 5m import)
-    start ./example "$source"
-    until_true is_waited_for import
-    [ ! -s out ]
-    rowlock release import --token "$token"
-    wait "$started"
-    [ "$(cat out)" = $'importing\nbonds\nshares' ]
-    [ ! -s err ]
-    is_free import
+    waits_its_turn ./example "$source"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
     build_example 's|fmt.Println(part).*|_ = part; <-ctx.Done(); return ctx.Err()|
         s|30 \* time|3 * time|'
-    start ./example "$source"
-    until_true grep -q importing out
-    kill -s KILL "$started"
-    rowlock run -w 60 import -- true
-    rm out
-    start ./example "$source"
-    until_true grep -q importing out
-    rowlock break import
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 1 ]
-    grep -q 'the lease of "import" is lost: stop the work done under it: context canceled' err
+    passes_to_a_waiter ./example "$source"
+    reports_a_break \
+        'the lease of "import" is lost: stop the work done under it: context canceled' \
+        ./example "$source"
 }
 
 @test "the product has at most 600 lines of code" {

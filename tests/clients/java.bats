@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
+load lib.bash
 load ../sql/snippets # jdbc_url
 
 # Maven's downloads, and the built package; for all tests, because two may run at once
@@ -95,39 +96,14 @@ END
 
 @test "the README's example, in a project of its own, waits its turn, and does its work" {
     project
-    token=$(rowlock acquire --ttl 5m import)
-    start java -cp "$classpath" Import "$(jdbc_url)"
-    until_true is_waited_for import
-    [ ! -s out ]
-    rowlock release import --token "$token"
-    wait "$started"
-    [ "$(cat out)" = $'importing\nbonds\nshares' ]
-    [ ! -s err ]
-    is_free import
+    waits_its_turn java -cp "$classpath" Import "$(jdbc_url)"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
     project 's/^        System.out.println(part.*/while (!lease.isLost()) Thread.sleep(20);/
         s/ofSeconds(30)/ofSeconds(3)/'
-    start java -cp "$classpath" Import "$(jdbc_url)"
-    until_true grep -q importing out
-    kill -s KILL "$started"
-    rowlock run -w 60 import -- true
-    rm out
-    start java -cp "$classpath" Import "$(jdbc_url)"
-    until_true grep -q importing out
-    rowlock break import
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 1 ]
-    grep -q "jdbc.LostException: the lease of 'import' is lost: stop the work done under it" err
-}
-
-# Without blank lines, comments, imports, and lines of closing brackets.
-@test "the product has at most 600 lines of code" {
-    lines=$(find "$SOURCE" -path '*/src/main/*' -name '*.java' -print0 | xargs -0 cat |
-        grep -cvE '^\s*($|//|/?\*|import |package |[])}]+[;,]?$)')
-    echo "$lines"
-    [ "$lines" -gt 100 ]
-    [ "$lines" -le 600 ]
+    passes_to_a_waiter java -cp "$classpath" Import "$(jdbc_url)"
+    reports_a_break \
+        "jdbc.LostException: the lease of 'import' is lost: stop the work done under it" \
+        java -cp "$classpath" Import "$(jdbc_url)"
 }

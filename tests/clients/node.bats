@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
+load lib.bash
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/node
 export ROWLOCK npm_config_fund=false npm_config_audit=false npm_config_update_notifier=false
@@ -90,34 +91,18 @@ EOF
 
 @test "the README's example waits its turn, and does its work" {
     example
-    token=$(rowlock acquire --ttl 5m import)
-    start node example.mjs "$ROWLOCK_TEST_URL"
-    until_true is_waited_for import
-    [ ! -s out ]
-    rowlock release import --token "$token"
-    wait "$started"
-    [ "$(cat out)" = $'importing\nbonds\nshares' ]
-    [ ! -s err ]
-    is_free import
+    waits_its_turn node example.mjs "$ROWLOCK_TEST_URL"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
     example
     sed -i "s/^        console.log(part.*/        await new Promise((end) => (ended = end));/
             s/ttl: 30_000/ttl: 3000/; s/^const pool/let ended;\n&/" example.mjs
-    start node example.mjs "$ROWLOCK_TEST_URL"
-    until_true grep -q importing out
-    kill -s KILL "$started"
-    rowlock run -w 60 import -- true
-    rm out
+    passes_to_a_waiter node example.mjs "$ROWLOCK_TEST_URL"
     sed -i "s/(ended = end)/lease.signal.addEventListener('abort', end)/" example.mjs
-    start node example.mjs "$ROWLOCK_TEST_URL"
-    until_true grep -q importing out
-    rowlock break import
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 1 ]
-    grep -q "LostError: the lease of 'import' is lost: stop the work done under it" err
+    reports_a_break \
+        "LostError: the lease of 'import' is lost: stop the work done under it" \
+        node example.mjs "$ROWLOCK_TEST_URL"
 }
 
 @test "the product has at most 600 lines" {

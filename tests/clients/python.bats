@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
+load lib.bash
 
 PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
 CLIENT=$BATS_TEST_DIRNAME/../../clients/python
@@ -34,33 +35,18 @@ example() { # the program of the README
 
 @test "the README's example waits its turn, and does its work" {
     example
-    token=$(rowlock acquire --ttl 5m import)
-    start python3 example.py "$ROWLOCK_TEST_URL"
-    until_true is_waited_for import
-    [ ! -s out ]
-    rowlock release import --token "$token"
-    wait "$started"
-    [ "$(cat out)" = $'importing\nbonds\nshares' ]
-    is_free import
+    waits_its_turn python3 example.py "$ROWLOCK_TEST_URL"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
     example
     sed -i 's/^        print(part.*/        import time; time.sleep(600)/
             s/ttl=30/ttl=3/' example.py
-    start python3 example.py "$ROWLOCK_TEST_URL"
-    until_true grep -q importing out
-    kill -s KILL "$started"
-    rowlock run -w 60 import -- true
-    rm out
+    passes_to_a_waiter python3 example.py "$ROWLOCK_TEST_URL"
     sed -i 's/time.sleep(600)/lease.lost.wait(600)/' example.py
-    start python3 example.py "$ROWLOCK_TEST_URL"
-    until_true grep -q importing out
-    rowlock break import
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 1 ]
-    grep -q "Lost: the lease of 'import' is lost: stop the work done under it" err
+    reports_a_break \
+        "Lost: the lease of 'import' is lost: stop the work done under it" \
+        python3 example.py "$ROWLOCK_TEST_URL"
 }
 
 @test "the product has at most 600 lines" {

@@ -115,20 +115,17 @@ class Lease:
         lost = self.lost.is_set() or time.monotonic() >= self._end - self._margin
         try:
             if not self._renewer.is_alive():
-                row = self._repeated(lambda: self._session.call("release", self.token))
-                lost = lost or not (row and row[0])
+                try:
+                    row = self._session.call("release", self.token)
+                    lost = lost or not (row and row[0])
+                except Unavailable:  # it may have been released: the repetition does not tell
+                    self._session.call("release", self.token)
         except RowlockError as error:  # it expires
             log.debug("release of %s: %s", self.name, error)
         self._session.close()
         if lost:
             self.lost.set()
             raise Lost(f"the lease of {self.name!r} was lost before its end")
-
-    def _repeated(self, call: Callable[[], Optional[Row]]) -> Optional[Row]:
-        try:
-            return call()
-        except Unavailable:
-            return call()  # once, on a new session
 
     def __enter__(self) -> "Lease":
         return self

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the client packages: the same example, in each language, shows the same.
+
+# waits_its_turn COMMAND...: the README's example queues for the lease, gets it, works, and ends.
+waits_its_turn() {
+    token=$(rowlock acquire --ttl 5m import)
+    start "$@"
+    until_true is_waited_for import
+    [ ! -s out ]
+    rowlock release import --token "$token"
+    wait "$started"
+    [ "$(cat out)" = $'importing\nbonds\nshares' ]
+    [ ! -s err ]
+    is_free import
+}
+# passes_to_a_waiter COMMAND...: the example holds the lease, with a ttl of 3 s, and is killed.
+passes_to_a_waiter() {
+    start "$@"
+    until_true grep -q importing out
+    kill -s KILL "$started"
+    rowlock run -w 60 import -- true
+    rm out
+}
+# reports_a_break TEXT COMMAND...: the lease is broken; TEXT is in the example's error.
+reports_a_break() {
+    start "${@:2}"
+    until_true grep -q importing out
+    rowlock break import
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 1 ]
+    grep -q "$1" err
+}
