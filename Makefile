@@ -63,12 +63,14 @@ HTTP ?= $(call have,'libmicrohttpd >= 0.9.71')
 HTTP_CFLAGS := $(if $(HTTP),-DROWLOCK_WITH_MICROHTTPD \
                  $(shell $(PKG_CONFIG) --cflags libmicrohttpd))
 
-WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
+# A library may deprecate a function in any release: that breaks no build.
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
+            $(if $(WERROR),-Werror -Wno-error=deprecated-declarations)
 CFLAGS   ?= -O2 -g
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
               -fno-omit-frame-pointer -fno-sanitize-recover=all)
 BASE_FLAGS := -std=c11 -Iinclude -Isrc -I$(BUILD)/gen -pthread \
-              -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS)
+              -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(SANFLAGS)
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS) $(HTTP_CFLAGS)
 LIBS := -ldl -pthread
 # The library needs POSIX.1-2008 only, outside of src/system/linux. The command is for Linux.
@@ -90,7 +92,8 @@ LIB_SOURCES  := $(wildcard src/system/$(SYSTEM)/*.c \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
 DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
 PLAIN        := $(notdir $(wildcard sql/plain/words/*))
-GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/plain_%.c)
+GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/plain_%.c) \
+                $(if $(filter jdbc,$(DRIVERS)),$(BUILD)/gen/jdbc_class.c)
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
                 $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
@@ -142,7 +145,7 @@ base_mysql := mariadb
 base_sqlite := plain
 base_yugabytedb := postgresql
 sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/words sql/$(1)/columns \
-           sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
+           sql/$(1)/schema/*.sql sql/$(1)/blocks/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
     src/dialect/plain.h src/dialect/job.h $$(call sql_of,shared) \
@@ -154,6 +157,10 @@ $(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.
     src/dialect/job.h sql/plain/words/% $$(call sql_of,plain) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/gen/jdbc_class.c: tools/embed-class src/driver/jdbc/RowlockSession.class
+	@mkdir -p $(@D)
+	$(call quiet,FILES) $^ > $@.tmp && mv $@.tmp $@
 
 ASSETS := $(wildcard src/show/serve/assets/*)
 $(BUILD)/gen/serve_assets.c: tools/embed-files $(ASSETS)

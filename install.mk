@@ -105,7 +105,7 @@ find-pgxs:
 	@[ -n '$(PGXS)' ] || { \
 	  echo '$(PG_CONFIG) does not run: install the package postgresql-server-dev-NN of your' \
 	    'server, or say where it is: make install-extension' \
-	    'PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config' >&2; exit 1; }
+	    'PG_CONFIG=/usr/lib/postgresql/NN/bin/pg_config' >&2; exit 1; }
 	@[ -e '$(PGXS)' ] || { \
 	  echo 'there is no $(PGXS), which $(PG_CONFIG) names: install the package' \
 	    'postgresql-server-dev-NN of your server, or name the pg_config of another one by' \

@@ -350,7 +350,7 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
     rowlock_on_disconnect on_disconnect; /* may be NULL */
     rowlock_on_wait on_wait;             /* may be NULL */
     void *data;                          /* of on_disconnect and on_wait */
-    int no_process; /* 1: another process keeps the lease, if any: lists show no pid */
+    int no_process; /* 1: no process renews it, or another one does: lists show no pid */
     /* The owner id of this call, by which its caller finds its ticket in rowlock_list: 32 digits of
        0-9 and a-f that no other call has ever used, so at least half of them random. NULL: the
        library makes one. */
@@ -428,8 +428,8 @@ ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options
                                    struct rowlock_error *error);
 
 /*
- * A connection for one thread; all functions accept it, as one of rowlock_open. It opens its own
- * session when first needed: for waiting, for several names, shared leases and permits, for
+ * A connection for one thread; all functions accept it, like a connection of rowlock_open. It opens
+ * its own session when first needed: for waiting, for several names, shared leases and permits, for
  * transactions, renewals and lists. Until then it has no native handle and no socket. Does not
  * block. `*out` is yours: rowlock_close.
  *
@@ -465,6 +465,20 @@ ROWLOCK_API int rowlock_adopt(struct rowlock_connection *connection, const char 
  */
 ROWLOCK_API int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms,
                               struct rowlock_error *error);
+
+/*
+ * Renews each of the leases as rowlock_renew does. A lease that is lost, or that another
+ * transaction keeps locked, does not prevent the renewal of the others. PostgreSQL renews up to
+ * 1,000 leases by one statement, if their ttl is the same; elsewhere each lease costs one
+ * statement. All leases must have the same connection. Blocks for statement_ms at most.
+ *
+ * Sets codes[i] to the result of leases[i], unless it returns EINVAL or ENOMEM; `codes` may be
+ * NULL. Returns 0 if all are renewed, otherwise the first result that is not 0, and its error.
+ *
+ * EINVAL  a lease is NULL or has another connection, or a bad ttl;  otherwise as rowlock_renew
+ */
+ROWLOCK_API int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n,
+                                  rowlock_duration ttl_ms, int *codes, struct rowlock_error *error);
 
 /*
  * Releases the lease, and stops its automatic renewal. Repeating the call is harmless. Blocks for
@@ -542,7 +556,7 @@ struct rowlock_holder { /* valid during the callback only; texts are never NULL,
     rowlock_duration remaining_ms; /* until it expires, by the database's clock */
     int limit, count;              /* permits */
     int stop;                      /* 1: broken: its next renewal is refused */
-    int64_t queue;                 /* of a limited list: all waiters of the name; else 0 */
+    int64_t queue; /* of a limited list: number of all waiters of the name; else 0 */
 };
 
 /* 0 continues the list; any other result ends it. */
@@ -619,12 +633,13 @@ ROWLOCK_API int rowlock_schedule_open(const char *text, const char *zone,
                                       struct rowlock_error *error);
 
 /*
- * The same for the job `job`, whose name replaces each H of a cron line by a number: H in a field
- * is one of its numbers (day of month: 1 to 28), H(0-29) one of that range, H/15 every 15 from one
- * of the first 15, H(0-29)/10 the same within a range. So many jobs with one line are spread. Every
- * node and every version derives the same numbers: the 64-bit FNV-1a hash of the field's digit
- * ('0' minute to '4' day of week) and the name, then fmix64 of MurmurHash3, modulo the number of
- * values. rowlock_schedule_text returns the numbers.
+ * The same for the job `job`: each H of a cron line stands for a number that is derived from the
+ * job's name, so that many jobs with the same line do not start together. H is a number of the
+ * field's range (day of month: 1 to 28); H(0-29) is one of that range; H/15 is every 15th number,
+ * the first of them derived from the name; H(0-29)/10 is the same within a range. Every node and
+ * every version derives the same numbers: the 64-bit FNV-1a hash of the field's digit ('0' minute
+ * to '4' day of week) and the name, then fmix64 of MurmurHash3, modulo the number of values.
+ * rowlock_schedule_text returns the numbers.
  *
  * EINVAL   as above; H, and `job` is NULL; ENOMEM
  *
@@ -663,7 +678,7 @@ struct rowlock_job {  /* a job as this node configures it; all but the first two
     /* Maximum retries per due time, of failed and lost runs; 0: one, of a lost run; < 0: none. A
        run that did not start does not count. */
     int retry;
-    enum rowlock_missed missed; /* due times that no node called for: one run for all, or skipped */
+    enum rowlock_missed missed; /* due times that no node claimed: one run for all, or none */
     int history;                /* number of runs kept; 0: 100 */
     const char *note, *command; /* as in rowlock_terms */
 };
@@ -780,8 +795,8 @@ struct rowlock_job_view { /* as above */
        token 0: none. The one that lasts longest. */
     int64_t paused_token, paused_since_ms, paused_until_ms;
     const char *paused_by, *paused_note; /* its host and its note */
-    /* By outcome: the runs that have ended since the job is known, also those that the history has
-       no longer. A run that was lost and ended afterwards counts as LOST and as LATE. */
+    /* The number of ended runs by outcome since the job is known, including those that the history
+       no longer contains. A run that was lost and ended afterwards counts as LOST and as LATE. */
     int64_t ended[ROWLOCK_RUN_NOTSTARTED + 1];
     int64_t succeeded_ms; /* when the last DONE run ended; 0: none has */
 };
@@ -798,13 +813,13 @@ typedef int (*rowlock_visit_run)(const struct rowlock_run *run, void *data);
 ROWLOCK_API int rowlock_jobs(struct rowlock_connection *connection, const char *name,
                              rowlock_visit_job visit, void *data, struct rowlock_error *error);
 
-/* The worse, the greater. */
+/* A worse health has a greater value. */
 enum rowlock_health {
     ROWLOCK_HEALTH_FINE = 0,
-    ROWLOCK_HEALTH_PAUSED,  /* a lease that no process keeps has its name */
-    ROWLOCK_HEALTH_SLOW,    /* its run has taken over a second, and three times the average */
+    ROWLOCK_HEALTH_PAUSED,  /* its name has a lease that no process renews */
+    ROWLOCK_HEALTH_SLOW,    /* its run takes more than 1 s, and more than three times the average */
     ROWLOCK_HEALTH_LATE,    /* no node has claimed it for a minute after its due time */
-    ROWLOCK_HEALTH_FAILING, /* no run is done since one that failed or did not start */
+    ROWLOCK_HEALTH_FAILING, /* a run failed or did not start, and none was done since */
     ROWLOCK_HEALTH_LOST     /* its last run lost its lease, and no other one runs */
 };
 
@@ -824,10 +839,11 @@ struct rowlock_job_counts {
 };
 
 /*
- * Lists the jobs that are not FINE, the worst first, then those that are it for the longest time;
- * and counts all jobs (`counts` may be NULL). For a view that is read repeatedly: one query, and
- * the server chooses the rows (behind odbc: and jdbc: URLs, and by a pattern with ? or [...], the
- * library does). A callback's result other than 0 ends the list. Blocks for statement_ms at most.
+ * Lists the jobs that are not FINE, the worst first, and of equal ones the longest in that state
+ * first; and counts all jobs (`counts` may be NULL). For a view that is read repeatedly: one query,
+ * and the server chooses the rows (behind odbc: and jdbc: URLs, and by a pattern with ? or [...],
+ * the library does). A callback's result other than 0 ends the list. Blocks for statement_ms at
+ * most.
  *
  * EINVAL  visit or choice is NULL; a negative limit; a pattern with a '[' without ']'
  * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
@@ -845,8 +861,8 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
 /*
  * Makes the job due now: the next node that asks for it runs it, with the schedule and the command
  * of its own configuration, and with this time as the due time. The run takes the place of due
- * times that no node has claimed; later ones stay as planned. A call before that run changes
- * nothing else. Waits half a second at most for a transaction that holds the name.
+ * times that no node has claimed; later ones stay as planned. A second call before that run changes
+ * only its due time. Waits half a second at most for a transaction that holds the name.
  *
  * EBUSY   it runs, or its name is held: by a lease, for example that of rowlock hold, or by a
  *         transaction. Nothing is changed. A lock that begins after the check only delays the run.
@@ -901,7 +917,7 @@ struct rowlock_past_filter {    /* all zero: the latest 100 */
     int problems;               /* 1: neither released leases nor runs that are done */
     rowlock_duration waited_ms; /* waited at least that long */
     int limit;                  /* 0: 100 */
-    int jobs;                   /* 1: also names that match after "job:", as the runs of a job */
+    int jobs; /* 1: names match without the prefix "job:" too, so NAME finds the job's runs */
 };
 
 /* 0 continues the list; any other result ends it. */
@@ -960,8 +976,8 @@ ROWLOCK_API int rowlock_set_history(struct rowlock_connection *connection,
 
 /*
  * Deletes rows of the history whose time has passed, about 10000 at most, and does not wait for
- * other sessions that do the same. rowlock_vacuum deletes all of them, and a release some now and
- * then. `*removed` (may be NULL) is their number. Blocks for statement_ms at most.
+ * other sessions that do the same. rowlock_vacuum deletes all of them; a release sometimes deletes
+ * a few. `*removed` (may be NULL) is their number. Blocks for statement_ms at most.
  *
  * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
  */

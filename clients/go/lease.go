@@ -79,10 +79,10 @@ func Do(ctx context.Context, db *sql.DB, name string, opts Options,
 		return err
 	}
 	held, cancel := context.WithCancel(ctx)
-	defer cancel()
 	lease.cancel = cancel
 	go lease.keep()
 	defer func() {
+		cancel()
 		if lease.release() {
 			err = lost(name, err)
 		}
@@ -138,9 +138,8 @@ func (l *Lease) release() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), waitMost)
 		a, err := l.line.call(ctx, release, l.token)
 		cancel()
-		if err == nil && a.number == 0 && try == 0 { // else the first call may have released it
-			gone = true
-		}
+		// a second call finds nothing if the first has released it
+		gone = gone || err == nil && a.number == 0 && try == 0
 		if gone || try > 0 || !errors.Is(err, ErrUnavailable) {
 			l.debug("rowlock: release", "name", l.name, "error", err) // after an error it expires
 			break
@@ -158,9 +157,9 @@ func (l *Lease) release() bool {
 func (l *Lease) keep() {
 	defer close(l.left)
 	pause, due := pauseLeast, l.sent+l.ttl/3
-	for end := certain(l.sent, l.ttl); sleep(l.leave, least(due, end)-now()); {
+	for end := certain(l.sent, l.ttl); sleep(l.leave, least(due, end)) && l.Remaining() > 0; {
 		sent := now()
-		ctx, cancel := context.WithTimeout(context.Background(), least(l.ttl/3, end-sent))
+		ctx, cancel := limited(least(sent+l.ttl/3, end))
 		_, err := l.line.call(ctx, renew, l.token, l.ttl.Milliseconds())
 		cancel()
 		l.mutex.Lock()
@@ -170,8 +169,6 @@ func (l *Lease) keep() {
 			pause, due = pauseLeast, sent+l.ttl/3
 		case l.gone || errors.Is(err, ErrLost) || now() >= end:
 			l.lose(err)
-			l.mutex.Unlock()
-			return
 		default:
 			l.debug("rowlock: renewal", "name", l.name, "error", err)
 			due = now() + jitter(pause)
@@ -231,7 +228,7 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			return 0, 0, err
 		case err != nil:
 			r.opts.Debug("rowlock: request", "name", name, "error", err)
-			sleep(ctx.Done(), jitter(pause))
+			sleep(ctx.Done(), now()+jitter(pause))
 			pause = least(2*pause, pauseMost)
 		default:
 			pause = pauseLeast
@@ -263,7 +260,7 @@ func (r *requester) send(ctx context.Context) (answer, error) {
 		select {
 		case <-own.Done():
 		case <-ctx.Done():
-			sleep(own.Done(), interruptMost)
+			sleep(own.Done(), now()+interruptMost)
 			cancel()
 		}
 	}()
@@ -284,9 +281,8 @@ func (r *requester) send(ctx context.Context) (answer, error) {
 func (r *requester) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMost-interruptMost)
 	defer cancel()
-	if _, err := r.line.call(ctx, cancelRequest, r.line.name, r.owner); err != nil {
-		r.opts.Debug("rowlock: leaving the queue", "name", r.line.name, "error", err)
-	}
+	_, err := r.line.call(ctx, cancelRequest, r.line.name, r.owner)
+	r.opts.Debug("rowlock: leaving the queue", "name", r.line.name, "error", err)
 	r.line.close()
 }
 
@@ -307,14 +303,22 @@ func jitter(pause time.Duration) time.Duration {
 	return pause/2 + time.Duration(rand.Int63n(int64(pause/2)))
 }
 
-// sleep returns false if done ends before.
-func sleep(done <-chan struct{}, length time.Duration) bool {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return false
-	case <-timer.C:
-		return true
+// sleep returns at a time, or false if done ends before. A timer stops while the machine is
+// suspended, so none is longer than 1 s.
+func sleep(done <-chan struct{}, end time.Duration) bool {
+	for now() < end {
+		select {
+		case <-done:
+			return false
+		case <-time.After(least(end-now(), time.Second)):
+		}
 	}
+	return true
+}
+
+// limited is a context that ends at a time, also if the machine was suspended before it.
+func limited(end time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { sleep(ctx.Done(), end); cancel() }()
+	return ctx, cancel
 }

@@ -12,10 +12,10 @@ extern "C" {
 #endif
 
 /*
- * Wraps `handle`, so that locks are taken in its transactions. Sends nothing, then or later, but
- * what the lock calls say; prepares nothing on it, so DISCARD ALL and a pooler in transaction mode
- * do no harm. With options->url, work outside your transaction uses a second connection,
- * opened when first needed.
+ * Wraps `handle`, so that locks are taken in its transactions. Sends nothing now, and later only
+ * the statements of rowlock's calls; prepares nothing on it, so DISCARD ALL and a pooler in
+ * transaction mode do no harm. With options->url, work outside your transaction uses a second
+ * connection, opened when first needed.
  *
  * Does not block. `handle` stays yours: PQfinish it after rowlock_close. After PQreset close and
  * wrap again. Your program must use the shared libpq (libpq.so.5). Use both from one thread at a

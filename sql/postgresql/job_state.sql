@@ -8,7 +8,7 @@ SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedul
        coalesce(r.outcome = 'not started', false)::integer
   FROM (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name) asked
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
-  LEFT JOIN rowlock.run r ON r.token = j.running
+  LEFT JOIN rowlock.run r ON r.job = j.name AND r.token = j.running
  CROSS JOIN LATERAL (SELECT max(l.expires) AS free
                        FROM (SELECT (SELECT b.expires FROM rowlock.heartbeat b
                                       WHERE b.token = o.token) AS expires

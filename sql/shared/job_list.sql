@@ -5,8 +5,9 @@ WITH named AS (
 looked AS (
     SELECT placed.*,
            (SELECT {run_shown} FROM {the}run AS run
-              LEFT JOIN {the}heartbeat AS beat ON beat.token = run.token AND beat.expires > {now}
-             WHERE run.token = placed.running) AS shown,
+              LEFT JOIN {beat_of run.token} AS beat
+                ON beat.token = run.token AND beat.expires > {now}
+             WHERE run.job = placed.name AND run.token = placed.running) AS shown,
            {job_past placed})
 SELECT {job_columns}
   FROM looked AS job

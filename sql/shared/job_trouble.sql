@@ -15,9 +15,10 @@ suspect AS ( -- all others are fine: no run has begun since one that is done
                 WHEN run.outcome = 'running' THEN 'lost' ELSE {word run.outcome} END AS outcome,
            CASE WHEN run.token IS NULL THEN ended.started ELSE run.started END AS started
       FROM placed
-      LEFT JOIN {the}run AS run ON run.token = placed.running
-      LEFT JOIN {the}heartbeat AS beat ON beat.token = placed.running AND beat.expires > {now}
-      LEFT JOIN {the}run AS ended ON ended.token = placed.former
+      LEFT JOIN {run_under_way placed} AS run ON run.token = placed.running
+      LEFT JOIN {beat_of placed.running} AS beat
+        ON beat.token = placed.running AND beat.expires > {now}
+      LEFT JOIN {run_before placed} AS ended ON ended.token = placed.former
      WHERE placed.pause IS NOT NULL OR placed.running <> 0
         OR placed.due < placed.now_ms - placed.late_ms OR ended.outcome <> 'done'),
 looked AS (

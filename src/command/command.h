@@ -73,7 +73,8 @@ struct option_row {
     int value;          /* no_argument, required_argument */
     option_taker *take; /* takes the value, optarg, or ends the program */
     size_t at;          /* of the member that it sets */
-    long least, most;   /* of a number; least: of a duration, what a bare number counts, in ms */
+    /* limits of a number; of a duration, `least` is the unit of a bare number in ms */
+    long least, most;
 };
 
 struct option_table {
@@ -87,8 +88,8 @@ void scan_options(struct command *command, const struct option_table *tables);
 /* The same for one table. */
 void scan_own_options(struct command *command, const struct option_row *rows, void *into);
 
-/* They set an int to 1; a const char *, which must be UTF-8 or not; an int; an int64_t; an int64_t,
-   in ms. */
+/* In this order, they set an int to 1; a const char *, which must be UTF-8; a const char *; an int;
+   an int64_t; an int64_t, in ms. */
 option_taker set_flag, set_utf8, set_text, set_number, set_long_number, set_duration;
 /* The value of an option, for other takers. */
 int64_t option_duration(const struct command *command, const struct option_row *row);
@@ -112,7 +113,8 @@ const char *suggest_option(const struct option *options, const char *word, size_
 void print_version(void);
 void print_overview(const struct verb *verbs);
 void print_help(const struct verb *verb);
-/* Called by options.c: mentions --name if an option may have been meant as the name. */
+/* Defined in options.c, as is command_missing(). Mentions --name if an option may have been meant
+   as the name. */
 _Noreturn void name_missing(const struct command *command);
 /* For a verb whose command follows --. `other`: another way to give it, or "". */
 _Noreturn void command_missing(const struct command *command, const char *other);

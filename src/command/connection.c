@@ -4,17 +4,9 @@
 #include "command/command.h"
 #include "command/lock_options.h"
 #include "command/url_lookup.h"
-#include "util/pause.h"
+#include "util/clock.h"
 
 #define CONNECT_MS 10000
-
-/* No part of an invalid URL is printed, because it may contain a password. */
-static int refuse_url(const struct url *url, const struct rowlock_error *error)
-{
-    message("%s%s%s%s", error->text, url->source ? " (the URL is that of " : "",
-            url->source ? url->source : "", url->source ? ")" : "");
-    return exit_status(error->code);
-}
 
 static int open_once(const struct url *url, const struct approach *approach,
                      struct rowlock_connection **out, struct rowlock_error *error)
@@ -88,22 +80,15 @@ int connect_database(const struct url *url, const struct approach *approach,
         *code = ended;
     if (ended == ROWLOCK_ECANCELED && code)
         return STATUS_FAILED;
-    if (ended == ROWLOCK_EINVAL)
-        return refuse_url(url, &error);
+    if (ended == ROWLOCK_EINVAL) {
+        /* No part of an invalid URL is printed, because it may contain a password. */
+        message("%s%s%s%s", error.text, url->source ? " (the URL is that of " : "",
+                url->source ? url->source : "", url->source ? ")" : "");
+        return exit_status(error.code);
+    }
     if (!ended)
         note_opened_database(url);
     return ended ? report(&error) : STATUS_OK;
-}
-
-/* The local file is rowlock's own, so it never lacks the tables. The verb reports what else is
-   wrong. */
-static void install_local(struct rowlock_connection *connection)
-{
-    enum rowlock_technique technique;
-    struct rowlock_error ignored;
-
-    if (rowlock_installed(connection, &technique, &ignored) == ROWLOCK_ESCHEMA)
-        rowlock_install(connection, NULL, &ignored);
 }
 
 int connect_to_lock(const struct command *command, const struct lock_options *lock,
@@ -120,8 +105,15 @@ int connect_to_lock(const struct command *command, const struct lock_options *lo
         status = url_must_exist(&url);
     if (!status)
         status = connect_database(&url, &approach, out, NULL);
-    if (!status && url.is_local && !command->may_create)
-        install_local(*out);
+    if (!status && url.is_local && !command->may_create) {
+        /* The local file is rowlock's own, so it never lacks the tables. The verb reports what
+           else is wrong. */
+        enum rowlock_technique technique;
+        struct rowlock_error ignored;
+
+        if (rowlock_installed(*out, &technique, &ignored) == ROWLOCK_ESCHEMA)
+            rowlock_install(*out, NULL, &ignored);
+    }
     url_free(&url);
     return status;
 }

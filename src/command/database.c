@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "command/url_lookup.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 
 static char asked_for[512], place[400];
 

@@ -38,7 +38,7 @@ static void take_wait(const struct command *command, const struct option_row *ro
     options->waits = 1;
 }
 
-/* The library checks this too, but only calls it a ttl. */
+/* The library checks this too, but its error speaks of a ttl. */
 void take_lasting(const struct command *command, const struct option_row *row, void *into)
 {
     int64_t ms = option_duration(command, row);
@@ -94,14 +94,6 @@ static void check_name(const struct command *command, const char *name)
         usage_error(command, "the name '%s' is not UTF-8", shown(name));
 }
 
-static void check_limit(const struct command *command, const struct lock_options *options)
-{
-    if (options->limit && options->mode_said)
-        usage_error(command, "--limit counts permits: it goes with neither -x nor -s");
-    if (options->limit && command->n_operands != 1)
-        usage_error(command, "--limit is for one NAME");
-}
-
 void finish_lock_options(const struct command *command, struct lock_options *options)
 {
     enum rowlock_mode mode = options->limit ? ROWLOCK_PERMIT : options->mode;
@@ -112,7 +104,10 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
         usage_error(command, "-n and -w exclude each other");
     if (options->tries)
         options->wait_ms = 0;
-    check_limit(command, options);
+    if (options->limit && options->mode_said)
+        usage_error(command, "--limit counts permits: it goes with neither -x nor -s");
+    if (options->limit && command->n_operands != 1)
+        usage_error(command, "--limit is for one NAME");
     options->mode = mode;
     options->n = (size_t)command->n_operands;
     options->wants = calloc(options->n, sizeof *options->wants);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that all verbs share which acquire a lock. Such a verb starts with
+ * The options that all verbs that acquire a lock share. Such a verb starts with
  * lock_options_default(), gives scan_options() the tables below that it needs, and calls
  * finish_lock_options(): the operands are the names.
  */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "command/output/output.h"
-#include "system/command/sockets.h"
+#include "system/command/calls.h"
 
 #define SEND_S 5
 
@@ -45,7 +45,7 @@ static int64_t number_in(const char *variable)
     return *end || errno ? -1 : number;
 }
 
-/* A parent may have left us the variables that were meant for it: WATCHDOG_PID is our number. */
+/* WATCHDOG_PID must be our pid: a parent may have left us variables that were meant for it. */
 static int64_t alive_every_ms(void)
 {
     int64_t usec = number_in("WATCHDOG_USEC");

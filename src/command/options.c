@@ -23,16 +23,6 @@ static const struct option globals[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
 };
 
-/* Copies the URL and overwrites the original, which `ps` shows and which may contain a password. */
-static void take_db(struct command *command, char *value)
-{
-    free(command->db);
-    command->db = strdup(value);
-    memset(value, 'x', strlen(value));
-    if (!command->db || !*command->db)
-        usage_error(command, "--db requires a URL");
-}
-
 /* The value that getopt returns for the n-th row of the tables. */
 static int value_of(size_t n)
 {
@@ -134,7 +124,13 @@ static int take_global(struct command *command, int option)
 {
     switch (option) {
     case OPTION_DB:
-        take_db(command, optarg);
+        /* Copies the URL and overwrites the original, which `ps` shows and which may contain a
+           password. */
+        free(command->db);
+        command->db = strdup(optarg);
+        memset(optarg, 'x', strlen(optarg));
+        if (!command->db || !*command->db)
+            usage_error(command, "--db requires a URL");
         return 1;
     case OPTION_JSON:
         command->json = 1;
@@ -184,18 +180,6 @@ void read_globals(struct command *command, int argc, char **argv)
     command->argv += optind;
 }
 
-static void begin_scan(struct command *command, const struct option_table *tables)
-{
-    merge_options(command, "-", tables);
-    command->operands = calloc((size_t)command->argc + 1, sizeof *command->operands);
-    if (!command->operands) {
-        message("out of memory");
-        exit(STATUS_FAILED);
-    }
-    command->scanning = 1;
-    optind = 0; /* makes getopt start over with a new argv */
-}
-
 static void take_own(const struct command *command, const struct option_table *tables, int option)
 {
     size_t row_number = 0;
@@ -212,7 +196,14 @@ void scan_options(struct command *command, const struct option_table *tables)
 {
     int option;
 
-    begin_scan(command, tables);
+    merge_options(command, "-", tables);
+    command->operands = calloc((size_t)command->argc + 1, sizeof *command->operands);
+    if (!command->operands) {
+        message("out of memory");
+        exit(STATUS_FAILED);
+    }
+    command->scanning = 1;
+    optind = 0; /* makes getopt start over with a new argv */
     while ((option = getopt_long(command->argc, command->argv, command->short_options,
                                  command->long_options, NULL)) != -1) {
         command->has_name_option |= option == OPTION_NAME;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads signals from a descriptor, without handlers and their races. */
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +55,7 @@ static int open_awake(struct signals *signals)
     return signals->awake_fd < 0 ? -1 : 0;
 }
 
-/* A stop signal that is still pending was the command's to obey. */
+/* Discards a stop signal that is still pending, because it was meant for the command. */
 static void close_awake(struct signals *signals)
 {
     sigset_t stops = of_job_control(), ours = stops;

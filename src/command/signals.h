@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "system/command/signals.h"
+#include "system/command/calls.h"
 
 struct signals {
     sigset_t original; /* the mask that the command gets back */

@@ -59,7 +59,7 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
     return cost[n][m];
 }
 
-/* The closest word so far; of a short word hardly a letter may be wrong. */
+/* The closest word so far; the shorter the word, the fewer letters of it may be wrong. */
 struct closest {
     const char *word, *found;
     size_t length, distance;

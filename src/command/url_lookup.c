@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/secret_file.h"
 
 #define URL_MAX 4096

@@ -14,7 +14,7 @@
 #include "command/signals.h"
 #include "command/url_lookup.h"
 #include "demo/clones.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
 
@@ -129,14 +129,6 @@ static int forget_job(const struct demonstration *demo, struct clones_act *act)
 
 /* ---- an act ---------------------------------------------------------------------------------- */
 
-static void show_title(const struct demonstration *demo, int number)
-{
-    if (!demo->command->json)
-        printf("%s%d  %s%s\n", demo->coloured ? "\033[1m" : "", number, scripts[number - 1].title,
-               demo->coloured ? "\033[0m" : "");
-    fflush(stdout);
-}
-
 static void show_act(const struct demonstration *demo, struct clones_act *act)
 {
     if (demo->command->json) {
@@ -171,7 +163,10 @@ static int play(struct demonstration *demo, int number)
                                         .signals = demo->signals.original,
                                         .conductor = getpid(),
                                         .log = demo->log}};
-    show_title(demo, number);
+    if (!demo->command->json)
+        printf("%s%d  %s%s\n", demo->coloured ? "\033[1m" : "", number, scripts[number - 1].title,
+               demo->coloured ? "\033[0m" : "");
+    fflush(stdout);
     status = clones_play(act);
     if (!status)
         status = clones_count(act);

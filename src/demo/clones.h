@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "rowlock.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 
 #define CLONES 5
 

@@ -13,8 +13,8 @@
 #include "command/command.h"
 #include "demo/clones.h"
 #include "demo/demo_log.h"
-#include "system/command/signals.h"
-#include "system/descriptors.h"
+#include "system/command/calls.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 #define SEND_MS 1200  /* duration of a delivery to the mail server */
@@ -38,16 +38,6 @@ static void take_sending(struct clones_act *act, const struct clones_item *item)
     act->strike_ms = item->at_ms + STRIKE_MS;
 }
 
-static void take(struct clones_act *act, const struct clones_item *item)
-{
-    if (item->event == CLONES_SENDING)
-        take_sending(act, item);
-    else if (item->event == CLONES_SENT)
-        act->counts.sent++;
-    else if (item->event == CLONES_FINISHED)
-        act->finished = 1;
-}
-
 /* Takes the wake-up before it reads the log, because a later event sends another one. */
 static void take_events(struct clones_act *act)
 {
@@ -59,8 +49,14 @@ static void take_events(struct clones_act *act)
     for (size_t i = 0; i < n; i++) {
         size_t at = (size_t)(events[i] - act->farm.log->items);
 
-        if (!act->seen[at]++)
-            take(act, events[i]);
+        if (!act->seen[at]++) {
+            if (events[i]->event == CLONES_SENDING)
+                take_sending(act, events[i]);
+            else if (events[i]->event == CLONES_SENT)
+                act->counts.sent++;
+            else if (events[i]->event == CLONES_FINISHED)
+                act->finished = 1;
+        }
     }
 }
 
@@ -118,17 +114,6 @@ static void strike_still(struct clones_act *act, pid_t pid)
         act->strike_ms = rowlock__now_ms() + RETRY_MS;
 }
 
-static void strike(struct clones_act *act)
-{
-    pid_t pid = act->pids[act->victim];
-
-    act->strike_ms = ROWLOCK_NEVER;
-    if (pid > 0 && act->script->blow == CLONES_KILL)
-        strike_down(act, pid);
-    else if (pid > 0)
-        strike_still(act, pid);
-}
-
 static int see_successor(const struct rowlock_job_view *job, void *data)
 {
     struct clones_act *act = data;
@@ -173,8 +158,15 @@ static void wake_rest(struct clones_act *act)
 
 static int attend_to_victim(struct clones_act *act)
 {
-    if (act->victim >= 0 && rowlock__now_ms() >= act->strike_ms)
-        strike(act);
+    if (act->victim >= 0 && rowlock__now_ms() >= act->strike_ms) {
+        pid_t pid = act->pids[act->victim];
+
+        act->strike_ms = ROWLOCK_NEVER;
+        if (pid > 0 && act->script->blow == CLONES_KILL)
+            strike_down(act, pid);
+        else if (pid > 0)
+            strike_still(act, pid);
+    }
     if (act->script->blow != CLONES_FREEZE || !act->struck)
         return STATUS_OK;
     if (!act->woken && has_successor(act))
@@ -185,18 +177,6 @@ static int attend_to_victim(struct clones_act *act)
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
-
-static void reap(struct clones_act *act)
-{
-    pid_t pid;
-
-    while (signals_next(act->children_fd, NULL))
-        ;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        for (int i = 0; i < CLONES; i++)
-            if (act->pids[i] == pid)
-                act->pids[i] = 0;
-}
 
 static int living(const struct clones_act *act)
 {
@@ -242,12 +222,18 @@ static int turn(struct clones_act *act, int64_t until_ms)
                            {.fd = act->children_fd, .events = POLLIN},
                            {.fd = act->farm.told.fd, .events = POLLIN}};
     int number;
+    pid_t pid;
 
     poll(fds, 3, time_out(act, until_ms));
     number = signals_next(act->signals_fd, NULL);
     if (number)
         return -number;
-    reap(act);
+    while (signals_next(act->children_fd, NULL))
+        ;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        for (int i = 0; i < CLONES; i++)
+            if (act->pids[i] == pid)
+                act->pids[i] = 0;
     take_events(act);
     for (int i = 0; i < CLONES; i++)
         if (rowlock__now_ms() >= act->gate_ms[i])
@@ -308,24 +294,6 @@ static void end(int *fd)
     *fd = 0;
 }
 
-static void close_pipes(struct clones_farm *farm)
-{
-    for (int side = 0; side < 2; side++) {
-        end(&farm->go[side]);
-        end(&farm->over[side]);
-        for (int i = 0; i < CLONES; i++)
-            end(&farm->gate[i][side]);
-    }
-}
-
-static void begin(struct clones_act *act)
-{
-    act->began_ms = rowlock__now_ms();
-    if (act->live)
-        clones_draw(stdout, act, act->began_ms, 1);
-    end(&act->farm.go[1]);
-}
-
 /* Opens our own connection after the fork: a SQLite connection must not cross it. */
 static int perform(struct clones_act *act)
 {
@@ -337,7 +305,10 @@ static int perform(struct clones_act *act)
     status = until(act, are_ready);
     if (status || living(act) < CLONES)
         return status;
-    begin(act);
+    act->began_ms = rowlock__now_ms();
+    if (act->live)
+        clones_draw(stdout, act, act->began_ms, 1);
+    end(&act->farm.go[1]);
     status = until(act, is_done);
     act->ended_ms = rowlock__now_ms();
     end(&act->farm.over[1]);
@@ -363,7 +334,12 @@ int clones_play(struct clones_act *act)
         status = perform(act);
     }
     clones_end_all(act->pids);
-    close_pipes(&act->farm);
+    for (int side = 0; side < 2; side++) {
+        end(&act->farm.go[side]);
+        end(&act->farm.over[side]);
+        for (int i = 0; i < CLONES; i++)
+            end(&act->farm.gate[i][side]);
+    }
     if (!status && atomic_load(&act->farm.log->failed))
         status = report(&act->farm.log->error);
     return status;

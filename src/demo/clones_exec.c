@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "demo/clones.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 
 static int put(char *to, const char *text)
 {

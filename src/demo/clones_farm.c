@@ -7,7 +7,7 @@
 
 #include "demo/clones.h"
 #include "guard/guard.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 
 #define LOOK_AGAIN_MS 5
 

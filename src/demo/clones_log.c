@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "demo/clones.h"
-#include "system/command/memory.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 
 struct clones_log *clones_log_new(void)

@@ -4,9 +4,7 @@
  * claim, a guard starts the sender, and ends it when the lease ends; the clone renews the lease and
  * records the result. It does not know which act is played.
  */
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

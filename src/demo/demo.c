@@ -6,20 +6,18 @@
  * timing, so it happens after all are done.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command/url_lookup.h"
 #include "demo/clones.h"
 #include "demo/demo_log.h"
-#include "system/command/process.h"
-#include "system/descriptors.h"
+#include "system/command/calls.h"
+#include "system/system.h"
 
 #define MOST_WORKERS 1000
 
@@ -164,22 +162,6 @@ static int start_workers(struct demo *demo)
     return started;
 }
 
-/* Each worker writes a byte when it is ready. The pipe ends when all others have died. */
-static void await_ready(const struct demo *demo)
-{
-    char byte;
-
-    for (int n = 0; n < demo->workers; n++) {
-        ssize_t got = read(demo->ready[0], &byte, 1);
-
-        if (got == 0)
-            break;
-        if (got < 0)
-            n--;
-    }
-    close(demo->ready[0]);
-}
-
 static int await_end(int workers)
 {
     int failed = 0, how;
@@ -192,13 +174,23 @@ static int await_end(int workers)
     return failed;
 }
 
-/* How many did not do their part. */
+/* Returns the number of workers that failed or did not start. */
 static int run_workers(struct demo *demo)
 {
     int started = start_workers(demo), failed;
+    char byte;
 
     demo_add(demo->log, 0, DEMO_NOTE, "Workers created");
-    await_ready(demo);
+    /* Each worker writes a byte when it is ready. The pipe ends when all others have died. */
+    for (int n = 0; n < demo->workers; n++) {
+        ssize_t got = read(demo->ready[0], &byte, 1);
+
+        if (got == 0)
+            break;
+        if (got < 0)
+            n--;
+    }
+    close(demo->ready[0]);
     demo_add(demo->log, 0, DEMO_NOTE, "Workers running - waiting...");
     close(demo->go[1]);
     failed = await_end(started);
@@ -263,4 +255,66 @@ int cmd_demo(struct command *command)
     url_free(&demo.url);
     demo_log_free(demo.log);
     return status;
+}
+
+/* A worker of the demonstration: the article's transaction, in a process of its own. */
+
+static void hold(int64_t ms)
+{
+    struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+/* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes if
+   the program is killed. */
+static int stand_at_the_start(const struct demo_worker *worker)
+{
+    char byte = 1;
+
+    if (write(worker->ready_fd, &byte, 1) != 1)
+        return -1;
+    close(worker->ready_fd);
+    while (read(worker->go_fd, &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(worker->go_fd);
+    return 0;
+}
+
+static int transaction(const struct demo_worker *worker, struct rowlock_connection *connection,
+                       const struct rowlock_want *want, struct rowlock_error *error)
+{
+    int code;
+
+    demo_add(worker->log, worker->number, DEMO_WAITING, NULL);
+    code = rowlock_begin(connection, want, 1, -1, error);
+    if (code)
+        return code;
+    demo_add(worker->log, worker->number, DEMO_ACQUIRED, NULL);
+    hold(worker->hold_ms);
+    demo_add(worker->log, worker->number, DEMO_RELEASED, NULL);
+    code = rowlock_commit(connection, error);
+    if (!code)
+        demo_add(worker->log, worker->number, DEMO_DONE, NULL);
+    return code;
+}
+
+int demo_work(const struct demo_worker *worker)
+{
+    static const struct rowlock_want want = {.name = DEMO_NAME, .mode = ROWLOCK_EXCLUSIVE};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    int code = rowlock_open(worker->url, &DEMO_OPTIONS, &connection, &error);
+
+    if (!code)
+        code = rowlock_prepare(connection, &want, 1, &error);
+    if (!code && stand_at_the_start(worker) == 0) {
+        demo_add(worker->log, worker->number, DEMO_STARTED, NULL);
+        code = transaction(worker, connection, &want, &error);
+    }
+    if (code)
+        demo_fail(worker->log, worker->number, &error);
+    rowlock_close(connection);
+    return code ? 1 : 0;
 }

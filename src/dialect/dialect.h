@@ -88,6 +88,7 @@
     XX(SESSION_UNLOCK, "session_unlock")                                                          \
     XX(SESSION_UNLOCK_LOST, "session_unlock_lost")                                                \
     XX(RENEW, "renew")                                                                            \
+    XX(RENEW_ALL, "renew_all")                                                                    \
     XX(RELEASE, "release")                                                                        \
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
@@ -183,6 +184,9 @@
  * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. Also LOST if the
  *               token's lease does not have this name (the first of several) or has another owner
  *               (NULL: any)
+ * renew_all     leases, ttl_ms -> token, a row for each lease that it renewed; may be absent.
+ *               `leases`: TOKEN:HEX(name):owner, empty for NULL, joined by ','. Waits for no lock:
+ *               a lease that is locked is not renewed. The others are renewed one by one.
  * release       token, name, owner -> number: OK, LOST, as renew. On PostgreSQL it does not wait
  *               for the disk.
  * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner

@@ -8,7 +8,7 @@
 
 #include "rowlock.h"
 
-/* Of a text that is none of them: LOST, GAVE_UP. */
+/* The outcome, or the ending, that a text names; LOST or GAVE_UP for any other text. */
 enum rowlock_run_outcome rowlock__outcome_of(const char *text, size_t length);
 enum rowlock_ending rowlock__ending_of(const char *text, size_t length);
 

@@ -54,10 +54,12 @@
     XX(ENDINGS, "endings")           /* since, before -> the same without problem */               \
     XX(ENDING_FIRST, "ending_first") /* problem, before -> the first ended, or NULL */             \
     XX(ENDINGS_DROP, "endings_drop") /* problem, ended: all before that time */                    \
-    XX(WAITERS, "waiters")           /* name -> ticket, kind, permits, wanted, owner, host, pid, \
-                                          command, note, since, alive_until, roll_call, name,     \
-                                          now_ms */ \
+    XX(WAITERS, "waiters")           /* name, last ticket -> ticket, kind, permits, wanted,   \
+                                          owner, host, pid, command, note, since, alive_until,    \
+                                          roll_call, name, now_ms */    \
     XX(WAITERS_ALL, "waiters_all")   /* the same of every name */                                  \
+    XX(WAITER_FAR, "waiter_far") /* limit, name, ticket -> before, previous ticket, life,     \
+                                          alive_until, roll_call, now_ms, leased; optional */    \
     XX(WAITER_NAMES, "waiter_names") /* ticket -> name */                                          \
     XX(WAITER_OF, "waiter_of")       /* owner -> ticket, name, kind, wanted, host, pid,       \
                                           command, note, since, now_ms */    \
@@ -195,8 +197,8 @@ struct rowlock_plain {
        the dialect's own. */
     int whole;
     int bare_names; /* 1: the tables have names as they are, not as hexadecimal digits */
-    /* 1: only the server's limit can end a wait without its session. So every statement gets a
-       limit that ends before the call's deadline. */
+    /* 1: a cancelled wait costs the session, and only the server's limit ends it without that. So
+       every statement gets a limit that ends before the call's deadline. */
     int cancel_ends_session;
     /* 1: the server may fail to wake a waiter when the lock becomes free. So a wait in our own
        transaction is cut into slices. */

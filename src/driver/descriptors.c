@@ -3,7 +3,7 @@
  * Lists the process's descriptors, and finds a new session's socket among them. A descriptor is
  * identified by its inode too, because another thread may close one and reuse its number.
  */
-#include "driver/descriptors.h"
+#include "driver/watch.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "system/descriptors.h"
+#include "system/system.h"
 
 struct descriptor {
     int fd;
@@ -83,15 +83,6 @@ static int option(int fd, int name)
     return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-/* A socket that still connects has no peer yet, and is not writable. A socket without a peer that
-   does not connect has hung up or was never connected. */
-static bool is_connecting(int fd)
-{
-    struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
-
-    return poll(&pollfd, 1, 0) == 0;
-}
-
 /* A socketpair has a peer without a name: it leads to no server. */
 static bool leads_to_server(int fd, int port)
 {
@@ -106,8 +97,13 @@ static bool leads_to_server(int fd, int port)
 
     if (option(fd, SO_TYPE) != SOCK_STREAM || option(fd, SO_ACCEPTCONN) == 1)
         return false;
-    if (getpeername(fd, &peer.any, &size) != 0)
-        return is_connecting(fd);
+    if (getpeername(fd, &peer.any, &size) != 0) {
+        /* A socket that still connects has no peer yet, and is not writable. A socket without a
+           peer that does not connect has hung up or was never connected. */
+        struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
+
+        return poll(&pollfd, 1, 0) == 0;
+    }
     switch (peer.any.sa_family) {
     case AF_INET:
         return port <= 0 || ntohs(peer.ipv4.sin_port) == port;

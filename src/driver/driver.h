@@ -143,7 +143,7 @@ void rowlock__describe_drivers(FILE *out);
 
 /* The number of an INT, or of decimal text in BYTES; 0 for NULL. */
 int64_t rowlock__value_number(const struct rowlock_value *value);
-/* Of a text that is none, and of NULL: LOST. */
+/* The outcome that a text names; LOST for NULL and for any other text. */
 enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value);
 /* Parameters. They refer to the caller's bytes, which must stay until the call has ended. */
 struct rowlock_value rowlock__int_value(int64_t number);

@@ -22,6 +22,11 @@ struct failure {
 static const char no_session[] =
     "no session is free: end idle ones, raise the limit, or use a pooler";
 
+static const char no_schema[] = "run: rowlock schema install";
+static const char no_grant[] = "its owner can grant it: rowlock schema print --grants --role NAME";
+static const char rolled_back[] = "the whole transaction was rolled back; begin again";
+static const char read_only[] = "rowlock needs a server that can write";
+
 static const char no_postgresql_password[] =
     "is the password right? a URL without one reads it from ~/.pgpass (mode 600)";
 static const char no_mariadb_password[] = "is the password right? a URL without one reads it from "
@@ -43,13 +48,12 @@ static const struct failure failures[] = {
     {"postgresql", "40P01", 0, ROWLOCK_EABORTED, "chosen as the deadlock victim; roll back"},
     {"postgresql", "40001", 0, ROWLOCK_EABORTED, "roll back and try again"},
     {"postgresql", "25P02", 0, ROWLOCK_EABORTED, "an earlier statement failed; roll back"},
-    {"postgresql", "25006", 0, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
-    {"postgresql", "3F000", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"postgresql", "42883", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"postgresql", "42P01", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"postgresql", "42703", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"postgresql", "42501", 0, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"postgresql", "25006", 0, ROWLOCK_ESERVER, read_only},
+    {"postgresql", "3F000", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"postgresql", "42883", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"postgresql", "42P01", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"postgresql", "42703", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"postgresql", "42501", 0, ROWLOCK_EDENIED, no_grant},
     {"postgresql", "28P01", 0, ROWLOCK_EDENIED, no_postgresql_password},
     {"postgresql", "28", 0, ROWLOCK_EDENIED, NULL},
     {"postgresql", "3D000", 0, ROWLOCK_EDENIED, NULL},
@@ -66,14 +70,12 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1969, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 3024, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 1317, ROWLOCK_ECANCELED, NULL},
-    {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK,
-     "the whole transaction was rolled back; begin again"},
+    {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK, rolled_back},
     {"mariadb", NULL, 1020, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
-    {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"mariadb", NULL, 1054, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"mariadb", NULL, 1356, ROWLOCK_ESCHEMA,
-     "run: rowlock schema install"}, /* a view without its table */
+    {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, no_schema},
+    {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, no_schema},
+    {"mariadb", NULL, 1054, ROWLOCK_ESCHEMA, no_schema},
+    {"mariadb", NULL, 1356, ROWLOCK_ESCHEMA, no_schema}, /* a view without its table */
     {"mariadb", NULL, 1049, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1046, ROWLOCK_EINVAL, "name a database in the URL or choose one by USE"},
     {"mariadb", NULL, 1044, ROWLOCK_EDENIED, NULL},
@@ -90,14 +92,12 @@ static const struct failure failures[] = {
      "to the URL, and ssl-verify-server-cert=on against a false server"},
     {"mariadb", NULL, 3118, ROWLOCK_EDENIED, NULL}, /* the account is locked: MySQL, MariaDB */
     {"mariadb", NULL, 4151, ROWLOCK_EDENIED, NULL},
-    {"mariadb", NULL, 1142, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"mariadb", NULL, 1142, ROWLOCK_EDENIED, no_grant},
     {"mariadb", NULL, 1227, ROWLOCK_EDENIED, NULL},
-    {"mariadb", NULL, 1370, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
-    {"mariadb", NULL, 1290, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"mariadb", NULL, 1370, ROWLOCK_EDENIED, no_grant},
+    {"mariadb", NULL, 1290, ROWLOCK_ESERVER, read_only},
     {"mariadb", NULL, 1792, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
-    {"mariadb", NULL, 1836, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"mariadb", NULL, 1836, ROWLOCK_ESERVER, read_only},
     {"mariadb", NULL, 1047, ROWLOCK_ESERVER, NULL},
     {"mariadb", NULL, 1040, ROWLOCK_ECONN, no_session},
     {"mariadb", NULL, 1203, ROWLOCK_ECONN, no_session}, /* of this account */
@@ -145,16 +145,15 @@ static const struct failure failures[] = {
      "chosen as the deadlock victim; the other session waits until you roll back"},
     {"oracle", NULL, 8177, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
     {"oracle", NULL, 1013, ROWLOCK_ECANCELED, NULL},
-    {"oracle", NULL, 942, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"oracle", NULL, 904, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"oracle", NULL, 1031, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"oracle", NULL, 942, ROWLOCK_ESCHEMA, no_schema},
+    {"oracle", NULL, 904, ROWLOCK_ESCHEMA, no_schema},
+    {"oracle", NULL, 1031, ROWLOCK_EDENIED, no_grant},
     {"oracle", NULL, 1017, ROWLOCK_EDENIED, NULL},
     {"oracle", NULL, 1045, ROWLOCK_EDENIED, NULL},  /* lacks CREATE SESSION */
     {"oracle", NULL, 28000, ROWLOCK_EDENIED, NULL}, /* the account is locked */
     {"oracle", NULL, 28001, ROWLOCK_EDENIED, NULL}, /* the password has expired */
     {"oracle", NULL, 1456, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
-    {"oracle", NULL, 16000, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"oracle", NULL, 16000, ROWLOCK_ESERVER, read_only},
     {"oracle", NULL, 18, ROWLOCK_ECONN, no_session},    /* of the server */
     {"oracle", NULL, 20, ROWLOCK_ECONN, no_session},    /* processes */
     {"oracle", NULL, 2391, ROWLOCK_ECONN, no_session},  /* of this account */
@@ -176,13 +175,11 @@ static const struct failure failures[] = {
     {"oracle", "08", 0, ROWLOCK_ECONN, NULL},
 
     {"sqlserver", NULL, 1222, ROWLOCK_ETIMEDOUT, NULL},
-    {"sqlserver", NULL, 1205, ROWLOCK_EROLLEDBACK,
-     "the whole transaction was rolled back; begin again"},
+    {"sqlserver", NULL, 1205, ROWLOCK_EROLLEDBACK, rolled_back},
     {"sqlserver", NULL, 3960, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
-    {"sqlserver", NULL, 208, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"sqlserver", NULL, 207, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"sqlserver", NULL, 229, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"sqlserver", NULL, 208, ROWLOCK_ESCHEMA, no_schema},
+    {"sqlserver", NULL, 207, ROWLOCK_ESCHEMA, no_schema},
+    {"sqlserver", NULL, 229, ROWLOCK_EDENIED, no_grant},
     {"sqlserver", NULL, 262, ROWLOCK_EDENIED, NULL}, /* CREATE TABLE */
     {"sqlserver", NULL, 916, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 4060, ROWLOCK_EDENIED, NULL},
@@ -198,12 +195,11 @@ static const struct failure failures[] = {
     {"sqlserver", "HYT01", 0, ROWLOCK_ECONN, NULL},
     {"sqlserver", "HYT00", 0, ROWLOCK_ECONN, "the login timed out"},
 
-    {"db2", NULL, -911, ROWLOCK_EROLLEDBACK, "the whole transaction was rolled back; begin again"},
+    {"db2", NULL, -911, ROWLOCK_EROLLEDBACK, rolled_back},
     {"db2", NULL, -952, ROWLOCK_ECANCELED, NULL},
-    {"db2", NULL, -204, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"db2", NULL, -206, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"db2", NULL, -551, ROWLOCK_EDENIED,
-     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"db2", NULL, -204, ROWLOCK_ESCHEMA, no_schema},
+    {"db2", NULL, -206, ROWLOCK_ESCHEMA, no_schema},
+    {"db2", NULL, -551, ROWLOCK_EDENIED, no_grant},
     {"db2", NULL, -552, ROWLOCK_EDENIED, NULL},
     {"db2", NULL, -1060, ROWLOCK_EDENIED, NULL},  /* lacks CONNECT */
     {"db2", NULL, -30082, ROWLOCK_EDENIED, NULL}, /* a wrong password */
@@ -214,12 +210,11 @@ static const struct failure failures[] = {
     {"db2", "28", 0, ROWLOCK_EDENIED, NULL},
     {"db2", "08", 0, ROWLOCK_ECONN, NULL},
 
-    {"derby", "40XL1", 0, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
-    {"derby", "40001", 0, ROWLOCK_EROLLEDBACK,
-     "the whole transaction was rolled back; begin again"},
-    {"derby", "42X05", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"derby", "42Y07", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"derby", "42X04", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"derby", "40XL1", 0, ROWLOCK_ETIMEDOUT, rolled_back},
+    {"derby", "40001", 0, ROWLOCK_EROLLEDBACK, rolled_back},
+    {"derby", "42X05", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"derby", "42Y07", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"derby", "42X04", 0, ROWLOCK_ESCHEMA, no_schema},
     {"derby", "425", 0, ROWLOCK_EDENIED, NULL},
     {"derby", "08004", 0, ROWLOCK_EDENIED, NULL},
     {"derby", "25503", 0, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
@@ -230,10 +225,10 @@ static const struct failure failures[] = {
     /* an internal error; seen: another session ended its transaction */
     {"h2", NULL, 50000, ROWLOCK_EABORTED, "roll back and try again"},
     {"h2", NULL, 57014, ROWLOCK_ECANCELED, NULL},
-    {"h2", "42S02", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"h2", "42S03", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"h2", "42S04", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-    {"h2", "42S22", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", "42S02", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"h2", "42S03", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"h2", "42S04", 0, ROWLOCK_ESCHEMA, no_schema},
+    {"h2", "42S22", 0, ROWLOCK_ESCHEMA, no_schema},
     {"h2", NULL, 90040, ROWLOCK_ESERVER,
      "a killed server would forget leases, because of its WRITE_DELAY, which only an account with "
      "ADMIN turns off; as one, run: ALTER USER NAME ADMIN TRUE"},
@@ -247,9 +242,8 @@ static const struct failure failures[] = {
     {"h2", NULL, 90121, ROWLOCK_ECONN, NULL},
     {"h2", "08", 0, ROWLOCK_ECONN, NULL},
 
-    {"hsqldb", NULL, -4861, ROWLOCK_EROLLEDBACK,
-     "the whole transaction was rolled back; begin again"},
-    {"hsqldb", NULL, -5501, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"hsqldb", NULL, -4861, ROWLOCK_EROLLEDBACK, rolled_back},
+    {"hsqldb", NULL, -5501, ROWLOCK_ESCHEMA, no_schema},
     {"hsqldb", NULL, -5507, ROWLOCK_EDENIED, NULL}, /* lacks the role DBA */
     {"hsqldb", NULL, -3706, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
     {"hsqldb", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -317,16 +311,12 @@ static const struct {
     {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal SAVEPOINT"},
     {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal ROLLBACK"},
     /* DB2 has one number for a deadlock and for the end of a wait; by ODBC and by JDBC */
-    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
-     "\"68\""},
-    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
-     "SQLERRMC=68"},
+    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, rolled_back}, "\"68\""},
+    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, rolled_back}, "SQLERRMC=68"},
     /* no SQLite error has a number for these */
-    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-     "no such table: rowlock_"},
-    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
-     "no such table: main.rowlock_"},
-    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"}, "no such column: "},
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, no_schema}, "no such table: rowlock_"},
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, no_schema}, "no such table: main.rowlock_"},
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, no_schema}, "no such column: "},
 };
 
 static int matches(const struct failure *row, const char *engine, const char *sqlstate, int native)

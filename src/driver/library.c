@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "system/library.h"
+#include "system/system.h"
 #include "util/error.h"
 
 /* Prefers the copy that the process has loaded, because a wrapped handle belongs to that copy.

@@ -4,13 +4,12 @@
  * connecting in mariadb_session.c, statements are in mariadb_statement.c, schema scripts in
  * mariadb_script.c.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver/mariadb_link.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/error.h"
 
 #define INTERRUPTED 1317 /* the error of a statement that KILL QUERY ended */
@@ -224,7 +223,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
                size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
 {
-    bool was_open;
+    bool was_open, by_server;
     int code;
 
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
@@ -244,11 +243,15 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         outcome->left = rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
         return ROWLOCK_OK;
     }
+    by_server = link->wait.stage == STAGE_CALM;
     outcome->left = ask_what_is_left(link, was_open);
     if (outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit) {
         code = ROWLOCK_EUNKNOWN;
         if (error)
             error->code = code;
+    } else if (outcome->left == ROWLOCK_TX_DEAD && by_server && code == ROWLOCK_ECANCELED) {
+        /* MySQL reports 1317 at its shutdown too */
+        code = rowlock__fail(error, ROWLOCK_ECONN, "the server ended the session");
     }
     return rowlock__left(error, code, outcome->left);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads libmariadb and its functions. */
-#include "driver/mariadb_library.h"
+#include "driver/mariadb_link.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 #include "driver/library.h"
-#include "system/library.h"
+#include "system/system.h"
 
 struct rowlock__mariadb_functions rowlock__mariadb;
 

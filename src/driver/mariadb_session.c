@@ -4,7 +4,6 @@
  * the first. libmariadb resolves host names and blocks meanwhile, with the resolver's own timeouts.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver/mariadb_link.h"

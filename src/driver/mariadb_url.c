@@ -71,8 +71,8 @@ static int parse_port(struct rowlock__mariadb_url *url, const char *from, const 
         if (*from < '0' || *from > '9' || url->port > 65535)
             return rowlock__fail(
                 error, ROWLOCK_EINVAL,
-                "the URL's port is not a number; a password must be followed by @: "
-                "mariadb://user:password@host:port/database");
+                "the URL's port is not a number; a / in a password is written %%2F, and @ follows "
+                "the password: mariadb://user:password@host:port/database");
         url->port = url->port * 10 + (unsigned)(*from - '0');
     }
     if (url->port > 65535)

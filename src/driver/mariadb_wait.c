@@ -10,7 +10,6 @@
 
 #include "driver/failure.h"
 #include "driver/mariadb_link.h"
-#include "util/error.h"
 
 /* A borrowed handle gets libmariadb's non-blocking context once, unless its owner gave it one. */
 static bool make_pumpable(MYSQL *mysql)

@@ -10,7 +10,7 @@
 
 #include "driver/failure.h"
 #include "driver/postgresql_link.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/clock.h"
 #include "util/error.h"
 

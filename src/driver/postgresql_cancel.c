@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "driver/library.h"
 #include "driver/postgresql_link.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 struct rowlock_cancel {
@@ -100,4 +102,33 @@ void rowlock__pg_cancel_free(struct rowlock_cancel *cancel)
         return;
     close(cancel->done[0]);
     leave(cancel);
+}
+
+/* Loads libpq and its functions. */
+
+struct rowlock_postgresql_library rowlock__postgresql;
+
+static const struct rowlock_symbol symbols[] = {
+#define ROWLOCK_XX(function) {#function, offsetof(struct rowlock_postgresql_library, function)},
+    ROWLOCK_POSTGRESQL_FUNCTIONS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+};
+
+static struct rowlock_library library = {
+    .file = "libpq.so.5",
+    .package = "libpq5 (14 or later)",
+    .symbols = symbols,
+    .n = sizeof symbols / sizeof *symbols,
+    .table = &rowlock__postgresql,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+int rowlock__postgresql_load(struct rowlock_error *error)
+{
+    return rowlock__load(&library, error);
+}
+
+void rowlock__postgresql_describe(FILE *out)
+{
+    rowlock__describe_library(&library, out);
 }

@@ -37,7 +37,7 @@ static const struct rowlock_statement set_up = {
     "pg_catalog.version()",
     1, NULL};
 
-/* Whether libpq will use PGDATABASE, a service's database, or the user's name. */
+/* Whether nothing names a database: libpq then uses the user's name. */
 static bool names_no_database(const char *url)
 {
     PQconninfoOption *options = PQ.PQconninfoParse(url, NULL);
@@ -107,7 +107,8 @@ static int check_url(const char *url, struct rowlock_error *error)
     PQ.PQconninfoFree(options);
     if (!numbers)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the URL's port is not a number; a password must be followed by @: "
+                             "the URL's port is not a number; a / in a password is written %%2F, "
+                             "and @ follows the password: "
                              "postgresql://user:password@host:port/database");
     return ROWLOCK_OK;
 }
@@ -300,18 +301,6 @@ static struct rowlock_budget part_of(const struct rowlock_budget *budget, const 
     return part;
 }
 
-/* Leaves the previous host. Closing must not wait for it. */
-static void leave(struct rowlock_link *link)
-{
-    if (link->conn) {
-        PQ.PQsetnonblocking(link->conn, 1);
-        PQ.PQfinish(link->conn);
-    }
-    link->conn = NULL;
-    link->dead = link->prepares = false;
-    link->farewell[0] = '\0';
-}
-
 static int connect_to(struct rowlock_link *link, const char *url, const struct hosts *hosts,
                       size_t i, const struct rowlock_budget *budget, struct rowlock_error *error)
 {
@@ -377,7 +366,14 @@ int rowlock__pg_connect(struct rowlock_link *link, const char *url,
     for (size_t i = 0; i < hosts.n && (i == 0 || code == ROWLOCK_ECONN); i++) {
         struct rowlock_budget part = part_of(budget, &hosts, i);
 
-        leave(link);
+        /* Leaves the previous host. Closing must not wait for it. */
+        if (link->conn) {
+            PQ.PQsetnonblocking(link->conn, 1);
+            PQ.PQfinish(link->conn);
+        }
+        link->conn = NULL;
+        link->dead = link->prepares = false;
+        link->farewell[0] = '\0';
         code = connect_to(link, url, &hosts, i, &part, error);
         if (code) {
             join_errors(error, earlier);

@@ -12,6 +12,7 @@
 #include "driver/postgresql_link.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/rows.h"
 
 /* The progress of one round trip. */
 struct progress {
@@ -50,16 +51,11 @@ int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *s
                     struct rowlock_call *call, struct rowlock_error *error)
 {
     struct rowlock_step *step;
+    void *steps = rowlock__grown(link->steps, link->n_steps, &link->room, sizeof *step);
 
-    if (link->n_steps == link->room) {
-        size_t room = link->room ? link->room * 2 : 8;
-        struct rowlock_step *more = realloc(link->steps, room * sizeof *more);
-
-        if (!more)
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-        link->steps = more;
-        link->room = room;
-    }
+    if (!steps)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    link->steps = steps;
     step = &link->steps[link->n_steps];
     *step = (struct rowlock_step){.statement = statement, .call = call};
     if (link->prepares) {

@@ -66,7 +66,7 @@ void rowlock__describe_drivers(FILE *out)
 
 #define FORMS                                                                                \
     "sqlite:PATH, postgresql://user@host:port/database, mariadb://user@host:port/database, " \
-    "odbc:DSN=..., odbc:Driver={...};... or jdbc:..."
+    "mysql://user@host:port/database, odbc:DSN=..., odbc:Driver={...};... or jdbc:..."
 
 static int lists(const char *schemes, const char *scheme, size_t length)
 {

@@ -2,7 +2,11 @@
 /* Splits a script into statements. */
 #include "driver/script.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "dialect/outcome.h"
+#include "driver/driver.h"
 
 /* The end of the comment or the quoted text at `at`; `at` if there is neither. */
 static const char *skip_opaque(const char *at)
@@ -56,4 +60,39 @@ bool rowlock__script_next(const char **at, const char **statement, size_t *lengt
     *statement = start;
     *length = (size_t)(last - start);
     return last > start;
+}
+
+/* Parameters and columns of a statement. */
+
+int64_t rowlock__value_number(const struct rowlock_value *value)
+{
+    char text[32] = "";
+
+    if (value->type == ROWLOCK_INT)
+        return value->number;
+    if (value->type == ROWLOCK_BYTES && value->length < sizeof text)
+        memcpy(text, value->bytes, value->length);
+    return strtoll(text, NULL, 10);
+}
+
+enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value)
+{
+    return rowlock__outcome_of(value->bytes, value->type == ROWLOCK_BYTES ? value->length : 0);
+}
+
+struct rowlock_value rowlock__int_value(int64_t number)
+{
+    return (struct rowlock_value){.type = ROWLOCK_INT, .number = number};
+}
+
+struct rowlock_value rowlock__text_value(const char *text)
+{
+    if (!text)
+        return (struct rowlock_value){.type = ROWLOCK_NULL};
+    return rowlock__bytes_value(text, strlen(text));
+}
+
+struct rowlock_value rowlock__bytes_value(const char *bytes, size_t length)
+{
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = length};
 }

@@ -5,18 +5,14 @@
  * until the budget ends. A transaction that has read and cannot become a writer fails at once,
  * because waiting would not help.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver/driver.h"
-#include "driver/failure.h"
 #include "driver/sqlite_link.h"
-#include "driver/sqlite_path.h"
 #include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define S rowlock__sqlite
 
@@ -50,7 +46,7 @@ static int checkpoint(void *data, sqlite3 *db, const char *name, int pages)
 
 #define MUST_EXIST "?mode=rw" /* as in SQLite's own URIs */
 
-/* `*must_exist`: the URL forbids to create the file. The caller frees `*out`. */
+/* `*must_exist`: the URL forbids creating the file. The caller frees `*out`. */
 static int path_of(const char *url, char **out, bool *must_exist, struct rowlock_error *error)
 {
     const char *path = strchr(url, ':') + 1, *options;

@@ -3,9 +3,77 @@
 #ifndef ROWLOCK_SQLITE_LINK_H
 #define ROWLOCK_SQLITE_LINK_H
 
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
 #include "driver/driver.h"
-#include "driver/sqlite_file.h"
-#include "driver/sqlite_library.h"
+#include "rowlock.h"
+
+/* The functions of libsqlite3 that the driver uses, loaded on first use. */
+
+#define ROWLOCK_SQLITE_FUNCTIONS(XX) \
+    XX(sqlite3_libversion)           \
+    XX(sqlite3_open_v2)              \
+    XX(sqlite3_close_v2)             \
+    XX(sqlite3_prepare_v2)           \
+    XX(sqlite3_finalize)             \
+    XX(sqlite3_step)                 \
+    XX(sqlite3_reset)                \
+    XX(sqlite3_clear_bindings)       \
+    XX(sqlite3_bind_parameter_count) \
+    XX(sqlite3_bind_null)            \
+    XX(sqlite3_bind_int64)           \
+    XX(sqlite3_bind_text)            \
+    XX(sqlite3_column_count)         \
+    XX(sqlite3_column_type)          \
+    XX(sqlite3_column_int64)         \
+    XX(sqlite3_column_text)          \
+    XX(sqlite3_column_bytes)         \
+    XX(sqlite3_changes)              \
+    XX(sqlite3_stmt_readonly)        \
+    XX(sqlite3_exec)                 \
+    XX(sqlite3_errmsg)               \
+    XX(sqlite3_errstr)               \
+    XX(sqlite3_extended_errcode)     \
+    XX(sqlite3_get_autocommit)       \
+    XX(sqlite3_txn_state)            \
+    XX(sqlite3_busy_timeout)         \
+    XX(sqlite3_db_config)            \
+    XX(sqlite3_db_filename)          \
+    XX(sqlite3_file_control)         \
+    XX(sqlite3_wal_hook)             \
+    XX(sqlite3_wal_checkpoint_v2)
+
+struct rowlock_sqlite_library {
+#define ROWLOCK_XX(function) __typeof__(function) *function;
+    ROWLOCK_SQLITE_FUNCTIONS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+};
+
+extern struct rowlock_sqlite_library rowlock__sqlite;
+
+/* EDRIVER if it is missing; any thread. */
+int rowlock__sqlite_load(struct rowlock_error *error);
+/* Of struct rowlock_driver. */
+void rowlock__sqlite_describe(FILE *out);
+
+/* Checks that the database's path still leads to the open file. If it leads to another file, a lock
+   in the open one excludes no other process. */
+
+#define ROWLOCK_SQLITE_FILES 3 /* the database, its log, the log's index */
+
+struct rowlock_sqlite_files {
+    struct {
+        dev_t device;
+        ino_t inode; /* 0: not seen yet */
+    } file[ROWLOCK_SQLITE_FILES];
+};
+
+/* Deleted, renamed or replaced since they were first seen here. The owner of a `borrowed` handle
+   may end the log, so for it only the database file counts. */
+bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files);
 
 struct rowlock__sqlite_compiled {
     const struct rowlock_statement *statement;
@@ -35,5 +103,22 @@ int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_stat
 
 /* Frees the compiled statements. */
 void rowlock__sqlite_forget(struct rowlock_link *link);
+
+/* The path of a SQLite database: creates its file, and explains why a path cannot be used. */
+
+struct rowlock_error;
+
+/* Creates the file with mode 0600, whatever the umask is, unless it exists. ECONN: a temporary
+   failure; ESERVER, EDENIED: the path must be corrected. */
+int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
+
+/* Does not create it: ESERVER if the file does not exist; other errors as above. */
+int rowlock__sqlite_check(const char *path, struct rowlock_error *error);
+
+/* ESERVER if the file has, or may have, a second path: hard links, or a mount of the file alone.
+   SQLite names the log after the path, so callers by two paths would not see each other's locks. A
+   caller by the original path cannot notice such a mount, but every caller by the mount is refused.
+   Both functions above include this check. */
+int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "driver/failure.h"
 #include "driver/sqlite_link.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define S rowlock__sqlite
 

@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "driver/descriptors.h"
-#include "driver/watch_thread.h"
 #include "util/error.h"
 
 int rowlock__watch_new(struct rowlock_watch **out, struct rowlock_error *error)

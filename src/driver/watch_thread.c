@@ -6,7 +6,7 @@
  * Most calls return within a millisecond. Beginning one wakes the thread only if the thread sleeps
  * past the time at which it has to look at that call. Ending one never wakes it.
  */
-#include "driver/watch_thread.h"
+#include "driver/watch.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "driver/descriptors.h"
 
 #define GRACE_MS 2000 /* for the answer to a cancel */
 #define AGAIN_MS 300  /* between two cancels of one call */

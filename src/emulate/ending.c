@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history of leases that ended and of waiters that gave up: writing it, and its rules. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "emulate/names.h"
-#include "util/error.h"
 
 #define SLICE_MS 172800000 /* old rows are deleted two days at a time */
-#define PRUNES_EVERY 256   /* one in so many leases or tickets prunes when it ends */
+#define PRUNES_EVERY 256   /* of this many leases or tickets, one prunes the history when it ends */
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 

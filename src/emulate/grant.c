@@ -206,7 +206,7 @@ static int look_queue(struct granting *g, size_t i)
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
     struct rowlock_asked asked = asked_of(g, i);
     struct rowlock_judged judged;
-    int code = rowlock__read_waiters(g->work, g->wish[i].key, &g->owner, &waiters);
+    int code = rowlock__read_waiters(g->work, g->wish[i].key, g->ticket, &g->owner, &waiters);
 
     if (!code)
         code = drop_dead(g, &waiters);

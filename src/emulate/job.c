@@ -41,7 +41,8 @@ static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
 }
 
 /* name -> the state from which a node decides (dialect.h). The claim has the version as a
-   condition. The clock is read last: a row that were later than it would look misplanned. */
+   condition. The clock is read last: otherwise a row could be later than the clock, and look
+   planned by a wrong clock. */
 int rowlock__emulate_job_state(struct rowlock_work *work)
 {
     struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
@@ -221,7 +222,7 @@ int rowlock__emulate_job_claim(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, claimed);
 }
 
-/* A fence is waited for only briefly; the lock of a whole database as in any other call. */
+/* Waits for a fence only briefly; for the lock of a whole database as long as any other call. */
 static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
 {
     int code = rowlock__work_is_whole(work) ? rowlock__work_begin_within(work, -1) : ROWLOCK_OK;
@@ -229,7 +230,7 @@ static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
     return code ? code : rowlock__end_expired(work, token, SETTLE_MS, ended);
 }
 
-/* The running run that the job keeps: one that was not started is claimed again. */
+/* The token of a run that did not start: the job keeps it until a new claim; 0: none. */
 static int kept_run(struct rowlock_work *work, int64_t *kept)
 {
     struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};

@@ -4,19 +4,8 @@
 #include <string.h>
 
 #include "emulate/work.h"
+#include "util/bytes.h"
 #include "util/error.h"
-
-static const char digits[] = "0123456789ABCDEF";
-
-static char *put_hex(char *out, const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        *out++ = digits[(unsigned char)bytes[i] >> 4];
-        *out++ = digits[(unsigned char)bytes[i] & 15];
-    }
-    *out = '\0';
-    return out;
-}
 
 static char *put_bytes(char *out, const char *bytes, size_t length)
 {
@@ -30,7 +19,7 @@ void rowlock__key(const struct rowlock_work *work, const char *prefix,
                   const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE])
 {
     char *(*put)(char *, const char *, size_t) =
-        work->link->dialect->plain->bare_names ? put_bytes : put_hex;
+        work->link->dialect->plain->bare_names ? put_bytes : rowlock__put_hex;
     size_t before = strlen(prefix), length = name->type == ROWLOCK_BYTES ? name->length : 0;
 
     if (length > 255 - before) /* cannot happen: such a name was refused before */
@@ -40,6 +29,7 @@ void rowlock__key(const struct rowlock_work *work, const char *prefix,
 
 static int digit(char c)
 {
+    static const char digits[] = "0123456789ABCDEF";
     const char *at = strchr(digits, c);
 
     return at && c ? (int)(at - digits) : 0;

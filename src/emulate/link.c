@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver: it carries out functions, and passes everything else to the inner driver. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulate/work.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define TRIES 5 /* for a statement that conflicts with other installers */
 
@@ -161,7 +160,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     if ((flags & ROWLOCK_BEGIN) && !link->dialect->plain->wait_stays)
         link->limit_ms = -1;
     if (!idle)
-        rows_replaced(link); /* the inner driver looks when a transaction begins and ends */
+        rows_replaced(link); /* the inner driver checks only when a transaction begins or commits */
     if (rowlock__inner_state(link) == ROWLOCK_STATE_OPEN)
         outcome->left = ROWLOCK_TX_KEPT; /* true if nothing is sent */
     work.begins = flags & ROWLOCK_BEGIN;

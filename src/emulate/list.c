@@ -89,7 +89,7 @@ static int read_all(struct rowlock_work *work, const char *key, struct rowlock_n
     int code = rowlock__read_leases(work, key, NULL, &rows->leases);
 
     if (!code)
-        code = rowlock__read_waiters(work, key, NULL, &rows->waiters);
+        code = rowlock__read_waiters(work, key, 0, NULL, &rows->waiters);
     if (rows->leases.n > 1)
         qsort(rows->leases.row, rows->leases.n, rows->leases.size, by_name_and_token);
     return code;
@@ -129,7 +129,7 @@ struct entry { /* a row of the list */
     const struct rowlock_waiter_row *waiter; /* either `lease` or `waiter` is NULL */
     int64_t count;                           /* permits of the lease */
     const char *key;
-    int64_t queue, oldest_ms, place; /* of its name the first two; its own place in the queue */
+    int64_t queue, place; /* queue: waiters of its name; place: its own among them */
     int64_t order;
     bool fits; /* its name matches the pattern */
 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "emulate/names.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define LOOK_MS 250
 #define LOOKS 3       /* tries: a vacuum may delete the row of a name while we wait for it */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/error.h"
-
 struct reading {
     struct rowlock_rows *rows;
     const struct rowlock_value *owner;
@@ -191,13 +189,14 @@ static int by_ticket(const void *a, const void *b)
     return rowlock__order(left, right);
 }
 
-int rowlock__read_waiters(struct rowlock_work *work, const char *key,
+int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t last,
                           const struct rowlock_value *owner, struct rowlock_rows *rows)
 {
     struct reading reading = {rows, owner};
-    struct rowlock_value value = rowlock__text_value(key);
+    struct rowlock_value values[] = {rowlock__text_value(key),
+                                     rowlock__int_value(last ? last : INT64_MAX)};
     int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_WAITERS : ROWLOCK_PLAIN_WAITERS_ALL,
-                                 &value, waiter_row, &reading);
+                                 values, waiter_row, &reading);
 
     if (rows->n > 1)
         qsort(rows->row, rows->n, rows->size, by_ticket);

@@ -48,9 +48,9 @@ struct rowlock_name_rows {
    is `own`; NULL: none is. The caller clears `rows`. */
 int rowlock__read_leases(struct rowlock_work *work, const char *key,
                          const struct rowlock_value *owner, struct rowlock_rows *rows);
-/* Reads the queue of a name, or of all names, in the order of the tickets. `owner` and `rows` as
-   above. */
-int rowlock__read_waiters(struct rowlock_work *work, const char *key,
+/* Reads the queue of a name up to a ticket (0: all), or of all names, in the order of the tickets.
+   `owner` and `rows` as above. */
+int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t last,
                           const struct rowlock_value *owner, struct rowlock_rows *rows);
 
 /* rowlock__judge_leases and rowlock__judge_queue over such rows. Without memory, they grant

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue for leases: tickets, their places, and the roll call. */
+/* The queue for leases: tickets and their places. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emulate/names.h"
+#include "util/clock.h"
 #include "util/error.h"
 
-/* Limit of the wait for the lock of a whole file. The driver polls for it at short intervals, so
-   many new waiters would use up the processor. The machine retries with a growing backoff. */
-#define BRIEFLY_MS 30
+#define NEAR 1     /* a waiter with more before it only learns its place, */
+#define CALLERS 16 /* the roll is called by one with no more than these before it */
+#define PLACES 300 /* counted up to this: its pause does not grow any more (machine/queue.c) */
 
 /* ---- enqueue --------------------------------------------------------------------------------- */
 
@@ -67,7 +68,9 @@ static int read_name(const struct request *r, size_t i, struct rowlock_name_rows
 {
     int code = rowlock__read_leases(r->work, r->wish[i].key, &r->owner, &rows->leases);
 
-    return code ? code : rowlock__read_waiters(r->work, r->wish[i].key, &r->owner, &rows->waiters);
+    return code ? code
+                : rowlock__read_waiters(r->work, r->wish[i].key, r->ticket, &r->owner,
+                                        &rows->waiters);
 }
 
 /* Finds a permit whose name is held or waited for with another limit. */
@@ -119,8 +122,9 @@ int rowlock__emulate_enqueue(struct rowlock_work *work)
     size_t at = 0;
     int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
 
+    /* one try: a crowd that polls would use up the processor, and the machine backs off */
     if (!code && rowlock__work_is_whole(work))
-        code = rowlock__work_begin_within(work, BRIEFLY_MS);
+        code = rowlock__work_begin_within(work, 0);
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_LEAVE, &r.owner, NULL, NULL);
     if (!code)
@@ -147,16 +151,15 @@ struct look {
     const char *queued_at, *leased_at; /* keys */
     size_t own_rows, limit_at;
     bool stale, limited; /* a sign of life is due; a permit has another limit */
+    bool far;            /* only the place is known */
     char detail[120];
     struct rowlock_rows dead; /* tickets before ours to be deleted */
 };
 
-static void add_dead(struct look *look, int64_t ticket)
+/* A sign of life, or an answer to a roll call, is due. */
+static bool is_stale(const struct look *look, int64_t alive_until_ms, int64_t roll_call)
 {
-    int64_t *dead = rowlock__rows_add(&look->dead);
-
-    if (dead)
-        *dead = ticket;
+    return roll_call || alive_until_ms < look->now_ms + look->good_ms / 2;
 }
 
 static void take_waiters(struct look *look, const struct rowlock_wish *wish,
@@ -170,10 +173,13 @@ static void take_waiters(struct look *look, const struct rowlock_wish *wish,
         look->now_ms = row[i].now_ms;
         if (row[i].queued.ticket == look->r.ticket) {
             look->own_rows++;
-            look->stale = look->stale || row[i].queued.roll_call ||
-                          row[i].alive_until_ms < row[i].now_ms + look->good_ms / 2;
+            look->stale =
+                look->stale || is_stale(look, row[i].alive_until_ms, row[i].queued.roll_call);
         } else if (row[i].queued.ticket < look->r.ticket && !row[i].queued.alive) {
-            add_dead(look, row[i].queued.ticket);
+            int64_t *dead = rowlock__rows_add(&look->dead);
+
+            if (dead)
+                *dead = row[i].queued.ticket;
         }
     }
     if (judged.status != ROWLOCK_STATUS_QUEUED)
@@ -222,13 +228,70 @@ static int look_at(struct look *look, size_t i)
     return code;
 }
 
+/* before, previous ticket, life, alive_until, roll_call, now_ms, leased */
+static void far_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct look *look = data;
+
+    if (n < 7 || rowlock__value_number(&columns[0]) <= NEAR || !rowlock__value_number(&columns[2]))
+        return;
+    look->before = rowlock__value_number(&columns[0]);
+    look->number = rowlock__value_number(&columns[1]);
+    look->queued_at = look->r.wish[0].key;
+    look->now_ms = rowlock__value_number(&columns[5]);
+    look->own_rows = 1;
+    if (look->before > CALLERS || rowlock__value_number(&columns[6]))
+        look->leased_at = look->queued_at; /* a name that seems free makes a waiter call the roll */
+    look->far = true;
+    look->stale =
+        is_stale(look, rowlock__value_number(&columns[3]), rowlock__value_number(&columns[4]));
+}
+
+/* The look of a waiter far behind living ones, where the engine has a statement for it. */
+static int look_from_far(struct look *look)
+{
+    const struct rowlock_wish *wish = look->r.wish;
+    struct rowlock_value values[] = {rowlock__int_value(PLACES), rowlock__text_value(wish->key),
+                                     rowlock__int_value(look->r.ticket)};
+
+    if (look->r.n != 1 || wish->kind != 'x' ||
+        !rowlock__work_can(look->r.work, ROWLOCK_PLAIN_WAITER_FAR))
+        return ROWLOCK_OK;
+    return rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_FAR, values, far_row, look);
+}
+
+/* Takes the write lock of a whole file for a sign of life. A crowd that polled for it as often as
+   the holder does would delay the release. The signs of the first waiters are short: they poll as
+   the driver does, so that a long transaction of another session costs none of them its place. */
+static int begin_politely(struct rowlock_work *work, int64_t before)
+{
+    const struct rowlock_budget *budget = work->budget;
+    struct rowlock_pause far = ROWLOCK_PAUSE_LEASE, near = ROWLOCK_PAUSE_SQLITE;
+    struct rowlock_pause pause = before > CALLERS ? far : near;
+    int code = rowlock__work_begin_within(work, 0);
+
+    while (code == ROWLOCK_ETIMEDOUT) {
+        enum rowlock_wake wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
+
+        if (wake == ROWLOCK_WAKE_DEADLINE)
+            return code;
+        if (wake == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(work->error, ROWLOCK_ECANCELED, "interrupted");
+        rowlock__clear_error(work->error);
+        code = rowlock__work_begin_within(work, 0);
+    }
+    return code;
+}
+
 static int stay_alive(struct look *look)
 {
     struct rowlock_value values[] = {rowlock__int_value(look->good_ms),
                                      rowlock__int_value(look->r.ticket)};
     int code = ROWLOCK_OK;
 
-    if (look->stale)
+    if (rowlock__work_is_whole(look->r.work) && (look->stale || look->dead.n))
+        code = begin_politely(look->r.work, look->before);
+    if (!code && look->stale)
         code = rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_ALIVE, values, NULL, NULL);
     for (size_t i = 0; !code && i < look->dead.n; i++) {
         struct rowlock_value ticket = rowlock__int_value(((int64_t *)look->dead.row)[i]);
@@ -293,7 +356,9 @@ int rowlock__emulate_place(struct rowlock_work *work)
 
     if (rowlock__work_is_whole(work)) /* a look without a write delays no renewal */
         work->begins = 0;
-    for (size_t i = 0; !code && i < look.r.n; i++)
+    if (!code)
+        code = look_from_far(&look);
+    for (size_t i = 0; !code && !look.far && i < look.r.n; i++)
         code = look_at(&look, i);
     work->begins = rowlock__work_is_whole(work) ? begins : work->begins;
     if (!code)
@@ -311,143 +376,7 @@ int rowlock__emulate_await(struct rowlock_work *work)
     return rowlock__work_number(work, 0);
 }
 
-/* ---- the roll call --------------------------------------------------------------------------- */
-
-/* Takes the name locks, and looks whether a live lease conflicts. */
-static int visit(const struct request *r, int64_t limit_ms, bool *free_now)
-{
-    enum rowlock_status status;
-    size_t at;
-    int code = rowlock__name_lock_all(r->work, r->wish, r->n, limit_ms, &status, &at);
-
-    *free_now = !code && status == ROWLOCK_STATUS_OK;
-    for (size_t i = 0; !code && *free_now && i < r->n; i++) {
-        struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-        struct rowlock_asked asked = {r->wish[i].kind, r->wish[i].limit, r->wish[i].count,
-                                      r->ticket};
-        enum rowlock_status lease;
-
-        code = rowlock__read_leases(r->work, r->wish[i].key, NULL, &leases);
-        lease = rowlock__judge_lease_rows(&leases, &asked).status;
-        *free_now = lease == ROWLOCK_STATUS_OK || lease == ROWLOCK_STATUS_EXPIRED;
-        rowlock__rows_clear(&leases);
-    }
-    return code;
-}
-
-static int call_roll(const struct request *r, int64_t *number)
-{
-    int code = rowlock__draw(r->work, number, NULL);
-
-    for (size_t i = 0; !code && i < r->n; i++) {
-        struct rowlock_value values[] = {rowlock__int_value(*number),
-                                         rowlock__text_value(r->wish[i].key),
-                                         rowlock__int_value(r->ticket)};
-
-        code = rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_CALL, values, NULL, NULL);
-    }
-    return code;
-}
-
-static bool is_ours(const struct request *r, const char *key)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->wish[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-/* Whether a waiter is silent because it waits for the name lock of another name. It is not frozen
-   then. */
-static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
-{
-    struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
-    struct rowlock_value value = rowlock__int_value(ticket);
-    int code =
-        rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_NAMES, &value, rowlock__take_key, &names);
-    const struct rowlock_key_row *row = names.row;
-    enum rowlock_status status = ROWLOCK_STATUS_OK;
-
-    for (size_t i = 0; !code && status == ROWLOCK_STATUS_OK && i < names.n; i++)
-        if (!is_ours(r, row[i].key))
-            code = rowlock__name_lock(r->work, row[i].key, false, 0, &status);
-    *blocked = status == ROWLOCK_STATUS_BUSY;
-    rowlock__rows_clear(&names);
-    return code;
-}
-
-/* The tickets before ours that have not answered this roll call or an earlier one. */
-static int find_silent(const struct request *r, int64_t called, struct rowlock_rows *silent)
-{
-    int code = ROWLOCK_OK;
-
-    for (size_t i = 0; !code && i < r->n; i++) {
-        struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
-        const struct rowlock_waiter_row *row;
-        int64_t *ticket;
-
-        code = rowlock__read_waiters(r->work, r->wish[i].key, NULL, &waiters);
-        row = waiters.row;
-        for (size_t j = 0; !code && j < waiters.n; j++)
-            if (row[j].queued.ticket < r->ticket && row[j].queued.roll_call &&
-                row[j].queued.roll_call <= called && (ticket = rowlock__rows_add(silent)))
-                *ticket = row[j].queued.ticket;
-        rowlock__rows_clear(&waiters);
-    }
-    return code;
-}
-
-/* Removes a waiter that is still silent: it may have answered after its row was read. Also drops
-   its rows of other names, which the roll call may not have marked. */
-static int strike(struct rowlock_work *work, int64_t ticket, int64_t called)
-{
-    struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_STRIKE, values, NULL, NULL);
-
-    if (!code && work->affected)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_DROP, values, NULL, NULL);
-    return code;
-}
-
-/* A refused name lock may undo the transaction: then nothing was removed, and the visit is
-   repeated. */
-static int drop_silent(const struct request *r, int64_t called, int64_t *number)
-{
-    struct rowlock_rows silent = {.size = sizeof(int64_t)};
-    int code = find_silent(r, called, &silent);
-    bool blocked = false;
-
-    *number = called;
-    for (size_t i = 0; !code && !r->work->undone && i < silent.n; i++) {
-        int64_t ticket = ((int64_t *)silent.row)[i];
-
-        code = is_blocked(r, ticket, &blocked);
-        if (!code && !blocked)
-            code = strike(r->work, ticket, called);
-    }
-    if (r->work->undone)
-        *number = 0;
-    rowlock__rows_clear(&silent);
-    return code;
-}
-
-/* wants, ticket, roll_call, limit_ms -> number */
-int rowlock__emulate_overtake(struct rowlock_work *work)
-{
-    struct request r = {.work = work, .ticket = rowlock__work_int(work, 1)};
-    int64_t called = rowlock__work_int(work, 2), number = 0;
-    bool free_now = false;
-    int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
-
-    if (!code)
-        code = visit(&r, rowlock__work_int(work, 3), &free_now);
-    if (!code && free_now)
-        code = called ? drop_silent(&r, called, &number) : call_roll(&r, &number);
-    if (!code)
-        rowlock__work_number(work, number);
-    free(r.wish);
-    return code;
-}
+/* ---- withdraw -------------------------------------------------------------------------------- */
 
 /* ticket, owner */
 int rowlock__emulate_withdraw(struct rowlock_work *work)

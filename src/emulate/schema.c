@@ -54,7 +54,7 @@ int rowlock__emulate_installed(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, there);
 }
 
-/* The table of a line of a piece's parts: "table T", "column T.c", "key T", "index I". */
+/* Whether a line of a piece's parts is "table T", not "column T.c", "key T" or "index I"; and T. */
 static bool is_of_table(const char *line, size_t length, char *table, size_t size)
 {
     const char *word = memchr(line, ' ', length);
@@ -151,7 +151,7 @@ static int use_of_leases(struct rowlock_work *work)
     const struct rowlock_waiter_row *waiter;
 
     if (!code)
-        code = rowlock__read_waiters(work, NULL, NULL, &rows.waiters);
+        code = rowlock__read_waiters(work, NULL, 0, NULL, &rows.waiters);
     waiter = rows.waiters.row;
     for (size_t i = 0; i < rows.leases.n; i++)
         if (lease[i].held.alive)
@@ -212,7 +212,7 @@ static void token_row(void *data, const struct rowlock_value *columns, unsigned 
 static int expire_waiters(struct rowlock_work *work)
 {
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
-    int code = rowlock__read_waiters(work, NULL, NULL, &waiters);
+    int code = rowlock__read_waiters(work, NULL, 0, NULL, &waiters);
     const struct rowlock_waiter_row *row = waiters.row;
 
     for (size_t i = 0; !code && i < waiters.n; i++) {

@@ -4,18 +4,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
-#define UNDO_MS 2000        /* ROLLBACK, also after the budget */
+#define UNDO_MS 2000        /* time for ROLLBACK, also after the budget has ended */
 #define REST_MS 100         /* with less time left, no statement is repeated */
 #define FILE_TRY_MS 250     /* a try of a file: others hold the lock briefly */
-#define TRY_MS 1000         /* and on a server without a limit: it may be busy with other work */
+#define TRY_MS 1000 /* a try where the server cannot limit a wait: it may be busy with other work */
 #define TRY_MOST_MS 3000
 #define TRY_STATEMENTS 20
 
@@ -116,7 +115,7 @@ static void write_limit(const char *text, int64_t limit_ms, char *out, size_t si
         snprintf(out, size, "%s", text);
 }
 
-/* A script has no outcome. */
+/* The state after a script, which reports no outcome. */
 static enum rowlock_transaction left_of(const struct rowlock_work *work)
 {
     switch (rowlock__inner_state(work->link)) {
@@ -295,8 +294,8 @@ static int give_up(struct rowlock_work *work, int code)
     return ROWLOCK_OK;
 }
 
-/* How long a try takes where our own clock ends it. The lock may be free and the machine slow: so
-   it has the time of several statements, as another statement measures it. */
+/* The time of a try that our own clock ends. On a slow machine even a free lock takes long, so a
+   try gets the time of several statements; another statement measures it. */
 static int measure_try(struct rowlock_work *work, int64_t *try_ms)
 {
     int64_t began_ms = rowlock__now_ms(), now_ms;

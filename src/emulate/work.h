@@ -141,14 +141,14 @@ int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish 
 
 /* The next token or ticket, and the level of the history; `level` may be NULL (grant.c). */
 int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level);
-/* Ends an expired lease: `*ended`; not if it was renewed, or is held by a fence (lock.c). */
+/* Ends an expired lease and sets `*ended`, unless it was renewed or a fence holds it (lock.c). */
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended);
 /* Ends a lease; `*was` tells whether it existed (lease.c). */
 int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was);
 /* The history (ending.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
    for them. */
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
-/* Where one statement can: writes the rows of a lease that is released. The values are those of
+/* Writes the rows of a lease that is released, where one statement can. The values are those of
    RELEASE_LOGGED. `*logged`: it has; otherwise rowlock__end_heartbeat decides. */
 int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
                           bool *logged);

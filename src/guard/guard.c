@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "system/command/process.h"
-#include "system/command/sockets.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 
 #define REPLACE_MS 900   /* limit of guard_replace(), so that rowlock ends within a second */
@@ -98,22 +96,18 @@ static ssize_t receive(int fd, struct guard_report *out)
     return got < 0 && errno == ECONNRESET ? recv(fd, out, sizeof *out, MSG_DONTWAIT) : got;
 }
 
-static void begin(struct guard *guard, pid_t command)
-{
-    struct guard_order order = {.kind = GUARD_BEGIN};
-
-    guard->has_command = 1;
-    guard->command = command;
-    give(guard, &order);
-}
-
 void guard_next(struct guard *guard, struct guard_report *out)
 {
     ssize_t got = receive(guard->fd, out);
 
     if (got == (ssize_t)sizeof *out) {
-        if (out->event == GUARD_STARTED)
-            begin(guard, out->command);
+        if (out->event == GUARD_STARTED) {
+            struct guard_order order = {.kind = GUARD_BEGIN};
+
+            guard->has_command = 1;
+            guard->command = out->command;
+            give(guard, &order);
+        }
         return;
     }
     *out = (struct guard_report){

@@ -11,11 +11,8 @@
 #include "command/output/output.h"
 #include "command/signals.h"
 #include "guard/state.h"
-#include "system/command/descriptors.h"
-#include "system/command/process.h"
-#include "system/command/signals.h"
-#include "system/command/timer.h"
-#include "system/descriptors.h"
+#include "system/command/calls.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 /* The guard keeps no pipe open, except standard error for its last message. */

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include "command/exit_status.h"
-#include "command/output/output.h"
 #include "guard/guard.h"
-#include "system/command/process.h"
-#include "system/command/sockets.h"
+#include "system/command/calls.h"
 
 /* Opens standard input and output again, which the guard has closed. Otherwise sockets, ours or the
    client library's, would get their numbers. */

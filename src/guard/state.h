@@ -17,7 +17,7 @@ struct guard_state {
     int ending, orphaned;
     enum guard_cause cause;
     int64_t kill_ms; /* while ending: the time of the next KILL */
-    int looks;       /* since KILL, in a row, that found no process that it could end */
+    int looks;       /* consecutive looks since KILL that found no process that it could end */
     int stopped;     /* the command is stopped */
     struct stand_in stand_in;
 };

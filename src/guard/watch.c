@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "system/command/signals.h"
-#include "system/command/timer.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 
 #define LOOK_AGAIN_MS 20  /* between two looks at processes that do not die at once */

@@ -16,7 +16,6 @@
 #include "lock/wants.h"
 #include "schema/check.h"
 #include "session/connection.h"
-#include "session/reconnect.h"
 #include "util/error.h"
 
 #define ROUNDS 100 /* each round except the last lost a race against another node */

@@ -2,6 +2,8 @@
 /* Decides what a node may do about a job now: see decide.h. */
 #include "job/decide.h"
 
+#include "util/clock.h"
+
 /* A due time older than this is missed. After a change of the schedule, a due time within this span
    is still claimed; otherwise two nodes that disagree would postpone the job forever. */
 #define LATE_MS 60000
@@ -13,16 +15,6 @@
 typedef struct rowlock_job_state state;
 typedef struct rowlock_job_rules rules;
 typedef struct rowlock_job_decision decision;
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* A new job with a period is due at once, one with a cron line at its next due time. */
 static int64_t first_due(const state *s, const rules *r)
@@ -51,7 +43,7 @@ static int64_t due_of(const state *s, const rules *r)
         return rowlock__schedule_next(r->schedule, s->now_ms);
     if (s->same_schedule)
         return s->due_ms;
-    return rowlock__schedule_next(r->schedule, later(s->last_ms, s->now_ms - LATE_MS));
+    return rowlock__schedule_next(r->schedule, rowlock__most(s->last_ms, s->now_ms - LATE_MS));
 }
 
 static int most_repeats(const rules *r, bool lost)
@@ -59,12 +51,12 @@ static int most_repeats(const rules *r, bool lost)
     return r->retry >= 0 ? r->retry : lost;
 }
 
-/* The last due time that has come; the planned one, if the schedule has none there. */
+/* The latest due time that has come: the schedule's, or the planned one if that is later. */
 static int64_t newest(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = rowlock__schedule_previous(r->schedule, s->now_ms);
 
-    return instant == ROWLOCK_NEVER ? due : later(instant, due);
+    return instant == ROWLOCK_NEVER ? due : rowlock__most(instant, due);
 }
 
 /* Its run left no lease, and no node has recorded the reason. */
@@ -73,7 +65,8 @@ static bool is_lost(const state *s)
     return s->running && !s->broken && !s->not_started;
 }
 
-/* rowlock_hasten_job: the due time is none of the schedule's, and it is not skipped. */
+/* A user made it due by rowlock_hasten_job: the due time is not one of the schedule's, and it is
+   not skipped. */
 static bool is_requested(const state *s, const rules *r, int64_t due)
 {
     return s->known && s->same_schedule && rowlock__schedule_previous(r->schedule, due) != due;
@@ -120,10 +113,10 @@ static decision bury(const state *s, const rules *r, int64_t due)
 /* The other node may finish its run, or die, at any time: look again at every due time. */
 static decision wait_for_holder(const state *s, const rules *r, int64_t due)
 {
-    return (decision){.act = ROWLOCK_JOB_WAIT,
-                      .until_ms =
-                          sooner(s->free_ms, rowlock__schedule_next(r->schedule, s->now_ms)),
-                      .due_ms = due};
+    return (decision){
+        .act = ROWLOCK_JOB_WAIT,
+        .until_ms = rowlock__least(s->free_ms, rowlock__schedule_next(r->schedule, s->now_ms)),
+        .due_ms = due};
 }
 
 /* At most a quarter of the interval before `due`, so that no call waits until the
@@ -143,7 +136,7 @@ static int64_t repeat_of(const state *s, const rules *r)
 {
     if (!s->known || !(s->not_started || (s->failed_ms && s->repeats < most_repeats(r, false))))
         return ROWLOCK_NEVER;
-    return later(s->failed_ms + r->backoff_ms, s->last_ms);
+    return rowlock__most(s->failed_ms + r->backoff_ms, s->last_ms);
 }
 
 decision rowlock__job_decide(const state *s, const rules *r)
@@ -162,5 +155,6 @@ decision rowlock__job_decide(const state *s, const rules *r)
         return (decision){.act = ROWLOCK_JOB_PLAN, .due_ms = due};
     if (is_early(s, r, due))
         return (decision){.act = ROWLOCK_JOB_AWAIT, .until_ms = due, .due_ms = due};
-    return (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = sooner(repeat_ms, due), .due_ms = due};
+    return (decision){
+        .act = ROWLOCK_JOB_WAIT, .until_ms = rowlock__least(repeat_ms, due), .due_ms = due};
 }

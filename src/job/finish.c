@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_finish: releases a run's lease and records its result, in one transaction. */
-#include <stdio.h>
 #include <string.h>
 
 #include "job/job.h"
 #include "lease/lease.h"
-#include "schema/check.h"
 #include "util/error.h"
 #include "util/utf8.h"
 

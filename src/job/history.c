@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "dialect/outcome.h"
-#include "job/job.h"
-#include "lease/lease.h"
 #include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
@@ -159,8 +157,9 @@ static int64_t put_breakers(struct pasts *pasts)
     return first_ms;
 }
 
-/* A lease may be broken long before it ends: outside the limit, or before filter->since_ms. With
-   that wait, the list has only rows of breakers. */
+/* Reads the rows of breakers that the list lacks: a lease may be broken long before it ends, so
+   that such a row is beyond the limit, or before filter->since_ms. With an infinite waited_ms the
+   answer has no other rows. */
 static int find_breakers(struct rowlock_connection *connection, struct pasts *pasts,
                          struct rowlock_error *error)
 {
@@ -192,8 +191,8 @@ static bool is_match(const struct rowlock_past_filter *filter, const char *name)
     return fnmatch(filter->name, name, 0) == 0;
 }
 
-/* The names that match after "job:" are a second list, which the server limits like the first. It
-   has none that is in the first. */
+/* Reads the names that match after "job:" as a second list, which the server limits like the first
+   one. It adds no row that the first one has. */
 static int read_jobs(struct rowlock_connection *connection,
                      const struct rowlock_past_filter *filter, const char *like, bool exact,
                      struct pasts *pasts, struct rowlock_error *error)

@@ -4,7 +4,6 @@
 
 #include "dialect/job.h"
 #include "job/job.h"
-#include "lease/lease.h"
 #include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
@@ -12,24 +11,9 @@
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 
-static const char *text_of(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return rowlock__rows_text(rows, column);
-}
-
-static int64_t number_of(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    (void)rows;
-    return rowlock__value_number(column);
-}
-
-static enum rowlock_run_outcome outcome_of(struct rowlock_rows *rows,
-                                           const struct rowlock_value *column)
-{
-    (void)rows;
-    return rowlock__value_outcome(column);
-}
-
+#define text_of rowlock__rows_text
+#define number_of(rows, column) rowlock__value_number(column)
+#define outcome_of(rows, column) rowlock__value_outcome(column)
 #define instant_of number_of
 
 void rowlock__job_row(void *data, const struct rowlock_value *columns, unsigned n)

@@ -92,15 +92,6 @@ struct troubles {
     struct rowlock_job_counts counts;
 };
 
-static bool is_wanted(const struct troubles *troubles, const char *name)
-{
-    char lock[300];
-
-    snprintf(lock, sizeof lock, "job:%s", name);
-    return !troubles->glob || fnmatch(troubles->glob, name, 0) == 0 ||
-           fnmatch(troubles->glob, lock, 0) == 0;
-}
-
 /* A row of job_trouble: the server chose it, and counted. */
 static void chosen_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
@@ -143,13 +134,16 @@ static void any_row(void *data, const struct rowlock_value *columns, unsigned n)
     const struct rowlock_job_view *job;
     enum rowlock_health health;
     bool wanted;
+    char lock[300];
 
     rowlock__job_row(rows, columns, n);
     if (rows->n == before)
         return;
     job = (const struct rowlock_job_view *)rows->row + before;
     health = rowlock_job_health(job, NULL);
-    wanted = is_wanted(troubles, job->name);
+    snprintf(lock, sizeof lock, "job:%s", job->name);
+    wanted = !troubles->glob || fnmatch(troubles->glob, job->name, 0) == 0 ||
+             fnmatch(troubles->glob, lock, 0) == 0;
     troubles->counts.jobs += wanted;
     troubles->counts.of[health] += wanted;
     if (health == ROWLOCK_HEALTH_FINE || !wanted)

@@ -8,7 +8,7 @@
 #include "lease/request.h"
 #include "lock/refusal.h"
 #include "schema/check.h"
-#include "session/reconnect.h"
+#include "session/connection.h"
 #include "util/error.h"
 #include "util/random.h"
 #include "util/renewal.h"
@@ -62,7 +62,8 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     int code = ROWLOCK_OK;
 
     /* The technique decides whether a try may wait. And we must be able to end a session that we
-       lose: the server may not have read its request yet, and would grant it to no caller. */
+       lose: the server may not have read its request yet, and would later grant a lease that no
+       caller has. */
     if (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE)
         code = rowlock__check_installed(a->request.connection, error);
     if (!code)
@@ -321,8 +322,8 @@ static int check_ready(struct rowlock_connection *connection, struct rowlock_err
     return code;
 }
 
-/* A member of a group that now needs its own session. A waiter keeps trying to connect, as after a
-   loss. */
+/* Opens the session of a member of a group that now needs its own. A waiter keeps trying to
+   connect, as after a loss. */
 static int open_session(struct rowlock_connection *connection, bool tries, int64_t deadline_ms,
                         struct rowlock_error *error)
 {
@@ -388,7 +389,7 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
     code = open_session(connection, wait_ms == 0, deadline_ms, error);
     if (!code)
         code = check_schema(a, error);
-    if (!code) /* before there is anything to lose */
+    if (!code) /* before the grant: a failure loses no lease */
         code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
     if (!code) {
         set_machine(a, wait_ms, deadline_ms);

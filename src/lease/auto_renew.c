@@ -2,9 +2,9 @@
 /*
  * rowlock_auto_renew: a thread renews the lease over a connection of its own, so that the caller's
  * transactions and waits do not delay it. Its session takes the token's session lock if that is
- * free: then the end of this session wakes the waiters at the latest.
+ * free, so the end of this session wakes the waiters if nothing did before.
  */
-#include "lease/auto_renew.h"
+#include "lease/lease.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lease/query.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/random.h"
@@ -54,8 +54,9 @@ static int renew(struct rowlock_keeper *keeper)
 {
     struct rowlock_lease *lease = keeper->lease;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
-    int code = rowlock__renew_over(keeper->connection, lease, keeper->renewal.ttl_ms, &status,
-                                   &keeper->why);
+    int code =
+        rowlock__renew_over(keeper->connection, lease, keeper->renewal.ttl_ms,
+                            rowlock__query_deadline(keeper->connection), &status, &keeper->why);
 
     if (code || status == ROWLOCK_STATUS_OK)
         return code;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends several grants and releases as one transaction: see batch.h. */
-#include "lease/batch.h"
+/* Sends several grants and releases as one transaction: see group.h. */
+#include "lease/group.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/reconnect.h"
-#include "util/error.h"
+#include "lease/query.h"
+#include "session/connection.h"
+#include "util/bytes.h"
 
 #define ANSWER_MS 2000 /* a slower batch is cancelled, and each thread asks alone */
 
@@ -29,11 +30,7 @@ struct parcel {
 
 static size_t put_hex(char *out, const char *text)
 {
-    size_t n = 0;
-
-    for (; text && *text; text++)
-        n += (size_t)sprintf(out + n, "%02x", (unsigned char)*text);
-    return n;
+    return text ? (size_t)(rowlock__put_hex(out, text, strlen(text)) - out) : 0;
 }
 
 static size_t room_of(const struct rowlock_question *question)
@@ -41,7 +38,7 @@ static size_t room_of(const struct rowlock_question *question)
     const struct rowlock_request *r = question->request;
 
     if (!r)
-        return 26 + 2 * strlen(question->name) + strlen(question->owner);
+        return rowlock__room_of_lease(question->name);
     return r->length + sizeof r->owner + 50 + 2 * (r->command ? strlen(r->command) : 0) +
            2 * (r->note ? strlen(r->note) : 0);
 }
@@ -62,14 +59,6 @@ static size_t put_want(char *out, const struct rowlock_request *r)
     return n;
 }
 
-static size_t put_ended(char *out, const struct rowlock_question *question)
-{
-    size_t n = (size_t)sprintf(out, "%" PRId64 ":", question->token);
-
-    n += put_hex(out + n, question->name);
-    return n + (size_t)sprintf(out + n, ":%s,", question->owner);
-}
-
 static int pack(struct parcel *parcel, struct rowlock_question *const *questions, size_t n)
 {
     size_t room = 1;
@@ -85,18 +74,14 @@ static int pack(struct parcel *parcel, struct rowlock_question *const *questions
             parcel->wants_length +=
                 put_want(parcel->wants + parcel->wants_length, questions[i]->request);
         } else {
-            parcel->ended_length += put_ended(parcel->ended + parcel->ended_length, questions[i]);
+            parcel->ended_length +=
+                rowlock__put_lease(parcel->ended + parcel->ended_length, questions[i]->token,
+                                   questions[i]->name, questions[i]->owner);
         }
     }
     parcel->wants_length -= parcel->wants_length > 0; /* the last comma */
     parcel->ended_length -= parcel->ended_length > 0;
     return ROWLOCK_OK;
-}
-
-static void unpack(struct parcel *parcel)
-{
-    free(parcel->ended);
-    free(parcel->wants);
 }
 
 /* ---- reading the answer ---------------------------------------------------------------------- */
@@ -201,20 +186,6 @@ static int send_parcel(struct rowlock_connection *connection, const struct parce
     return code;
 }
 
-static void answer_all(struct rowlock_question *const *questions, size_t n, int64_t sent_ms,
-                       int code, bool unsure)
-{
-    for (size_t i = 0; i < n; i++) {
-        questions[i]->sent_ms = sent_ms;
-        questions[i]->code = code;
-        questions[i]->unsure = unsure;
-        if (code && questions[i]->request)
-            questions[i]->token = 0; /* its row arrived, but its COMMIT failed */
-        if (code)
-            questions[i]->was_there = false;
-    }
-}
-
 /* One transaction. Returns its code; `*unsure`: the server may have committed it. */
 static int send_once(struct rowlock_connection *connection,
                      struct rowlock_question *const *questions, size_t n, bool *unsure)
@@ -233,8 +204,17 @@ static int send_once(struct rowlock_connection *connection,
     }
     if (!code && !answer.came)
         code = ROWLOCK_EDB;
-    answer_all(questions, n, sent_ms, code, *unsure);
-    unpack(&parcel);
+    for (size_t i = 0; i < n; i++) {
+        questions[i]->sent_ms = sent_ms;
+        questions[i]->code = code;
+        questions[i]->unsure = *unsure;
+        if (code && questions[i]->request)
+            questions[i]->token = 0; /* its row arrived, but its COMMIT failed */
+        if (code)
+            questions[i]->was_there = false;
+    }
+    free(parcel.ended);
+    free(parcel.wants);
     return code;
 }
 

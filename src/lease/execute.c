@@ -11,8 +11,8 @@
 
 #include "lease/request.h"
 #include "lock/refusal.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 #include "util/renewal.h"
 
 /* Filled from the row of an answer. */
@@ -48,13 +48,6 @@ static struct rowlock_value session(const struct rowlock_request *request)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void take_name(struct answer *answer, const struct rowlock_value *name,
-                      const struct rowlock_value *detail)
-{
-    rowlock__column_text(name, answer->refused->name, sizeof answer->refused->name);
-    rowlock__column_text(detail, answer->refused->detail, sizeof answer->refused->detail);
-}
-
 /* status, name, token, number, detail */
 static void grant_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
@@ -65,7 +58,8 @@ static void grant_row(void *data, const struct rowlock_value *columns, unsigned 
     answer->reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
     answer->reply->token = rowlock__value_number(&columns[2]);
     answer->reply->number = rowlock__value_number(&columns[3]);
-    take_name(answer, &columns[1], &columns[4]);
+    rowlock__column_text(&columns[1], answer->refused->name, sizeof answer->refused->name);
+    rowlock__column_text(&columns[4], answer->refused->detail, sizeof answer->refused->detail);
 }
 
 /* token, or status:token:number:detail */
@@ -251,14 +245,6 @@ static struct round_trip overtake(const struct rowlock_request *r, const struct 
                                .server_ends = true};
 }
 
-static struct round_trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){
-        .id = ROWLOCK_SQL_WITHDRAW,
-        .values = {rowlock__int_value(step->ticket), rowlock__text_value(r->owner)},
-        .uninterruptible = true};
-}
-
 static struct round_trip session_unlock(const struct rowlock_request *r,
                                         const struct rowlock_step *step)
 {
@@ -293,7 +279,10 @@ static int round_trip_of(const struct rowlock_request *request, const struct row
         *out = overtake(request, step);
         return 0;
     case ROWLOCK_ACT_WITHDRAW:
-        *out = withdraw(request, step);
+        *out = (struct round_trip){
+            .id = ROWLOCK_SQL_WITHDRAW,
+            .values = {rowlock__int_value(step->ticket), rowlock__text_value(request->owner)},
+            .uninterruptible = true};
         return 0;
     case ROWLOCK_ACT_SESSION_UNLOCK:
         *out = session_unlock(request, step);
@@ -349,8 +338,9 @@ static unsigned flags_of(const struct rowlock_connection *connection,
     return round_trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
 }
 
-/* Neither an interrupt nor the end of the wait cancels it, because the outcome would be unknown. A
-   grant sent long ago is renewed by it: the lease lasts from now, as far as its holder can know. */
+/* Neither an interrupt nor the end of the wait cancels the COMMIT, because the outcome would be
+   unknown. A grant that was sent long ago is renewed first, because its holder counts the ttl from
+   the time of sending. */
 static int commit(const struct rowlock_request *request, int64_t sent_ms, struct answer *granted,
                   struct rowlock_error *error)
 {
@@ -524,7 +514,8 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
-/* Creates missing rows of names. A vacuum may remove a row in between. */
+/* Technique row: if rows of the names are missing, creates them and repeats the step, because a
+   vacuum may remove a row in between. */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
                      int64_t deadline_ms, struct rowlock_reply *reply,
                      struct rowlock_refused *refused, struct rowlock_error *error)

@@ -7,7 +7,35 @@
 #ifndef ROWLOCK_GROUP_H
 #define ROWLOCK_GROUP_H
 
-#include "lease/batch.h"
+#include "lease/request.h"
+
+/* Group commit: the simultaneous requests of several threads, as one transaction of one session. */
+
+#define ROWLOCK_BATCH 64 /* maximum number of questions */
+
+/* A grant or a release. Zero it, and set `request`, or `token`, `name` and `owner`. */
+struct rowlock_question {
+    const struct rowlock_request *request; /* a grant: one name, exclusively; NULL: a release */
+    int64_t token;            /* of the lease to release; out: of the grant, 0: not granted */
+    const char *name, *owner; /* of the lease to release */
+    bool was_there;           /* out: the released lease existed */
+    int64_t sent_ms;          /* out: 0: it was not sent */
+    int code;                 /* out: 0, or the reason why there is no answer */
+    bool unsure;              /* out: no answer, but it may have been committed */
+};
+
+/* Whether this connection can send batches: the server has the function, and with the technique a
+   try never waits. */
+bool rowlock__batch_offered(const struct rowlock_connection *connection);
+
+/*
+ * Sends at most ROWLOCK_BATCH questions, each name once, and fills the members marked out. If the
+ * transaction fails, bisects to isolate the failing request, which alone gets no answer. Replaces a
+ * lost session. If the server does not answer, blocks for a few seconds at most, provided that the
+ * connection's statement_ms is that short.
+ */
+void rowlock__batch_send(struct rowlock_connection *connection,
+                         struct rowlock_question *const *questions, size_t n);
 
 /* Whether the group can answer this acquire: one name, exclusively, on a server
    that has batches. */

@@ -66,9 +66,22 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
 int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error);
-/* The same over the caller's connection, or the keeper's own, within statement_ms and until the
-   lease's end. Repeats it over a new session if the session was lost. */
+/* The same over the caller's connection, or the keeper's own, until the lease's end at the latest.
+   Repeats it over a new session if the session was lost. */
 int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
-                        int64_t ttl_ms, enum rowlock_status *status, struct rowlock_error *error);
+                        int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
+                        struct rowlock_error *error);
+/* rowlock_renew, with a deadline. */
+int rowlock__renew_until(struct rowlock_lease *lease, int64_t ttl_ms, int64_t deadline_ms,
+                         struct rowlock_error *error);
+
+/* The keeper of a lease: the thread that renews it over a connection of its own. */
+
+/* Stops its renewals and its reports of a loss; does not wait for it. No effect
+   without a keeper. */
+void rowlock__keeper_quiet(struct rowlock_lease *lease);
+
+/* Waits until its thread has ended, and closes its connection. No effect without a keeper. */
+void rowlock__keeper_end(struct rowlock_lease *lease);
 
 #endif

@@ -9,9 +9,9 @@
 #include "lock/wants.h"
 #include "schema/check.h"
 #include "session/connection.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/glob.h"
-#include "util/pause.h"
 #include "util/random.h"
 
 enum { PROBES = 4 };
@@ -105,8 +105,8 @@ static int ask_probes(struct rowlock_connection *connection, const struct rowloc
     return ROWLOCK_OK;
 }
 
-/* For engines that do not report every transaction: no holder was reported, so probes. They find
-   only that there is one. */
+/* Sends probes if no holder was reported, on engines that do not report every transaction. A probe
+   finds that the name is held, but not by which transaction. */
 static int probe(struct rowlock_connection *connection, const char *name,
                  struct rowlock_value *value, struct rowlock_rows *list,
                  struct rowlock_error *error)

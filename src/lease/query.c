@@ -2,17 +2,21 @@
 /* One statement about a lease, in a transaction of its own. */
 #include "lease/query.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "lease/lease.h"
 #include "lock/wants.h"
 #include "schema/check.h"
-#include "session/reconnect.h"
+#include "session/connection.h"
+#include "util/bytes.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
+#include "util/random.h"
 
 #define CANCEL_MS 500 /* reserved for the answer to a cancel request */
-#define TIMES 5       /* a deadlock's victim has changed nothing, and repeats its query so often */
+#define TIMES 5 /* attempts: a deadlock's victim has changed nothing, so its query is repeated */
 
 /* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends,
    and its session is abandoned when the lease ends. */
@@ -56,6 +60,19 @@ int rowlock__query(struct rowlock_connection *connection, const struct rowlock_q
             break;
     }
     return code;
+}
+
+size_t rowlock__room_of_lease(const char *name)
+{
+    return sizeof "-9223372036854775808::," + 2 * strlen(name) + ROWLOCK_OWNER_SIZE;
+}
+
+size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char *owner)
+{
+    char *at = out + sprintf(out, "%" PRId64 ":", token);
+
+    at = rowlock__put_hex(at, name, strlen(name));
+    return (size_t)(at + sprintf(at, ":%s,", owner) - out);
 }
 
 int64_t rowlock__query_deadline(const struct rowlock_connection *connection)

@@ -41,18 +41,24 @@ int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_state
                        const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
                        struct rowlock_error *error);
 
+/* Writes TOKEN:HEX(name):owner, with a comma behind it, for the statements batch and renew_all
+   (dialect.h). Returns the length, at most rowlock__room_of_lease(name) with the NUL behind it. */
+size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char *owner);
+size_t rowlock__room_of_lease(const char *name);
+
 /* The session was lost. */
 bool rowlock__is_gone(int code);
 /* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */
 int rowlock__query_result(int code, struct rowlock_error *error);
 
-/* Before a list is read: is there a visitor, and the schema? */
+/* Checks before a list is read: `has_visitor`, and that the schema is installed. */
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
                         struct rowlock_error *error);
 /* After the rows were gathered: `code`, or ENOMEM. */
 int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
 
-/* Before a query by name and token: is the connection idle, are both valid, is the schema there? */
+/* Checks, before a query by name and token, that the connection is idle, that both are valid, and
+   that the schema is installed. */
 int rowlock__query_check(struct rowlock_connection *connection, const char *name,
                          int64_t least_token, int64_t token, struct rowlock_error *error);
 

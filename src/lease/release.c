@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_release: through the connection's group if it has one, else by a statement of its own. */
-#include "lease/auto_renew.h"
 #include "lease/group.h"
 #include "lease/lease.h"
 #include "lease/query.h"
-#include "session/reconnect.h"
+#include "session/connection.h"
 #include "util/error.h"
 
 static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_error *error)

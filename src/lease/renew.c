@@ -2,7 +2,7 @@
 /* rowlock_renew, and the renewal that it shares with the keeper's thread. */
 #include "lease/lease.h"
 #include "lease/query.h"
-#include "session/reconnect.h"
+#include "session/connection.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -52,8 +52,6 @@ static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct ro
 {
     int code;
 
-    if (!lease)
-        return rowlock__no_lease(error);
     if (*ttl_ms == 0)
         *ttl_ms = atomic_load(&lease->ttl_ms);
     code = rowlock__ttl_check(*ttl_ms, error);
@@ -68,12 +66,12 @@ static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct ro
 }
 
 int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
-                        int64_t ttl_ms, enum rowlock_status *status, struct rowlock_error *error)
+                        int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
+                        struct rowlock_error *error)
 {
-    int64_t deadline_ms =
-        rowlock__least(rowlock__query_deadline(connection), atomic_load(&lease->end_ms));
     int code = rowlock__ready_or_lost(connection, error);
 
+    deadline_ms = rowlock__least(deadline_ms, atomic_load(&lease->end_ms));
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
     if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
@@ -84,7 +82,8 @@ int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_le
     return rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
 }
 
-int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct rowlock_error *error)
+int rowlock__renew_until(struct rowlock_lease *lease, int64_t ttl_ms, int64_t deadline_ms,
+                         struct rowlock_error *error)
 {
     enum rowlock_status status = ROWLOCK_STATUS_OK;
     int code = check_renewal(lease, &ttl_ms, error);
@@ -92,7 +91,7 @@ int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct r
     if (code)
         return code;
     rowlock__clear_error(error);
-    code = rowlock__renew_over(lease->connection, lease, ttl_ms, &status, error);
+    code = rowlock__renew_over(lease->connection, lease, ttl_ms, deadline_ms, &status, error);
     if (!code && status != ROWLOCK_STATUS_OK)
         return say_lost(lease, status, error);
     if (!code)
@@ -100,4 +99,11 @@ int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct r
     code = rowlock__query_result(code, error);
     rowlock__wrap_error(error, code, "renewing '%.100s'", lease->name[0]);
     return code;
+}
+
+int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct rowlock_error *error)
+{
+    if (!lease)
+        return rowlock__no_lease(error);
+    return rowlock__renew_until(lease, ttl_ms, rowlock__query_deadline(lease->connection), error);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "util/error.h"
-#include "util/owner.h"
+#include "util/random.h"
 #include "util/renewal.h"
 #include "util/utf8.h"
 
@@ -61,12 +61,6 @@ int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-static int set_ttl(struct rowlock_request *request, int64_t ttl_ms, struct rowlock_error *error)
-{
-    request->ttl_ms = ttl_ms == 0 ? ROWLOCK_TTL_MS : ttl_ms;
-    return rowlock__ttl_check(request->ttl_ms, error);
-}
-
 int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
                           const struct rowlock_want *wants, size_t n,
                           const struct rowlock_terms *terms, struct rowlock_error *error)
@@ -83,8 +77,10 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
                                         .pid = getpid()};
     if (!terms)
         terms = &defaults;
-    if (!code)
-        code = set_ttl(request, terms->ttl_ms, error);
+    if (!code) {
+        request->ttl_ms = terms->ttl_ms == 0 ? ROWLOCK_TTL_MS : terms->ttl_ms;
+        code = rowlock__ttl_check(request->ttl_ms, error);
+    }
     if (code)
         return code;
     request->keeper_pid = terms->no_process ? 0 : request->pid;

@@ -6,7 +6,7 @@
 #include "lease/machine/machine.h"
 #include "lock/wants.h"
 #include "session/connection.h"
-#include "util/owner.h"
+#include "util/random.h"
 
 #define ROWLOCK_DECLINED 1 /* an error code is negative */
 

@@ -39,7 +39,7 @@ struct broken {
     struct rowlock_rows tokens;
 };
 
-/* Of those that are held and not broken yet. */
+/* Collects the tokens of the leases that are held and not broken yet. */
 static int take_token(const struct rowlock_holder *holder, void *data)
 {
     struct broken *broken = data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt to lock names: sends the locking statements once and reads their status row. */
-#include "lock/attempt.h"
+#include "lock/refusal.h"
 
 #include <stdio.h>
 #include <string.h>

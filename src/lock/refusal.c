@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "util/calendar.h"
 #include "util/error.h"
-#include "util/instant.h"
 
 struct holder {
     int found;
@@ -130,14 +130,17 @@ static void census_row(void *data, const struct rowlock_value *columns, unsigned
     }
 }
 
-/* Waiters for transaction locks are in the engine's queue, waiters for leases in rowlock's; the
-   first of these may be in both. */
-static void count_others(const struct rowlock_value *name, struct rowlock_connection *informant,
-                         struct holder *holder)
+static void ask_holder(const char *name, struct rowlock_connection *informant,
+                       struct holder *holder)
 {
+    struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
     struct census census = {0};
 
-    rowlock__ask(informant, ROWLOCK_SQL_LIST, name, census_row, &census, NULL);
+    *holder = (struct holder){0};
+    rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
+    /* Waiters for transaction locks are in the engine's queue, waiters for leases in rowlock's;
+       the first of these may be in both. */
+    rowlock__ask(informant, ROWLOCK_SQL_LIST, &value, census_row, &census, NULL);
     if (census.waiting > atoll(holder->waiting))
         snprintf(holder->waiting, sizeof holder->waiting, "%lld", (long long)census.waiting);
     if (strcmp(holder->waiting, "0") == 0)
@@ -146,16 +149,6 @@ static void count_others(const struct rowlock_value *name, struct rowlock_connec
         holder->permits = census.permits;
         holder->limit = census.limit;
     }
-}
-
-static void ask_holder(const char *name, struct rowlock_connection *informant,
-                       struct holder *holder)
-{
-    struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
-
-    *holder = (struct holder){0};
-    rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
-    count_others(&value, informant, holder);
 }
 
 void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,

@@ -5,15 +5,15 @@
  * transaction (sweep an expired lease, create a name's row) is done before the next attempt. A call
  * that waits for a lease at begin holds nothing meanwhile.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "lock/attempt.h"
+#include "driver/failure.h"
+#include "lock/refusal.h"
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* until then after its deadline an attempt may remove obstacles again */
+#define MOMENT_MS 1000 /* for this long after its deadline an attempt may remove obstacles again */
 
 /* Work outside an open transaction needs a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
@@ -120,17 +120,12 @@ static struct rowlock_connection *informant(const struct rowlock_attempt *attemp
                                                                   : attempt->connection;
 }
 
-/* On MariaDB a very short limit may end the statement itself: that counts as a timeout. */
-static void call_it_the_end(struct rowlock_attempt *attempt)
+static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    /* On MariaDB a very short limit may end the statement itself: that counts as a timeout. */
     if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
         is_over(attempt) && !rowlock__was_interrupted(attempt->connection))
         attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
-}
-
-static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    call_it_the_end(attempt);
     if (!attempt->answer.name[0]) /* the wait ended before the procedure read its first name */
         rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
     return rowlock__refuse(&attempt->answer, is_leased_in_file(attempt) ? 0 : attempt->wait_ms,
@@ -337,4 +332,52 @@ int rowlock_prepare(struct rowlock_connection *connection, const struct rowlock_
         code = rowlock__make_known(&attempt, connection, error);
     rowlock__wants_clear(&attempt.wants);
     return code;
+}
+
+/* COMMIT and ROLLBACK of the caller's transaction, which also release its locks. */
+
+int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_budget budget;
+    struct rowlock_outcome outcome = {0};
+    bool unused = connection && !connection->link; /* there is no session to ask yet */
+    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
+
+    if (code == ROWLOCK_EABORTED) {
+        rowlock_rollback(connection, NULL);
+        return rowlock__fail(error, code,
+                             "an earlier statement of the transaction had failed, so it was rolled "
+                             "back; nothing of it was committed");
+    }
+    if (code)
+        return code;
+    budget = rowlock__budget(connection);
+    budget.interrupt_fd = -1; /* an interrupted COMMIT would leave its outcome unknown */
+    if (rowlock__state(connection) == ROWLOCK_STATE_IDLE)
+        return rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
+    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
+                                   error);
+    if (code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit) {
+        rowlock__advise(error, "read your data to learn whether it happened");
+        return rowlock__left(error, ROWLOCK_EUNKNOWN, ROWLOCK_TX_DEAD);
+    }
+    return code;
+}
+
+int rowlock_rollback(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_budget budget;
+    bool unused = connection && !connection->link;
+    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
+
+    if (code == ROWLOCK_ENOTX) {
+        rowlock__clear_error(error);
+        return ROWLOCK_OK;
+    }
+    if (code && code != ROWLOCK_EABORTED)
+        return code;
+    budget = rowlock__budget(connection);
+    budget.interrupt_fd = -1;
+    rowlock__clear_error(error);
+    return connection->driver->rollback(connection->link, &budget, error);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/bytes.h"
 #include "util/error.h"
 #include "util/utf8.h"
 
@@ -155,12 +156,7 @@ static int pack_lease(char *at, size_t size, const struct rowlock_want *want)
 
 static char *pack_one(char *at, const struct rowlock_want *want, pack_terms *terms)
 {
-    static const char digits[] = "0123456789ABCDEF";
-
-    for (const unsigned char *byte = (const unsigned char *)want->name; *byte; byte++) {
-        *at++ = digits[*byte >> 4];
-        *at++ = digits[*byte & 15];
-    }
+    at = rowlock__put_hex(at, want->name, strlen(want->name));
     return at + terms(at, TERMS_SIZE, want);
 }
 

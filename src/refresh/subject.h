@@ -28,7 +28,7 @@ int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connec
 int rowlock__subject_look(const struct rowlock_marking *marking, struct rowlock_refresh *out,
                           struct rowlock_error *error);
 
-/* Runs subject_begin in the open transaction; token 0: that is the caller's. */
+/* Runs subject_begin in the open transaction; token 0: the transaction is the caller's. */
 int rowlock__subject_begin(const struct rowlock_marking *marking, int64_t token,
                            struct rowlock_refresh *out, struct rowlock_error *error);
 

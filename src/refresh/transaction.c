@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refreshes or uses a subject in the caller's own transaction. */
-#include <string.h>
 
 #include "refresh/subject.h"
 #include "schema/check.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 #include "util/utf8.h"
 
 #define MESSAGE_SIZE 2049

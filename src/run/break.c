@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "command/lock_options.h"
-#include "command/output/holder.h"
 #include "command/output/json.h"
+#include "command/output/words.h"
 #include "command/signals.h"
 #include "command/url_lookup.h"
-#include "run/lease/argument.h"
-#include "util/instant.h"
+#include "run/lease/take.h"
+#include "util/calendar.h"
 
 #define STATUS_NOTHING_HELD 1
 
@@ -97,14 +97,6 @@ static int see_left(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-static void say_kept(void)
-{
-    fputs(
-        "the holder learns of it when it renews next, after a third of its ttl at most (10s where "
-        "that is 30s), and stops; the name is free then, or when the lease expires",
-        stdout);
-}
-
 static void say_unattended(const struct left *left, const char *name)
 {
     char until[ROWLOCK_INSTANT_SIZE], token[40] = "";
@@ -136,7 +128,9 @@ static void say_stopping(const struct left *left, int64_t broken, const char *na
     else
         printf("%" PRId64 " %s of '%s' broken: ", broken, leases, name);
     if (left->kept || !left->unattended)
-        say_kept();
+        fputs("the holder learns of it when it renews next, after a third of its ttl at most (10s "
+              "where that is 30s), and stops; the name is free then, or when the lease expires",
+              stdout);
     if (left->unattended)
         say_unattended(left, name);
     putchar('\n');

@@ -7,7 +7,7 @@
 
 #include "command/output/json.h"
 #include "guard/guard.h"
-#include "run/lease/argument.h"
+#include "run/lease/take.h"
 #include "run/supervise/ancestors.h"
 
 #define STATUS_NOT_VALID 1

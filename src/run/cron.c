@@ -16,9 +16,9 @@ static int check(const struct command *command, const char *path)
 
     if (status)
         return status;
-    cron_file_print(&crontab, command->json);
+    status = cron_file_print(&crontab, command->json);
     crontab_free(&crontab);
-    return STATUS_OK;
+    return status;
 }
 
 static int run_daemon(const struct command *command, struct cron *cron)

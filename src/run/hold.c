@@ -3,10 +3,11 @@
    under the lease. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "run/lease/argument.h"
+#include "command/job_name.h"
 #include "run/lease/take.h"
-#include "util/instant.h"
+#include "util/calendar.h"
 
 #define AT(member) offsetof(struct taking, member)
 
@@ -56,16 +57,20 @@ static int note_job(const struct rowlock_job_view *job, void *data)
     return 1;
 }
 
-/* A hold of the job's own name, without job:, pauses nothing of the job. */
+/* Reports a hold that pauses no job: of its name without job:, or of job: and an unknown name. */
 static void say_job(const struct taking *taking)
 {
     const char *name = taking->lock.wants[0].name;
+    size_t prefix = sizeof JOB_LOCK_PREFIX - 1;
+    const char *job = strncmp(name, JOB_LOCK_PREFIX, prefix) == 0 ? name + prefix : name;
     int exists = 0;
+    int status = rowlock_jobs(taking->holding.connection, job, note_job, &exists, NULL);
 
-    rowlock_jobs(taking->holding.connection, name, note_job, &exists, NULL);
-    if (exists)
+    if (job == name && exists)
         message("the job '%s' is not paused by that: rowlock hold --note TEXT 'job:%s'", name,
                 name);
+    else if (job != name && !exists && status == ROWLOCK_OK)
+        message("no job '%s' is known yet; `rowlock jobs` lists those that are", job);
 }
 
 int cmd_hold(struct command *command)

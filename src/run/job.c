@@ -17,7 +17,7 @@
 #include "run/supervise/child.h"
 #include "run/supervise/execute.h"
 #include "run/supervise/times.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static void take_setting(const struct command *command, const struct option_row 
         usage_error(command, "--%s: %s", row->name, why);
 }
 
-/* Before we look which descriptors are the caller's: this one is not. */
+/* Closes the descriptor before the caller's descriptors are listed: it is not one of them. */
 static void take_url(const struct command *command, const struct option_row *row, void *into)
 {
     *(char **)into = url_receive((int)option_number(command, row));

@@ -69,18 +69,14 @@ static int draw(struct rowlock_connection *connection, struct drawing *drawing,
     return code;
 }
 
-static void print_json(const struct drawing *drawing)
-{
-    fputs("{\"name\":", stdout);
-    json_text(stdout, drawing->counter);
-    printf(",\"first\":%" PRId64 ",\"last\":%" PRId64 "}\n", drawing->first,
-           drawing->first + drawing->count - 1);
-}
-
 static int print(const struct command *command, const struct drawing *drawing)
 {
-    if (command->json)
-        print_json(drawing);
+    if (command->json) {
+        fputs("{\"name\":", stdout);
+        json_text(stdout, drawing->counter);
+        printf(",\"first\":%" PRId64 ",\"last\":%" PRId64 "}\n", drawing->first,
+               drawing->first + drawing->count - 1);
+    }
     for (int64_t i = 0; i < drawing->count && !command->json && !ferror(stdout); i++)
         printf("%" PRId64 "\n", drawing->first + i);
     if (finish_output() == STATUS_OK)

@@ -5,12 +5,6 @@
 
 #include "run/refresh/subject_run.h"
 
-/* After the command's own output. */
-static void print_json(enum made made)
-{
-    printf("{\"refreshed\":%s}\n", made == MADE_ANEW ? "true" : "false");
-}
-
 static int refresh(struct stage *stage, const struct command *command,
                    const struct subject_options *options)
 {
@@ -20,8 +14,10 @@ static int refresh(struct stage *stage, const struct command *command,
     if (status)
         return status;
     status = make_anew(stage, options, &options->run, &made);
-    if (command->json && (made != MADE_NOT || stage->outcome.acquired))
-        print_json(made);
+    if (command->json && (made != MADE_NOT || stage->outcome.acquired)) {
+        /* After the command's own output. */
+        printf("{\"refreshed\":%s}\n", made == MADE_ANEW ? "true" : "false");
+    }
     return made == MADE_FRESH || made == MADE_ELSEWHERE ? options->quiet : status;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "command/output/json.h"
-#include "run/lease/argument.h"
+#include "run/lease/take.h"
 
 /* A broken or expired lease cannot be adopted while its row exists: removes the row, so that the
    name is free. */
@@ -26,15 +26,6 @@ static int remove_lost(struct rowlock_connection *connection, const struct lease
     return STATUS_LOST;
 }
 
-static void print_json(const struct lease_argument *argument, int status)
-{
-    fputs("{\"name\":", stdout);
-    json_text(stdout, argument->name);
-    fputs(",\"token\":", stdout);
-    json_number(stdout, argument->token);
-    printf(",\"released\":%s}\n", status == STATUS_OK ? "true" : "false");
-}
-
 int cmd_release(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
@@ -52,8 +43,13 @@ int cmd_release(struct command *command)
         status = remove_lost(connection, &argument);
     else if (connection)
         status = report_lease(connection, &argument, &error);
-    if (command->json && (status == STATUS_OK || status == STATUS_LOST))
-        print_json(&argument, status);
+    if (command->json && (status == STATUS_OK || status == STATUS_LOST)) {
+        fputs("{\"name\":", stdout);
+        json_text(stdout, argument.name);
+        fputs(",\"token\":", stdout);
+        json_number(stdout, argument.token);
+        printf(",\"released\":%s}\n", status == STATUS_OK ? "true" : "false");
+    }
     rowlock_lease_free(lease);
     rowlock_close(connection);
     return status;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb renew: renews a lease by its token. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "command/output/json.h"
-#include "run/lease/argument.h"
-#include "run/supervise/stand_in_process.h"
+#include "run/lease/take.h"
+#include "run/supervise/child.h"
 #include "util/renewal.h"
 
 static void print(const struct command *command, const struct lease_argument *argument,

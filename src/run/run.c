@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb run: runs a command under a lease, or under a transaction lock (--tx). */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "run/supervise/child.h"
@@ -18,19 +17,6 @@ static void heed_late_signal(const struct signals *signals, struct outcome *outc
            (number = signals_next(signals->fd >= 0 ? signals->fd : signals->wait_fd, NULL)))
         if (number != SIGUSR1 && number != SIGUSR2)
             outcome->status = -number;
-}
-
-static void end_by(const struct run *run, int fd, const struct signals *signals,
-                   struct outcome *outcome)
-{
-    heed_late_signal(signals, outcome);
-    if (fd >= 0)
-        report_write(fd, outcome, &run->lock);
-    heed_late_signal(signals, outcome);
-    if (outcome->status < 0)
-        die_by(-outcome->status);
-    if (outcome->stuck)
-        _exit(outcome->status); /* whatever the database does, we end now */
 }
 
 int cmd_run(struct command *command)
@@ -59,7 +45,14 @@ int cmd_run(struct command *command)
         rowlock_lease_free(holding.lease);
         rowlock_close(holding.connection);
     }
-    end_by(&run, fd, &signals, &outcome);
+    heed_late_signal(&signals, &outcome);
+    if (fd >= 0)
+        report_write(fd, &outcome, &run.lock);
+    heed_late_signal(&signals, &outcome);
+    if (outcome.status < 0)
+        die_by(-outcome.status);
+    if (outcome.stuck)
+        _exit(outcome.status); /* whatever the database does, we end now */
     free(run.lock.wants);
     free(callers);
     return outcome.status;

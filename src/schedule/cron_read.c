@@ -44,7 +44,7 @@ struct reader {
     size_t *column;
     struct rowlock_error *error;
     char normal[ROWLOCK_CRON_TEXT_MAX + 1];
-    size_t length; /* of it; more than it has room for: too long */
+    size_t length; /* length of `normal`; if it exceeds the room: too long */
 };
 
 struct item {
@@ -244,7 +244,8 @@ static int read_hash(struct reader *from, struct item *out)
     return *from->at == '(' ? read_hash_range(from, out) : ROWLOCK_OK;
 }
 
-/* H becomes one number of its range. H/N becomes every N-th number, from one of the first N. */
+/* H becomes one number of its range. H/N becomes every N-th number, beginning with one of the first
+   N. */
 static int settle_hash(struct reader *from, const char *start, struct item *item)
 {
     bool stepped = from->at[-1] != 'H' && from->at[-1] != ')';

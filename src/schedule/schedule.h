@@ -6,9 +6,9 @@
  * every DURATION: due at the multiples of the period since 1970, independent of the caller.
  *
  * MINUTE HOUR DAY-OF-MONTH MONTH DAY-OF-WEEK: numbers, names (jan-dec, sun-sat, any case; 7 is
- * Sunday), ranges, lists, steps after '*' or a range. "5/15" is refused, as Debian's cron does.
- * H is a number from the hash of the job's name, as in Jenkins: H (of a day of the month 1 to 28),
- * H/15 (from one of the first 15), H(0-29), H(0-29)/10. The normal form has the numbers.
+ * Sunday), ranges, lists, steps after '*' or a range. "5/15" is refused, as Debian's cron does. H
+ * is a number from the hash of the job's name, as in Jenkins: H (of a day of the month 1 to 28),
+ * H/15 (beginning with one of the first 15), H(0-29), H(0-29)/10. The normal form has the numbers.
  * @yearly @annually @monthly @weekly @daily @midnight @hourly; not @reboot. If both day fields are
  * restricted (neither begins with '*'), a day must match one of them, else it must match both.
  *

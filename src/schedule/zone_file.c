@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "schedule/tzif.h"
+#include "schedule/zone.h"
 #include "util/error.h"
 
 #define FILE_MAX 65536 /* the largest zone has 4 KiB */

@@ -4,7 +4,7 @@
  * (INSTALL_LOCK; on SQLite the write lock) admits one after the other. The plain dialects have
  * none: there each statement copes with others that do the same (emulate/link.c).
  */
-#include "schema/change.h"
+#include "schema/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

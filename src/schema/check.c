@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/extension.h"
-#include "schema/installed.h"
+#include "schema/schema.h"
+#include "util/bytes.h"
 #include "util/error.h"
 #include "util/utf8.h"
-#include "util/words.h"
 
 /* Puts the name of technique insert's table into the statements, where the server has no functions
    that know it. */

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/check.h"
-#include "schema/installed.h"
-#include "schema/parts.h"
-#include "schema/privileges.h"
+#include "schema/schema.h"
+#include "session/connection.h"
 #include "util/error.h"
 
 #define LOOKS 3 /* a pooler may give the same session twice */
@@ -33,7 +31,7 @@ static void add(struct examination *examination, const char *check,
     row->advice = rowlock__rows_copy(rows, advice, strlen(advice));
 }
 
-/* "what happened; what to do": both are texts of this library's. */
+/* Adds a finding by a text of this library: "what happened; what to do". */
 static void add_text(struct examination *examination, const char *check,
                      enum rowlock_finding_status status, char *text)
 {
@@ -297,5 +295,39 @@ int rowlock_clock(struct rowlock_connection *connection, int64_t *now_ms,
                             error);
     if (!code)
         *now_ms = read_ms;
+    return code;
+}
+
+/* rowlock_durability: settings of the server that may lose commits. */
+
+struct warning {
+    char *text;
+    bool lost; /* out of memory for an existing warning */
+};
+
+static void warning_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct warning *warning = data;
+
+    rowlock__take_text(&warning->text, columns, n);
+    warning->lost = n > 0 && columns[0].type != ROWLOCK_NULL && !warning->text;
+}
+
+int rowlock_durability(struct rowlock_connection *connection, char **out,
+                       struct rowlock_error *error)
+{
+    struct warning warning = {0};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !out)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
+    if (!code)
+        code = rowlock__ask(connection, ROWLOCK_SQL_DURABILITY, NULL, warning_row, &warning, error);
+    if (!code && warning.lost)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (code)
+        free(warning.text);
+    else
+        *out = warning.text;
     return code;
 }

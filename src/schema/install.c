@@ -6,14 +6,9 @@
 #include <string.h>
 
 #include "dialect/plain.h"
-#include "schema/change.h"
-#include "schema/extension.h"
-#include "schema/install.h"
-#include "schema/installed.h"
-#include "schema/parts.h"
-#include "schema/text.h"
+#include "schema/schema.h"
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 /* An upgrade waits for other transactions for that many times statement_ms. */
 #define UPGRADE_STATEMENTS 3
@@ -252,8 +247,8 @@ static bool gave_way(int code)
     return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
 }
 
-/* PostgreSQL: renewals wait while a transaction changes the tables of leases. So this one does no
-   more, and commits. */
+/* PostgreSQL: renewals wait while a transaction changes the tables of leases. So this transaction
+   does nothing else, and commits. */
 static int change_leases(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct rowlock_names names = {"", "application", true};

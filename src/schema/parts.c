@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the objects that the schema's text creates with the catalog. */
-#include "schema/parts.h"
+#include "schema/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/text.h"
 #include "util/error.h"
+#include "util/rows.h"
 
 #define MOST_NAMED 6 /* more objects would not fit into the line of an error */
 
@@ -19,19 +19,14 @@ struct list {
 
 static void add(struct list *list, char *line)
 {
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 128;
-        char **lines = realloc(list->lines, room * sizeof *lines);
+    char **lines = rowlock__grown(list->lines, list->n, &list->room, sizeof *lines);
 
-        list->failed = list->failed || !lines;
-        if (!lines) {
-            free(line);
-            return;
-        }
-        list->lines = lines;
-        list->room = room;
+    list->failed = list->failed || !lines || !line;
+    if (!lines) {
+        free(line);
+        return;
     }
-    list->failed = list->failed || !line;
+    list->lines = lines;
     list->lines[list->n++] = line;
 }
 

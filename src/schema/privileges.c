@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the GRANTs of the schema's text with the privileges that the server reports. */
-#include "schema/privileges.h"
+#include "schema/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/text.h"
 #include "util/error.h"
 
 #define ROLE "application" /* the role in the text */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schema's SQL text, for install, print and CREATE EXTENSION. */
-#include "schema/text.h"
+#include "schema/schema.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "dialect/plain.h"
-#include "schema/installed.h"
 #include "session/connection.h"
+#include "util/bytes.h"
 #include "util/error.h"
-#include "util/words.h"
 
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_%:"
 

@@ -2,13 +2,9 @@
 /* rowlock_uninstall: removes the schema, complete or not, if it is unused or removal is forced. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dialect/plain.h"
-#include "schema/extension.h"
-#include "schema/change.h"
-#include "schema/installed.h"
-#include "schema/parts.h"
+#include "schema/schema.h"
 #include "util/error.h"
 
 /* "leases: 2 (backup, farm); counters: 1 (invoice)" */

@@ -5,11 +5,7 @@
 
 #include "dialect/plain.h"
 #include "schema/check.h"
-#include "schema/extension.h"
-#include "schema/install.h"
-#include "schema/installed.h"
-#include "schema/parts.h"
-#include "schema/text.h"
+#include "schema/schema.h"
 #include "util/error.h"
 
 static int find_current(struct rowlock_connection *connection, struct rowlock_error *error)

@@ -2,7 +2,7 @@
 /* Before a call: is the connection usable, and is its transaction in the wanted state? */
 #include <unistd.h>
 
-#include "session/reconnect.h"
+#include "session/connection.h"
 #include "util/error.h"
 
 static int no_transaction(struct rowlock_error *error)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens a session, and replaces a lost one by a new one in the same connection. */
-#include "session/reconnect.h"
+#include "session/connection.h"
 
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 int rowlock__open_session(const struct rowlock_driver *driver, const struct rowlock_source *source,
                           const struct rowlock_budget *budget, struct rowlock_link **out,
@@ -110,22 +110,6 @@ static int open_another(struct rowlock_connection *connection, int64_t deadline_
     return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server now answers at this URL");
 }
 
-/* Ends the lost session at the server. Otherwise its locks and queue positions would last until the
-   server notices the loss. */
-static void end_session(struct rowlock_connection *connection)
-{
-    struct rowlock_value values[] = {
-        {.type = ROWLOCK_INT, .number = connection->session},
-        {.type = ROWLOCK_BYTES,
-         .bytes = connection->session_start,
-         .length = strlen(connection->session_start)},
-    };
-
-    if (connection->session > 0)
-        rowlock__ask(connection, ROWLOCK_SQL_END_SESSION, values, NULL, NULL, NULL);
-    connection->session = 0;
-}
-
 /* The first statements of a new session, within the time limit of the wait: a server may accept the
    connection and then not answer. */
 static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
@@ -138,8 +122,20 @@ static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
     if (usual_ms < 0 || usual_ms > left_ms)
         connection->statement_ms = left_ms > 0 ? left_ms : 0;
     code = rowlock__check_server(connection, error);
-    if (!code)
-        end_session(connection);
+    if (!code) {
+        /* Ends the lost session at the server. Otherwise its locks and queue positions would
+           last until the server notices the loss. */
+        struct rowlock_value values[] = {
+            {.type = ROWLOCK_INT, .number = connection->session},
+            {.type = ROWLOCK_BYTES,
+             .bytes = connection->session_start,
+             .length = strlen(connection->session_start)},
+        };
+
+        if (connection->session > 0)
+            rowlock__ask(connection, ROWLOCK_SQL_END_SESSION, values, NULL, NULL, NULL);
+        connection->session = 0;
+    }
     connection->statement_ms = usual_ms;
     return code;
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/json.h"
-#include "command/output/table.h"
+#include "command/output/list.h"
 #include "show/doctor/doctor.h"
 
 enum need { OF_NODE, OF_DATABASE, OF_SCHEMA };
@@ -59,22 +58,35 @@ static void print_text(const struct check *check, const struct found *found)
     free(advice);
 }
 
-static void print_json(const struct check *check, const struct found *found, int is_first)
+static void found_fields(struct fields *to, const void *row)
 {
     static const char *const states[] = {"ok", "warn", "fail"};
+    const struct found *found = row;
 
-    fputs(is_first ? "[{\"check\":" : ",\n {\"check\":", stdout);
-    json_text(stdout, check->name);
-    printf(",\"status\":\"%s\",\"finding\":", states[found->status]);
-    json_text(stdout, found->finding);
-    fputs(",\"advice\":", stdout);
-    json_text(stdout, found->advice);
-    putchar('}');
+    field_text(to, NULL, "check", found->check);
+    field_text(to, NULL, "status", states[found->status]);
+    field_text(to, NULL, "finding", found->finding);
+    field_text(to, NULL, "advice", found->advice);
+}
+
+static void check_fields(struct fields *to, const void *row)
+{
+    const struct check *check = row;
+
+    field_text(to, NULL, "check", check->name);
+    field_text(to, NULL, "about", check->about);
+}
+
+static void print_json(const struct list *list, const void *row, int is_first)
+{
+    fputs(is_first ? "[" : ",\n ", stdout);
+    list_object(stdout, list, row);
 }
 
 /* Returns the exit status. */
 static int print(const struct doctor *doctor)
 {
+    static const struct list list = {.fields = found_fields};
     enum rowlock_finding_status worst = ROWLOCK_SOUND;
     size_t n = 0;
 
@@ -84,7 +96,7 @@ static int print(const struct doctor *doctor)
         if (!found)
             continue;
         if (doctor->command->json)
-            print_json(&checks[i], found, n == 0);
+            print_json(&list, found, n == 0);
         else
             print_text(&checks[i], found);
         n++;
@@ -98,23 +110,21 @@ static int print(const struct doctor *doctor)
 
 static int list_checks(int json)
 {
-    for (size_t i = 0; i < CHECKS; i++) {
-        if (!json) {
+    static const struct list list = {.fields = check_fields};
+
+    for (size_t i = 0; i < CHECKS; i++)
+        if (json)
+            print_json(&list, &checks[i], i == 0);
+        else
             printf("%-12s  %s\n", checks[i].name, checks[i].about);
-            continue;
-        }
-        fputs(i ? ",\n {\"check\":" : "[{\"check\":", stdout);
-        json_text(stdout, checks[i].name);
-        fputs(",\"about\":", stdout);
-        json_text(stdout, checks[i].about);
-        fputs(i + 1 == CHECKS ? "}]\n" : "}", stdout);
-    }
+    fputs(json ? "]\n" : "", stdout);
     return STATUS_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The guard comes before the session: no process that has one should be copied. */
+/* The guard is checked before the session is opened, because no process with a session should be
+   copied by fork. */
 static void examine(struct doctor *doctor)
 {
     int asks = 0;

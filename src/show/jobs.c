@@ -9,12 +9,10 @@
 
 #include "command/command.h"
 #include "command/job_name.h"
-#include "command/output/job_words.h"
 #include "command/output/json.h"
-#include "show/lists/job_columns.h"
-#include "show/lists/job_document.h"
-#include "show/lists/listing.h"
-#include "util/instant.h"
+#include "command/output/words.h"
+#include "show/lists/lists.h"
+#include "util/calendar.h"
 
 #define STATUS_UNKNOWN 1
 
@@ -32,20 +30,6 @@ struct asking {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static void check_options(const struct command *command, const struct asking *asking)
-{
-    char why[160];
-
-    if (asking->name && job_name_check(asking->name, why, sizeof why))
-        usage_error(command, "%s", why);
-    if (asking->check + asking->forget + asking->now > 1)
-        usage_error(command, "--check, --forget and --now exclude each other");
-    if (asking->limit >= 0 && (asking->check || asking->forget || asking->now || !asking->name))
-        usage_error(command, "--limit is for the history of one NAME");
-    if ((asking->forget || asking->now) && !asking->name)
-        usage_error(command, "--%s: a NAME is missing", asking->now ? "now" : "forget");
-}
-
 #define AT(member) offsetof(struct asking, member)
 
 static const struct option_row options[] = {
@@ -54,15 +38,6 @@ static const struct option_row options[] = {
     {"forget", 0, no_argument, set_flag, AT(forget), 0, 0},
     {"now", 0, no_argument, set_flag, AT(now), 0, 0},
     {0}};
-
-static void read_options(struct command *command, struct asking *asking)
-{
-    scan_own_options(command, options, asking);
-    read_operands(command, 1);
-    asking->name = command->n_operands > 0 ? command->operands[0] : NULL;
-    asking->listing.json = command->json;
-    check_options(command, asking);
-}
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -79,14 +54,13 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct asking *asking = data;
     struct rowlock_job_view job = settled(view);
 
-    if (asking->listing.json) {
-        job_document_add(&asking->listing, &job, asking->name != NULL);
+    if (asking->listing.json && asking->name) {
+        job_document_add(&asking->listing, &job);
         return 0;
     }
     if (asking->name)
         keep_last_output(asking, &job.last);
-    asking->listing.failed |= jobs_table_add(&asking->listing.table, &job);
-    return asking->listing.failed;
+    return listing_add(&asking->listing, &job);
 }
 
 static int visit_run(const struct rowlock_run *run, void *data)
@@ -100,8 +74,7 @@ static int visit_run(const struct rowlock_run *run, void *data)
         job_document_add_run(&asking->listing, run, asking->n_runs++);
         return 0;
     }
-    asking->listing.failed |= runs_table_add(&asking->runs, run);
-    return asking->listing.failed;
+    return asking->listing.failed |= table_add(&asking->runs, run) != 0;
 }
 
 static int ask_history(struct asking *asking, struct rowlock_error *error)
@@ -118,18 +91,6 @@ static int ask_history(struct asking *asking, struct rowlock_error *error)
     return code;
 }
 
-static void print_history(const struct asking *asking)
-{
-    if (asking->runs.n > 0) {
-        putchar('\n');
-        table_print(&asking->runs);
-    }
-    if (asking->last_output) {
-        puts("\nThe last run printed:");
-        print_output(asking->last_output);
-    }
-}
-
 static int print(struct asking *asking)
 {
     int status = listing_print(&asking->listing);
@@ -142,7 +103,14 @@ static int print(struct asking *asking)
     }
     if (listing_is_empty(&asking->listing) && !asking->listing.json && isatty(STDERR_FILENO))
         message("no node has asked for a job");
-    print_history(asking);
+    if (asking->runs.n > 0) {
+        putchar('\n');
+        table_print(&asking->runs);
+    }
+    if (asking->last_output) {
+        puts("\nThe last run printed:");
+        print_output(asking->last_output);
+    }
     return STATUS_OK;
 }
 
@@ -153,7 +121,6 @@ static int list(struct asking *asking)
 
     if (!code)
         code = ask_history(asking, &error);
-    listing_end(&asking->listing);
     return code ? report(&error) : print(asking);
 }
 
@@ -165,7 +132,7 @@ struct checking {
     size_t n, fine, troubles;
 };
 
-/* Troubles, and the pauses behind them. */
+/* Prints the trouble of a job, or its pause. */
 static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
                         enum rowlock_health health, int64_t since_ms)
 {
@@ -188,16 +155,14 @@ static void put_trouble(struct checking *checking, const struct rowlock_job_view
     free(note);
 }
 
-static void put_item(struct checking *checking, const struct rowlock_job_view *job,
-                     enum rowlock_health health, int64_t since_ms)
+static void check_fields(struct fields *to, const void *row)
 {
-    FILE *out = listing_next(&checking->asking->listing);
+    const struct rowlock_job_view *job = row;
+    int64_t since_ms;
 
-    fputs("{\"name\":", out);
-    json_text(out, job->name);
-    fprintf(out, ",\"state\":\"%s\",\"since\":", job_healths[health]);
-    json_instant(out, since_ms);
-    fputs("}", out);
+    field_text(to, NULL, "name", job->name);
+    field_text(to, NULL, "state", job_healths[rowlock_job_health(job, &since_ms)]);
+    field_instant(to, NULL, "since", since_ms);
 }
 
 static int check_job(const struct rowlock_job_view *view, void *data)
@@ -208,7 +173,7 @@ static int check_job(const struct rowlock_job_view *view, void *data)
     enum rowlock_health health = rowlock_job_health(&job, &since_ms);
 
     if (checking->asking->listing.json)
-        put_item(checking, &job, health, since_ms);
+        listing_add(&checking->asking->listing, &job);
     else if (health != ROWLOCK_HEALTH_FINE)
         put_trouble(checking, &job, health, since_ms);
     checking->n++;
@@ -237,9 +202,11 @@ static void end_check(const struct checking *checking)
 
 static int check(struct asking *asking)
 {
+    static const struct list list = {.fields = check_fields};
     struct checking checking = {.asking = asking};
     struct rowlock_error error;
 
+    asking->listing.table.list = &list;
     if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
         return report(&error);
     end_check(&checking);
@@ -324,7 +291,7 @@ static int say_busy(const struct rowlock_job_view *view, void *data)
     return 1;
 }
 
-/* The library's refusal does not know the reason. */
+/* On EBUSY prints what says_busy finds, because the library's error does not state the reason. */
 static int hasten(const struct asking *asking)
 {
     struct rowlock_error error;
@@ -361,10 +328,22 @@ static int answer(struct asking *asking)
 
 int cmd_jobs(struct command *command)
 {
-    struct asking asking = {.limit = -1, .listing.table = jobs_table(), .runs = runs_table()};
+    struct asking asking = {.limit = -1, .listing.table.list = &job_list, .runs.list = &run_list};
     int status;
+    char why[160];
 
-    read_options(command, &asking);
+    scan_own_options(command, options, &asking);
+    read_operands(command, 1);
+    asking.name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking.listing.json = command->json;
+    if (asking.name && job_name_check(asking.name, why, sizeof why))
+        usage_error(command, "%s", why);
+    if (asking.check + asking.forget + asking.now > 1)
+        usage_error(command, "--check, --forget and --now exclude each other");
+    if (asking.limit >= 0 && (asking.check || asking.forget || asking.now || !asking.name))
+        usage_error(command, "--limit is for the history of one NAME");
+    if ((asking.forget || asking.now) && !asking.name)
+        usage_error(command, "--%s: a NAME is missing", asking.now ? "now" : "forget");
     status = connect_by_lookup(command, &asking.connection);
     if (!status)
         status = answer(&asking);

@@ -2,17 +2,14 @@
 /* log: leases that have ended, waiters that gave up, and runs of jobs; as a table, JSON, or a
    timeline. */
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command/command.h"
 #include "command/history_rules.h"
-#include "command/output/file.h"
-#include "show/lists/listing.h"
-#include "show/lists/past_columns.h"
-#include "show/log/since.h"
-#include "show/log/timeline.h"
+#include "command/output/output.h"
+#include "show/lists/lists.h"
+#include "show/log/log.h"
 
 #define MOST 1000000
 #define DRAWN 1000 /* entries of a timeline, without --limit */
@@ -35,23 +32,6 @@ static const struct option_row options[] = {
     {"limit", 0, required_argument, set_number, AT(filter.limit), 1, MOST},
     {"svg", 0, required_argument, set_text, AT(svg), 0, 0},
     {0}};
-
-static void read_options(struct command *command, struct asking *asking)
-{
-    scan_own_options(command, options, asking);
-    read_operands(command, 1);
-    asking->filter.name = command->n_operands > 0 ? command->operands[0] : NULL;
-    asking->filter.jobs = 1;
-    asking->listing.json = command->json;
-    if (asking->filter.name && !*asking->filter.name)
-        usage_error(command, "the name must not be empty");
-    if (asking->svg && !*asking->svg)
-        usage_error(command, "--svg needs the path of a file, or - for standard output");
-    if (asking->svg && command->json)
-        usage_error(command, "--svg and --json exclude each other");
-    if (asking->svg && !asking->filter.limit)
-        asking->filter.limit = DRAWN;
-}
 
 /* By the database's clock. */
 static int find_times(const struct command *command, struct rowlock_connection *connection,
@@ -87,10 +67,7 @@ static int visit(const struct rowlock_past *past, void *data)
 
     if (asking->svg)
         return asking->listing.failed = timeline_add(&asking->timeline, past);
-    if (!asking->listing.json)
-        return asking->listing.failed = log_table_add(past, &asking->listing.table);
-    put_past(listing_next(&asking->listing), past);
-    return 0;
+    return listing_add(&asking->listing, past);
 }
 
 static int draw(FILE *out, void *data)
@@ -99,13 +76,6 @@ static int draw(FILE *out, void *data)
 
     timeline_draw(out, &asking->timeline);
     return STATUS_OK;
-}
-
-/* Silent without a terminal: cron would mail it. */
-static void explain_empty(const struct asking *asking, struct rowlock_connection *connection)
-{
-    if (!asking->listing.json && listing_is_empty(&asking->listing) && isatty(STDERR_FILENO))
-        rules_explain(connection, asking->filter.name);
 }
 
 static int print(struct asking *asking, struct rowlock_connection *connection)
@@ -118,10 +88,12 @@ static int print(struct asking *asking, struct rowlock_connection *connection)
         return draw(stdout, asking);
     if (asking->svg)
         return replace_file(asking->svg, draw, asking);
-    listing_end(&asking->listing);
     status = listing_print(&asking->listing);
-    if (!status)
-        explain_empty(asking, connection);
+    if (!status) {
+        /* Silent without a terminal: cron would mail it. */
+        if (!asking->listing.json && listing_is_empty(&asking->listing) && isatty(STDERR_FILENO))
+            rules_explain(connection, asking->filter.name);
+    }
     return status;
 }
 
@@ -140,10 +112,22 @@ static int list(struct rowlock_connection *connection, struct asking *asking)
 int cmd_log(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
-    struct asking asking = {.listing.table = log_table()};
+    struct asking asking = {.listing.table.list = &past_list};
     int status;
 
-    read_options(command, &asking);
+    scan_own_options(command, options, &asking);
+    read_operands(command, 1);
+    asking.filter.name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking.filter.jobs = 1;
+    asking.listing.json = command->json;
+    if (asking.filter.name && !*asking.filter.name)
+        usage_error(command, "the name must not be empty");
+    if (asking.svg && !*asking.svg)
+        usage_error(command, "--svg needs the path of a file, or - for standard output");
+    if (asking.svg && command->json)
+        usage_error(command, "--svg and --json exclude each other");
+    if (asking.svg && !asking.filter.limit)
+        asking.filter.limit = DRAWN;
     status = connect_by_lookup(command, &connection);
     if (!status)
         status = find_times(command, connection, &asking);

@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include "command/lock_options.h"
-#include "show/lists/holder_columns.h"
-#include "show/lists/listing.h"
-#include "show/tree/tree_columns.h"
+#include "show/lists/lists.h"
+#include "show/tree/lock_tree.h"
 
 #define STATUS_FREE 1
 
@@ -24,19 +23,13 @@ struct holders {
 static int visit(const struct rowlock_holder *holder, void *data)
 {
     struct holders *holders = data;
-    struct listing *listing = &holders->listing;
     int fits = !holders->glob || fnmatch(holders->glob, holder->name, 0) == 0;
 
     if (fits && holder->holding != ROWLOCK_WAITS)
         holders->held = 1;
     if (holders->as_tree)
-        return listing->failed = tree_add(holder, &holders->tree);
-    if (!fits)
-        return 0;
-    if (!listing->json)
-        return listing->failed = list_table_add(holder, &listing->table);
-    put_holder(listing_next(listing), holder);
-    return 0;
+        return holders->listing.failed = tree_add(holder, &holders->tree);
+    return fits ? listing_add(&holders->listing, holder) : 0;
 }
 
 static void print_empty(const struct holders *holders)
@@ -49,13 +42,6 @@ static void print_empty(const struct holders *holders)
                 shown(holders->glob));
     else
         message("no lease is held or waited for");
-}
-
-/* No engine reports the name of every transaction lock, and SQLite none. */
-static void print_hint(const struct holders *holders)
-{
-    if (!holders->name && !holders->listing.json && isatty(STDERR_FILENO))
-        message("transactions may be missing; see rowlock ls NAME");
 }
 
 /* The rows of the tree's only root are complete already. */
@@ -100,29 +86,18 @@ static int list(struct rowlock_connection *connection, struct holders *holders)
         return status;
     if (ask(connection, holders, &error))
         return report(&error);
-    listing_end(listing);
     make_table(holders);
     status = listing_print(listing);
     if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
         print_empty(holders);
-    if (!status)
-        print_hint(holders);
+    if (!status) {
+        /* No engine reports the name of every transaction lock, and SQLite none. */
+        if (!holders->name && !holders->listing.json && isatty(STDERR_FILENO))
+            message("transactions may be missing; see rowlock ls NAME");
+    }
     if (status || holders->held || (!holders->name && !holders->glob))
         return status;
     return STATUS_FREE;
-}
-
-/* A word with a special character is a pattern, as in `log`, unless --name states a name. */
-static void read_name(struct command *command, struct holders *holders)
-{
-    const char *word = one_name(command);
-
-    if (strpbrk(word, "*?[") && !command->has_name_option) {
-        check_pattern(command, word);
-        holders->glob = word;
-    } else {
-        holders->name = word;
-    }
 }
 
 int cmd_ls(struct command *command)
@@ -134,11 +109,21 @@ int cmd_ls(struct command *command)
     int status;
 
     scan_own_options(command, options, &holders);
-    if (command->n_operands + command->n_rest > 0)
-        read_name(command, &holders);
+    if (command->n_operands + command->n_rest > 0) {
+        /* A word with a special character is a pattern, as in `log`, unless --name states a
+           name. */
+        const char *word = one_name(command);
+
+        if (strpbrk(word, "*?[") && !command->has_name_option) {
+            check_pattern(command, word);
+            holders.glob = word;
+        } else {
+            holders.name = word;
+        }
+    }
     holders.listing.json = command->json;
     holders.as_tree &= !command->json;
-    holders.listing.table = holders.as_tree ? tree_table() : list_table();
+    holders.listing.table.list = holders.as_tree ? &tree_list : &holder_list;
     holders.tree.root = holders.name;
     holders.tree.glob = holders.glob;
     status = connect_by_lookup(command, &connection);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "command/command.h"
-#include "command/output/file.h"
+#include "command/output/output.h"
 #include "command/output/table.h"
 
 struct options {

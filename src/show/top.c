@@ -11,12 +11,8 @@
 #include "command/lock_options.h"
 #include "command/signals.h"
 #include "command/url_lookup.h"
-#include "show/lists/holder_columns.h"
-#include "show/lists/job_columns.h"
-#include "show/lists/job_document.h"
-#include "show/lists/listing.h"
+#include "show/lists/lists.h"
 #include "show/top/top.h"
-#include "util/utf8.h"
 
 #define INTERVAL_MS 2000
 #define LEAST_INTERVAL_MS 500
@@ -281,19 +277,15 @@ static FILE *next_item(struct document *document)
 
 static int put_trouble(const struct rowlock_job_view *view, void *data)
 {
-    struct document *document = data;
     struct rowlock_job_view job = settled(view);
-    FILE *out = next_item(document);
 
-    putc('{', out);
-    put_job(out, &job);
-    putc('}', out);
+    list_object(next_item(data), &job_list, &job);
     return 0;
 }
 
 static int put_lock(const struct rowlock_holder *holder, void *data)
 {
-    put_holder(next_item(data), holder);
+    list_object(next_item(data), &holder_list, holder);
     return 0;
 }
 
@@ -320,13 +312,6 @@ static int print_json(const struct top *top, struct rowlock_connection *connecti
         listing_write(&document.listing);
     listing_free(&document.listing);
     return code ? report(&error) : STATUS_OK;
-}
-
-static int once(struct top *top, struct rowlock_connection *connection, int json)
-{
-    top->choice.most_jobs = top->choice.most_rows = ROWS_WITHOUT;
-    top->choice.most_waiters = WAITERS_WITHOUT;
-    return json ? print_json(top, connection) : print_frame(top, connection);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
@@ -360,7 +345,9 @@ int cmd_top(struct command *command)
     read_options(command, &top);
     status = connect_by_lookup(command, &connection);
     if (!status && (command->json || !screen_is_there())) {
-        status = once(&top, connection, command->json);
+        top.choice.most_jobs = top.choice.most_rows = ROWS_WITHOUT;
+        top.choice.most_waiters = WAITERS_WITHOUT;
+        status = command->json ? print_json(&top, connection) : print_frame(&top, connection);
         rowlock_close(connection);
     } else if (!status) {
         rowlock_close(connection); /* the reader has its own */

@@ -18,4 +18,12 @@ const char *rowlock__find_caseless(const char *text, const char *word);
 /* The three texts as one; malloc'd, or NULL. */
 char *rowlock__join(const char *first, const char *second, const char *third);
 
+/* Writes `n` bytes as hexadecimal digits, and a NUL. Returns the place of the NUL. */
+char *rowlock__put_hex(char *out, const char *bytes, size_t n);
+
+/* Replaces whole words in SQL text. */
+
+/* `text` with each whole word `from` replaced by `to`; malloc'd, or NULL. */
+char *rowlock__replace_word(const char *text, const char *from, const char *to);
+
 #endif

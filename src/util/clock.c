@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <unistd.h>
 
-#include "system/clock.h"
+#include "system/system.h"
 
 int64_t rowlock__now_ms(void)
 {
@@ -60,7 +61,7 @@ enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64
         int n = poll(fds, 2, timeout);
 
         if (n < 0 && errno != EINTR)
-            return ROWLOCK_WAKE_READY; /* let the reader meet the error */
+            return ROWLOCK_WAKE_READY; /* the reader gets the error */
         if (n > 0 && fds[1].revents)
             return ROWLOCK_WAKE_INTERRUPT;
         if (n > 0 && fds[0].revents)
@@ -68,4 +69,34 @@ enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64
         if (deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= deadline_ms)
             return ROWLOCK_WAKE_DEADLINE;
     }
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+/* Backoff: pauses that grow, with jitter. */
+
+/* Random half, so that two waiters that wake together do not collide again. */
+static int64_t jitter(struct rowlock_pause *pause)
+{
+    if (!pause->seed)
+        pause->seed = (uint32_t)rowlock__now_ms() * 2654435761u ^ (uint32_t)getpid() ^ 1u;
+    pause->seed = pause->seed * 1664525u + 1013904223u;
+    return pause->next_ms - (int64_t)(pause->seed >> 8) % (pause->next_ms / 2 + 1);
+}
+
+enum rowlock_wake rowlock__pause(struct rowlock_pause *pause, int interrupt_fd, int64_t deadline_ms)
+{
+    int64_t now = rowlock__now_ms(), until;
+
+    if (now >= deadline_ms)
+        return ROWLOCK_WAKE_DEADLINE;
+    until = now + jitter(pause);
+    if (until > deadline_ms)
+        until = deadline_ms;
+    pause->next_ms = pause->next_ms * 3 / 2 + 1;
+    if (pause->next_ms > pause->most_ms)
+        pause->next_ms = pause->most_ms;
+    if (rowlock__wait_fd(-1, 0, interrupt_fd, until) == ROWLOCK_WAKE_INTERRUPT)
+        return ROWLOCK_WAKE_INTERRUPT;
+    return ROWLOCK_WAKE_READY;
 }

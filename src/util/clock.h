@@ -7,7 +7,7 @@
 
 #define ROWLOCK_NEVER INT64_MAX /* a time that never comes: no deadline */
 
-/* Milliseconds of the clock in system/clock.h. */
+/* Milliseconds of the clock in system/system.h. */
 int64_t rowlock__now_ms(void);
 
 /* `from` + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */
@@ -27,5 +27,27 @@ enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTE
  * readable, or the deadline passes. An interrupt has priority over readiness.
  */
 enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms);
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+/* Backoff: pauses that grow, with jitter, for conditions that can only be polled. */
+
+struct rowlock_pause {
+    int64_t next_ms, most_ms;
+    uint32_t seed; /* 0: seeded at the first pause */
+};
+
+#define ROWLOCK_PAUSE_SQLITE        \
+    {                               \
+        .next_ms = 1, .most_ms = 20 \
+    } /* another process's write lock */
+#define ROWLOCK_PAUSE_LEASE           \
+    {                                 \
+        .next_ms = 10, .most_ms = 250 \
+    } /* a wait for a lease, or before a statement is repeated */
+
+/* Sleeps once. READY: the pause has ended; DEADLINE: the deadline had passed before it began. */
+enum rowlock_wake rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
+                                 int64_t deadline_ms);
 
 #endif

@@ -8,4 +8,19 @@
 /* 0 if the system has none. */
 uint32_t rowlock__dice(void);
 
+/* Owner ids: 32 hexadecimal digits. The first 8 are the hash of the owner id of the lease under
+   which the caller works, or random; so a list shows which leases a waiter holds. */
+
+#define ROWLOCK_OWNER_SIZE 33
+
+/* Makes an owner id. `parent`: the owner id of that lease, or NULL. Returns 0, or -1 if the system
+   has no random bytes. */
+int rowlock__owner_make(const char *parent, char out[ROWLOCK_OWNER_SIZE]);
+
+/* Whether the text (NULL: no) has that form. */
+int rowlock__owner_is_formed(const char *owner);
+/* The hash of an owner id, and the first 8 digits of one: the hash of its parent, or random. */
+uint32_t rowlock__owner_hash(const char *owner);
+uint32_t rowlock__owner_parent(const char *owner);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a lease is renewed, as a pure function with state: it has no I/O and no clock. All who renew
- * perform its steps: the library's thread, `rowlock run`, its stand-in, and the demonstration.
+ * When a lease is renewed, as a pure function with state: it has no I/O and no clock. Every renewer
+ * performs its steps: the library's thread, `rowlock run`, its stand-in, and the demonstration.
  *
  * It renews every third of the ttl. After a failure it tries again, with growing pauses, until the
  * end: the holder's own deadline, which counts from before the last successful renewal was sent.
@@ -37,7 +37,7 @@ struct rowlock_renewal {
     int code; /* output: why it is lost: ELOST (the database reported it), ECONN (its end passed) */
 };
 
-/* A grant that was answered so late after it was sent is renewed at once. */
+/* Whether a grant was answered so late that it must be renewed at once. */
 bool rowlock__is_late_grant(int64_t ttl_ms, int64_t sent_ms, int64_t now_ms);
 
 /* The first step. */

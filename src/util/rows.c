@@ -10,18 +10,26 @@ struct rowlock_rows_text {
     char bytes[];
 };
 
+void *rowlock__grown(void *array, size_t n, size_t *room, size_t size)
+{
+    size_t larger = *room ? 2 * *room : 16;
+
+    if (n < *room)
+        return array;
+    array = realloc(array, larger * size);
+    if (array)
+        *room = larger;
+    return array;
+}
+
 void *rowlock__rows_add(struct rowlock_rows *rows)
 {
-    if (rows->n == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 16;
-        void *more = realloc(rows->row, room * rows->size);
+    void *row = rowlock__grown(rows->row, rows->n, &rows->room, rows->size);
 
-        rows->failed |= !more;
-        if (!more)
-            return NULL;
-        rows->row = more;
-        rows->room = room;
-    }
+    rows->failed |= !row;
+    if (!row)
+        return NULL;
+    rows->row = row;
     return memset((char *)rows->row + rows->n++ * rows->size, 0, rows->size);
 }
 

@@ -24,6 +24,10 @@ const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, siz
 /* Frees the rows and their texts; `rows` is empty then. */
 void rowlock__rows_clear(struct rowlock_rows *rows);
 
+/* Makes room for one more item in an array of `n` items of `size` bytes. Returns the array, which
+   may have moved; NULL: out of memory, and it is unchanged. */
+void *rowlock__grown(void *array, size_t n, size_t *room, size_t size);
+
 /* For sorting rows: -1, 0 or 1 as `a` is less than, equal to or greater than `b`. */
 int rowlock__order(int64_t a, int64_t b);
 

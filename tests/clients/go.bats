@@ -9,10 +9,6 @@ load lib.bash
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
 MODULE=rowlock.example/rowlock VERSION=v0.1.0
-# HOME is a new folder for each run: the build folder keeps the results and downloads of Go.
-GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
-export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
-export GOFLAGS="-buildvcs=false -modcacherw"
 
 setup_file() { install_technique; }
 setup() {
@@ -24,7 +20,7 @@ setup() {
         ;;
     mariadb)
         drivers=mysql import=github.com/go-sql-driver/mysql
-        source=${ROWLOCK_TEST_URL#mariadb://}
+        source=${ROWLOCK_TEST_URL#*://}
         source=${source%@*}@tcp\(${source#*@} # USER:PASSWORD@tcp(HOST:PORT)/DATABASE
         source=${source%/*}\)/${source##*/}
         ;;

@@ -2,6 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the client packages: the same example, in each language, shows the same.
 
+# HOME is a new folder for each run: the build folder keeps the results and downloads of Go.
+GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
+export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
+export GOFLAGS="-buildvcs=false -modcacherw"
+
+CONFORMANCE=$BATS_TEST_DIRNAME/../../clients/conformance
+scenarios() { python3 "$CONFORMANCE/run.py" "$@"; }
+
 # waits_its_turn COMMAND...: the README's example queues for the lease, gets it, works, and ends.
 waits_its_turn() {
     token=$(rowlock acquire --ttl 5m import)

@@ -43,6 +43,7 @@ teardown() { end_started; }
     cd ../client
     npx tsc -p test
     npx prettier --check src test ./*.json
+    node --test --test-reporter=spec dist-test/alone.test.js
     for driver in $drivers; do
         echo "$driver"
         ROWLOCK_TEST_DRIVER=$driver node --test --test-reporter=spec dist-test/rowlock.test.js

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# clients/python on a real server with each driver, and the example of its README.
+# clients/python on a real server with each driver, its types, and the built packages in an empty
+# environment with the examples of its README. pip installs the drivers there. The engine mariadb is
+# MySQL if MYSQL_BIN is the folder of MySQL's programs.
 # Runs on: postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -10,13 +12,27 @@ load lib.bash
 PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
 CLIENT=$BATS_TEST_DIRNAME/../../clients/python
 export PYTHONPATH=$CLIENT/src PYTHONDONTWRITEBYTECODE=1 ROWLOCK
+export PIP_CACHE_DIR=$ROWLOCK_TEST_BIN/pip PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 
-setup_file() { install_technique; }
+setup_file() {
+    install_technique
+    # its own folder, because setuptools writes beside the sources
+    cp -R "$BATS_TEST_DIRNAME/../../clients/python" "$BATS_FILE_TMPDIR/client"
+    cd "$BATS_FILE_TMPDIR" || return 1
+    environment tools setuptools mypy
+    (cd client && ../tools/bin/python -c \
+        'from setuptools import build_meta; build_meta.build_sdist("../dist")') >&2
+    tools/bin/pip wheel --no-deps --wheel-dir dist ./client >&2
+}
+environment() { # FOLDER PACKAGE...: an empty one, with these packages
+    python3 -m venv --clear "$1"
+    "$1"/bin/pip install "${@:2}" >&2
+}
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) drivers="psycopg psycopg2" ;;
-    mariadb) drivers="pymysql MySQLdb" ;;
+    postgresql) drivers="psycopg psycopg2" newest="psycopg asyncpg" ;;
+    mariadb) drivers="pymysql MySQLdb" newest=pymysql ;;
     esac
 }
 teardown() { end_started; }
@@ -26,16 +42,68 @@ teardown() { end_started; }
         echo "$driver"
         ROWLOCK_TEST_DRIVER=$driver python3 -W error::SyntaxWarning "$CLIENT/tests/test_rowlock.py"
     done
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||
+        ROWLOCK_TEST_DRIVER=psycopg python3 "$CLIENT/tests/test_aio.py"
 }
 
-example() { # the program of the README
-    sed -n '/^```python$/,/^```$/{/^```/d;p}' "$CLIENT/README.md" >example.py
+@test "asyncio and the frameworks, in their newest versions" {
+    # shellcheck disable=SC2086
+    environment newest $newest 'sqlalchemy[asyncio]' django
+    ROWLOCK_TEST_DRIVER=${newest%% *} newest/bin/python "$CLIENT/tests/test_rowlock.py" -k _of_
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || for driver in $newest; do
+        echo "$driver"
+        ROWLOCK_TEST_DRIVER=$driver newest/bin/python "$CLIENT/tests/test_aio.py"
+    done
+}
+
+example() { # [NUMBER]: a program of the README
+    awk -v number="${1:-1}" '/^```python$/ {n++; inside = 1; next} /^```$/ {inside = 0}
+        inside && n == number' "$CLIENT/README.md" >example.py
     [ -s example.py ]
 }
 
 @test "the README's example waits its turn, and does its work" {
     example
     waits_its_turn python3 example.py "$ROWLOCK_TEST_URL"
+}
+
+# Outside of the checkout, by the built package; also what its users see when it is lost.
+@test "the README's example for asyncio does the same, by psycopg 3 and by asyncpg" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    unset PYTHONPATH
+    for driver in $newest; do
+        example 2
+        environment user "$BATS_FILE_TMPDIR"/dist/rowlock-*.whl "$driver"
+        "$BATS_FILE_TMPDIR"/tools/bin/mypy --strict --python-executable user/bin/python example.py
+        waits_its_turn user/bin/python example.py "$ROWLOCK_TEST_URL"
+        rm out err
+        sed -i 's/asyncio.sleep(0.1)/asyncio.sleep(600)/; s/ttl=30/ttl=3/' example.py
+        passes_to_a_waiter user/bin/python example.py "$ROWLOCK_TEST_URL"
+        reports_a_break \
+            "Lost: the lease of 'import' is lost: stop the work done under it" \
+            user/bin/python example.py "$ROWLOCK_TEST_URL"
+        rm out err
+    done
+}
+
+# Outside of the checkout, without Debian's packages. The example is checked like its users' code.
+@test "the wheel and the sdist, in an empty environment, have the example, and its types" {
+    unset PYTHONPATH
+    example
+    for built in wheel:whl sdist:tar.gz; do
+        environment user "$BATS_FILE_TMPDIR"/dist/rowlock-*."${built#*:}" "${drivers%% *}"
+        "$BATS_FILE_TMPDIR"/tools/bin/mypy --strict --python-executable user/bin/python example.py
+        waits_its_turn user/bin/python example.py "$ROWLOCK_TEST_URL"
+        rm out err
+    done
+    sed -i 's/ttl=30/ttl="30 s"/' example.py
+    run ! "$BATS_FILE_TMPDIR"/tools/bin/mypy --strict --python-executable user/bin/python example.py
+    [[ $output == *arg-type* ]]
+}
+
+@test "it is typed strictly" {
+    cd "$BATS_FILE_TMPDIR/client"
+    ../tools/bin/mypy src
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
@@ -49,6 +117,13 @@ example() { # the program of the README
         python3 example.py "$ROWLOCK_TEST_URL"
 }
 
-@test "the product has at most 600 lines" {
-    [ "$(cat "$CLIENT"/src/rowlock/*.py | wc -l)" -le 600 ]
+@test "the product has at most 600 lines of code" {
+    code() { # without comments and docstrings
+        awk 'FNR == 1 {inside = 0}
+            /^ *"""/ {if (gsub(/"""/, "") == 1) inside = !inside; next}
+            !inside && !/^ *(#|$)/' "$CLIENT"/src/rowlock/*.py
+    }
+    lines=$(code | wc -l)
+    [ "$lines" -gt 100 ]
+    [ "$lines" -le 600 ]
 }

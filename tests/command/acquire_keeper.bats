@@ -4,11 +4,9 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 acquire_while() { # PID NAME [OPTION...]
     local pid=$1 name=$2
     shift 2
@@ -161,9 +159,7 @@ client() { # a process of the database itself: reads statements
     start sleep 300
     for verb in "acquire --ttl 1m" "acquire --while-pid $started" "hold --for 1m --note x"; do
         # shellcheck disable=SC2086
-        run rowlock run mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" $verb mine
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 rowlock run mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" $verb mine
         [[ $output == *ancestor* ]]
     done
 }
@@ -171,9 +167,7 @@ client() { # a process of the database itself: reads statements
 @test "no such process: 64" {
     start true
     wait "$started"
-    run acquire_while "$started" missing
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 acquire_while "$started" missing
     [[ $output == *"no process $started"* ]]
     is_free missing
 }
@@ -182,8 +176,7 @@ client() { # a process of the database itself: reads statements
     token=$(rowlock acquire --ttl 1m busy)
     start sleep 300
     process=$started
-    run acquire_while "$process" busy -n
-    [ "$status" = 75 ]
+    run -75 acquire_while "$process" busy -n
     # the first process is killed
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
     until_true is_waited_for busy
@@ -327,8 +320,7 @@ announce_as_another() { # PID TOKEN
     keeper=$(keeper_of orphan)
     kill -s KILL "$keeper"
     until_true is_gone "$keeper"
-    run rowlock check orphan --token "$token"
-    [ "$status" = 1 ]
+    run -1 rowlock check orphan --token "$token"
     reason="its keeper, process $keeper, has ended; it ends in "
     [[ $output == *"the lease of 'orphan' (token $token) is not renewed any more: $reason"* ]]
     [ "$(rowlock --json check orphan --token "$token" | json '$.valid')" = 0 ]

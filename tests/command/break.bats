@@ -4,38 +4,28 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "break refuses the next renewal, and leaves the name held until it expires or is released" {
     token=$(rowlock acquire --ttl 1m one)
-    run rowlock break one
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break one
     [[ $output == "1 lease of 'one' broken: no process renews it: the name is taken until "* ]]
     [[ $output == *"; to free it now: rowlock break --now 'one'" ]]
     is_held one
-    run rowlock break one
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break one
     [[ $output == "1 lease of 'one' already being stopped: broken before: no process renews it"* ]]
     run rowlock break --json one
     [ "$output" = '{"name":"one","broken":1}' ]
-    run rowlock renew one --token "$token"
-    [ "$status" = 123 ]
-    run rowlock check one --token "$token"
-    [ "$status" = 1 ]
+    run -123 rowlock renew one --token "$token"
+    run -1 rowlock check one --token "$token"
 }
 
 @test "break reports how the lease ends: a holder that renews learns of it, without one it lasts" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s kept -- sleep 600
     until_true is_held kept
-    run rowlock break kept
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break kept
     [ "${#lines[@]}" = 1 ]
     [[ $output == "1 lease of 'kept' broken: the holder learns of it"*"a third of its ttl"* ]]
     [[ $output != *"no process"* ]]
@@ -60,9 +50,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "break --now frees at once, and warns that two holders may overlap" {
     rowlock acquire --ttl 1m now
-    run rowlock break --now now
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break --now now
     [[ $output == "1 lease of 'now' ended"*overlap* ]]
     is_free now
     rowlock acquire -n --ttl 1m now
@@ -70,9 +58,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "break --now of a hold does not warn of an overlapping holder, because it has no process" {
     rowlock hold --for 2h --note why kept
-    run rowlock break --now kept
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break --now kept
     [ "$output" = "1 lease of 'kept' ended at once" ]
     is_free kept
 }
@@ -84,8 +70,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run rowlock break --now many --token "$two"
     [[ $output == "1 lease "* ]]
     rowlock check many --token "$one"
-    run rowlock check many --token "$two"
-    [ "$status" = 1 ]
+    run -1 rowlock check many --token "$two"
     rowlock check many --token "$three"
     rowlock break many --token "$one"
     run rowlock break many --token "$three"
@@ -95,8 +80,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     echo "$output"
     [[ $output == "3 leases of 'many' broken (2 of them before): "* ]]
     rowlock break --now many --token "$four"
-    run rowlock break many --json
-    [ "$status" = 0 ]
+    run -0 rowlock break many --json
     [ "$output" = '{"name":"many","broken":2}' ]
 }
 
@@ -157,13 +141,10 @@ end_fence() {
 }
 
 @test "no lease held: 1, with a message" {
-    run rowlock break nothing
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 rowlock break nothing
     [[ $output == *"no lease of 'nothing' is held"* ]]
     token=$(rowlock acquire --ttl 1m something)
-    run rowlock break something --token $((token + 1))
-    [ "$status" = 1 ]
+    run -1 rowlock break something --token $((token + 1))
     [[ $output == *"'rowlock ls "* ]]
     rowlock check something --token "$token"
 }
@@ -172,9 +153,7 @@ end_fence() {
     # the other engines report it not at all, or not always
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     hold tx
-    run rowlock break tx
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 rowlock break tx
     [[ $output == *"by a transaction"* ]]
     let_go
 }

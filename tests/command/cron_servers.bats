@@ -4,7 +4,6 @@
 # Runs on: postgresql/native mariadb/row
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load job.bash

@@ -121,11 +121,9 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     until_true are_waiting c 2
     stop_server "$own"
     ends_with 69 "$short"
-    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -n --ttl 60s c
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -n --ttl 60s c
     [[ $output != *"waiting for it"* ]]
-    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run c -- true
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run c -- true
     ! is_gone "$long"
     kill -s TERM "$long"
     ends_with 143 "$long"
@@ -138,13 +136,13 @@ fill() {
     mariadb)
         sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS 1"
         start mariadb --no-defaults -h 127.0.0.1 -P "$(cat "$ROWLOCK_TEST_FOLDER/$own/port")" \
-            -u rowlock -psecret -e 'SELECT SLEEP(1000)'
+            -u rowlock --password="$password" -e 'SELECT SLEEP(1000)'
         until_true sleeps
         ;;
     esac
     refused=$(refusals)
 }
-sleeper() { sql "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"; }
+sleeper() { sql "SELECT id FROM $processlist WHERE info LIKE 'SELECT SLEEP%'"; }
 sleeps() { [ -n "$(sleeper)" ]; }
 empty() {
     case $ROWLOCK_TEST_ENGINE in
@@ -175,9 +173,7 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
     fill
     start_leased g -- touch ran
     waits=$started
-    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n h -- touch ran-h
-    echo "$output"
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n h -- touch ran-h
     [[ $output == *"; no session is free: end idle ones, raise the limit, or use a pooler ("* ]]
     until_true is_full
     empty
@@ -186,6 +182,7 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
 }
 
 @test "a server without a free session is busy by ODBC and JDBC too" {
+    ! is_mysql || skip "MySQL by ODBC and JDBC was not tested"
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
     fill
     for transport in odbc jdbc; do

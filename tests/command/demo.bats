@@ -7,7 +7,6 @@
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 ask() { # EXPRESSION over the events in the file json
     sqlite3 :memory: "WITH line AS (
@@ -19,9 +18,7 @@ ask() { # EXPRESSION over the events in the file json
 }
 
 @test "three columns with a heading, then handovers and overlaps" {
-    run rowlock demo --hold 20ms
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock demo --hold 20ms
     [[ ${lines[-1]} =~ ^2\ hand-overs,\ median\ [0-9.]+\ ms,\ worst\ [0-9.]+\ ms,\ overlaps\ 0$ ]]
     [ "${lines[0]}" = $'MS\tWORKER\tEVENT' ]
     lines=("${lines[@]:1:${#lines[@]}-2}")
@@ -52,17 +49,13 @@ ask() { # EXPRESSION over the events in the file json
 }
 
 @test "--hold: a bare number is milliseconds, a unit is a unit" {
-    run rowlock demo --workers 1 --hold 1
-    [ "$status" = 0 ]
+    run -0 rowlock demo --workers 1 --hold 1
     [[ ${lines[-1]} == "0 hand-overs"* ]]
-    run rowlock demo --workers=2 --hold=0.001s
-    [ "$status" = 0 ]
+    run -0 rowlock demo --workers=2 --hold=0.001s
     [[ ${lines[-1]} == "1 hand-overs"* ]]
 }
 
 @test "many workers on one name" {
-    run rowlock demo --workers 20 --hold 0
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock demo --workers 20 --hold 0
     [[ ${lines[-1]} == "19 hand-overs"*"overlaps 0" ]]
 }

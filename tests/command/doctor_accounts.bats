@@ -4,13 +4,11 @@
 # Runs on: postgresql mariadb
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load doctor.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 role() { echo "doctor_${ROWLOCK_TEST_TECHNIQUE}_$1"; }
 add_role() { # NAME: sets url
@@ -136,9 +134,7 @@ paste_advice() {
         ;;
     esac
     finds warn privileges '*lacks *history, which only the history needs*-> GRANT *;' --db "$url"
-    run rowlock --db "$url" doctor
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 rowlock --db "$url" doctor
     [[ $output != *FAIL* ]]
     rowlock --db "$url" vacuum
     advice privileges --db "$url" >advice
@@ -175,9 +171,7 @@ paste_advice() {
 # The last one: it removes the schema.
 @test "privileges: before the install one line names the remedy, and there is no GRANT to paste" {
     rowlock schema uninstall
-    run rowlock doctor
-    echo "$output"
-    [ "$status" = 2 ]
+    run -2 rowlock doctor
     [ "$(grep -c ^FAIL <<<"$output")" = 1 ]
     [[ $output == *"FAIL  schema "*"not installed"*"-> run: rowlock schema install"* ]]
     [[ $output != *GRANT* ]]

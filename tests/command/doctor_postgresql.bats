@@ -3,7 +3,6 @@
 # doctor: the checks that PostgreSQL alone has: its dead rows, and a pooler.
 # Runs on: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load doctor.bash
@@ -11,7 +10,6 @@ load doctor.bash
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "pooler: none, in transaction mode, in session mode; the self-test passes behind it" {
     finds ok pooler "*none: the session is the server's own"

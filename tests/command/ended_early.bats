@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SIGTERM to make check and make bench ends everything that they started; and their servers leave
 # nothing on the machine.
+# Quick: never
 
 load lib
 # shellcheck source=tests/lib/server.sh

@@ -5,11 +5,9 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "p1 hold excludes all other callers, and reports until when" {
     "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 2h --note 'new disks, ask Ann' farm >token 2>said
@@ -18,9 +16,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         "rowlock: 'farm' is held until 20"*" +0000; "*\
 "rowlock release 'farm' --token $(cat token)" ]]
     [ "$(wc -l <said)" = 1 ]
-    run rowlock acquire -n --ttl 1s farm
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock acquire -n --ttl 1s farm
     [[ $output == *', note: "new disks, ask Ann"'* ]]
     [[ $output == *"'farm' is held by a lease on $(uname -n) (hold), "* ]]
     [ "$(item farm '$[0].mode')/$(item farm '$[0].note')" = "exclusive/new disks, ask Ann" ]
@@ -36,15 +32,13 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 rowlock release 'endless' --token $(cat token)" ]
     [[ $(rowlock ls endless) =~ \ exclusive\ +[^\ ]+\ +-\ +"$(cat token)"\  ]]
     [ "$(rowlock --json ls endless | json_sql "json_type(document, '\$[0].expires')")" = null ]
-    run rowlock acquire -n --ttl 1s endless
-    [ "$status" = 75 ]
+    run -75 rowlock acquire -n --ttl 1s endless
     [[ $output == *", until it is released, note: \"new disks\""* ]]
     run rowlock break endless
     echo "$output"
     [[ $output == *": the name is taken until release; to free it now: rowlock break --now "* ]]
     rowlock renew endless --token "$(cat token)" --ttl 1s && exit 1 # it was broken
-    run rowlock release endless --token "$(cat token)"
-    [ "$status" = 123 ]
+    run -123 rowlock release endless --token "$(cat token)"
     is_free endless
     rowlock --json hold --note why endless >one
     [ "$(json_sql "json_type(document, '\$.expires')" <one)" = null ]
@@ -75,24 +69,18 @@ that: rowlock release 'endless' --token $token ends it" ]
 
 @test "break of a hold, which has no process to stop, reports how it ends" {
     rowlock hold --for 2h --note why farm
-    run rowlock break farm
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock break farm
     [[ $output == *"rowlock break --now 'farm'"* ]]
     is_held farm
-    run rowlock break --now farm
-    [ "$status" = 0 ]
+    run -0 rowlock break --now farm
     [[ $output != *"rowlock break"* ]]
     is_free farm
 }
 
 @test "hold waits as run does" {
     token=$(rowlock acquire --ttl 1m busy)
-    run rowlock hold -n --for 1m --note why busy
-    [ "$status" = 75 ]
-    run rowlock hold -w 2 -E 9 --for 1m --note why busy # the timeout includes connecting
-    echo "$output"
-    [ "$status" = 9 ]
+    run -75 rowlock hold -n --for 1m --note why busy
+    run -9 rowlock hold -w 2 -E 9 --for 1m --note why busy # the timeout includes connecting
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 1m --note why busy
     until_true is_waited_for busy
     rowlock release busy --token "$token"
@@ -130,4 +118,10 @@ that: rowlock release 'endless' --token $token ends it" ]
         said
     rowlock hold --for 1h --note n job:mail 2>said
     [ "$(wc -l <said)" = 1 ]
+}
+
+@test "hold of job:NAME, where no job has that name, reports it" {
+    rowlock hold --for 1h --note n job:mial 2>said
+    grep -qx "rowlock: no job 'mial' is known yet; \`rowlock jobs\` lists those that are" said
+    [ "$(wc -l <said)" = 2 ]
 }

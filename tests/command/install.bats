@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install into a private folder; a program is built against it with pkg-config.
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {
@@ -50,8 +49,7 @@ C
     [ -e "$prefix/lib/systemd/system/rowlock-cron.service" ]
     [ -e "$prefix/lib/systemd/system/rowlock-leader@.service" ]
     [ -e "$prefix/lib/systemd/system/rowlock-serve.service" ]
-    run "$prefix/bin/rowlock" --version
-    [ "$status" = 0 ]
+    run -0 "$prefix/bin/rowlock" --version
     [ "rowlock $(pkg-config --modversion rowlock)" = "${lines[0]}" ]
 }
 
@@ -69,8 +67,7 @@ C
     PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig make -C "$BATS_TEST_DIRNAME/../.." -o all \
         BUILD="$(dirname "$ROWLOCK")" \
         install PREFIX="$PWD/own" >log 2>&1
-    run grep PKG_CONFIG_PATH log
-    [ "$status" = 1 ]
+    run -1 grep PKG_CONFIG_PATH log
 }
 
 @test "a program is built with the flags of pkg-config, and runs" {
@@ -87,8 +84,7 @@ C
     # shellcheck disable=SC2046
     ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program \
         $(pkg-config --cflags rowlock) "$prefix/lib/librowlock.a" -ldl -pthread
-    run ./program "sqlite:$PWD/x.db"
-    [ "$status" = 0 ]
+    run -0 ./program "sqlite:$PWD/x.db"
 }
 
 @test "the systemd units are valid, and no setting of theirs takes sudo away from jobs" {

@@ -5,7 +5,6 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load job.bash
@@ -15,7 +14,6 @@ on_failure=(--on-failure 'echo "$ROWLOCK_JOB $ROWLOCK_STATE $ROWLOCK_EXIT $(cat)
 changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- due, or not -------------------------------------------------------------------------------
 
@@ -26,9 +24,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$status/$output" = 0/ ]
     run job -E 7 a "${rarely[@]}" -- echo ran
     [ "$status/$output" = 7/ ]
-    run job --verbose a "${rarely[@]}" -- echo ran
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 job --verbose a "${rarely[@]}" -- echo ran
     [[ $output == "rowlock: 'a' is not due before 20"* ]]
     [ "$(runs_of a)" = 1 ]
 }
@@ -45,26 +41,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ ! -s err ]
 }
 
-@test "a line of cron is due at its next time, not at once" {
-    run job line --cron '0 0 1 1 *' --tz Europe/Berlin -- echo ran
-    [ "$status/$output" = 0/ ]
-    [[ $(view line next_run) == 20*-12-31T23:00:00.000Z ]]
-    [ "$(view line schedule)" = "cron 0 0 1 1 * Europe/Berlin" ]
-}
-
-@test "a changed schedule takes effect when it is called with" {
-    run job changed "${rarely[@]}" -- echo ran
-    [ "$output" = ran ]
-    until job -E 1 changed --every 1s -- touch again; do sleep 0.1; done
-    [ -e again ]
-    [ "$(view changed schedule)" = "every 1s" ]
-}
-
 @test "while it runs elsewhere no other node runs it, and --verbose shows where" {
     start_node where
-    run job -E 3 --verbose where "${rarely[@]}" -- echo ran
-    echo "$output"
-    [ "$status" = 3 ]
+    run -3 job -E 3 --verbose where "${rarely[@]}" -- echo ran
     [[ $output == "rowlock: 'where' is not run: 'job:where' is held by $(hostname):$node since "* ]]
     kill -s TERM "$node"
     ends_with 143 "$node"
@@ -75,28 +54,12 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     job early "${yearly[@]}" -- false
     is_due_in early 15000 # a loaded machine starts it slowly
     due=$(due_of early)
-    run job early "${yearly[@]}" -- sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT"'
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 job early "${yearly[@]}" -- sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT"'
     [[ ${lines[0]} == "rowlock: 'early' is due at "*": waiting "* ]]
     [ "${lines[1]}" = "rowlock: 'early' runs" ]
     [ "${lines[2]}" = "$(as_utc "$due") 1" ]
     run_is early 0 due "$(as_utc "$due")"
     [[ ! $(view early 'history[0].started') < $(as_utc "$due") ]]
-}
-
-@test "of several early calls one runs it, and the others exit with 0" {
-    job herd --cron '0 0 1 1 *' -- false
-    is_due_in herd 3000
-    local pids=() pid
-    for _ in {1..4}; do
-        start_job herd --cron '0 0 1 1 *' -- sh -c 'echo ran >>ran'
-        pids+=("$started")
-    done
-    for pid in "${pids[@]}"; do ends_with 0 "$pid"; done
-    [ "$(wc -l <ran)" = 1 ]
-    [ "$(runs_of herd)" = 1 ]
-    [ ! -s err ]
 }
 
 @test "a signal ends the wait for the due time without a claim" {
@@ -116,9 +79,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "a call more than half a minute early is not due" {
     job sooner --cron '0 0 1 1 *' -- false
     is_due_in sooner 90000
-    run job -E 3 sooner --cron '0 0 1 1 *' --verbose -- touch ran
-    echo "$output"
-    [ "$status" = 3 ]
+    run -3 job -E 3 sooner --cron '0 0 1 1 *' --verbose -- touch ran
     [[ $output == *"'sooner' is not due before "* ]]
 }
 
@@ -163,10 +124,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 @test "--max-run ends the command, also if it ignores TERM: 124, and recorded" {
-    run job long "${rarely[@]}" --max-run 2s --kill-after 100ms -- \
+    run -124 job long "${rarely[@]}" --max-run 2s --kill-after 100ms -- \
         bash -c 'trap "" TERM; while :; do sleep 970; done'
-    echo "$output"
-    [ "$status" = 124 ]
     [[ $output == *"'job:long' exceeded --max-run"* ]]
     run_is long 0 outcome "timed out"
     run_is long 0 exit 124
@@ -184,8 +143,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "--retry: a failed run is repeated that often; without --retry it is not repeated" {
     job plain "${rarely[@]}" -- false || [ $? = 1 ]
-    run job -E 3 plain "${rarely[@]}" --backoff 1ms -- false
-    [ "$status" = 3 ]
+    run -3 job -E 3 plain "${rarely[@]}" --backoff 1ms -- false
     for repetition in 0 1 2; do
         until job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- sh \
             -c 'echo ran >>ran; exit 9'; do
@@ -195,18 +153,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         run_is again 0 repeat "$repetition"
         run_is again 0 exit 9
     done
-    run job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- touch more
-    [ "$status" = 3 ]
+    run -3 job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- touch more
     [ "$(wc -l <ran)" = 3 ]
     [ ! -e more ]
 }
 
 @test "--backoff: a failed run is not repeated earlier" {
-    run job later "${rarely[@]}" --retry 5 --backoff 1h -- false
-    [ "$status" = 1 ]
-    run job -E 3 --verbose later "${rarely[@]}" --retry 5 --backoff 1h -- touch more
-    echo "$output"
-    [ "$status" = 3 ]
+    run -1 job later "${rarely[@]}" --retry 5 --backoff 1h -- false
+    run -3 job -E 3 --verbose later "${rarely[@]}" --retry 5 --backoff 1h -- touch more
     [ ! -e more ]
     [ "$(runs_of later)" = 1 ]
 }
@@ -241,8 +195,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         all_of_node KILL
         until_true is_free job:poison
     done
-    run job -E 3 poison "${rarely[@]}" -- touch more
-    [ "$status" = 3 ]
+    run -3 job -E 3 poison "${rarely[@]}" -- touch more
     [ ! -e more ]
     run_is poison 0 outcome lost
     run_is poison 0 repeat 1
@@ -284,17 +237,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(view late last_outcome)" = "not started" ]
     [ -z "$(view late running_token)" ]
     [[ $(rowlock jobs late) == *"not started"* ]]
-    run rowlock jobs --check late
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 rowlock jobs --check late
     [[ $output == "failing: 'late' since "* ]]
     runs_again() { job late "${rarely[@]}" --retry 0 --backoff 1ms -- touch ran && [ -e ran ]; }
     until_true runs_again
     run_is late 0 outcome done
     run_is late 0 repeat 0
     run_is late 1 outcome "not started"
-    run rowlock jobs --check late
-    [ "$status" = 0 ]
+    run -0 rowlock jobs --check late
 }
 
 @test "p5: a command that exits with 0 because the lock is lost is not recorded as done" {
@@ -308,8 +258,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     ends_with 123 "$node"
     # shellcheck disable=SC2030,SC2031
     [[ $(view polite last_outcome) =~ ^(lost|late)$ ]]
-    run rowlock jobs --check polite
-    [ "$status" = 2 ]
+    run -2 rowlock jobs --check polite
     until_true is_free job:polite
     job polite "${rarely[@]}" -- touch again
     [ -e again ]
@@ -340,9 +289,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "hold job:NAME prevents the job; after the hold it runs" {
     token=$(rowlock hold --for 2h --note 'new disks, ask Ann' job:away 2>/dev/null)
-    run job -E 3 --verbose away "${rarely[@]}" -- touch ran
-    echo "$output"
-    [ "$status" = 3 ]
+    run -3 job -E 3 --verbose away "${rarely[@]}" -- touch ran
     [[ $output == *"'job:away' is held by "*"new disks, ask Ann"* ]]
     [ ! -e ran ]
     rowlock release job:away --token "$token"
@@ -366,8 +313,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     ends_with 123 "$node"
     is_gone "$(cat command)"
     run_is broken 0 outcome broken
-    run job -E 3 broken "${rarely[@]}" --retry 3 --backoff 1ms -- touch more
-    [ "$status" = 3 ]
+    run -3 job -E 3 broken "${rarely[@]}" --retry 3 --backoff 1ms -- touch more
     [ ! -e more ]
 }
 
@@ -413,8 +359,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         changes_are $'gone fine 0 \ngone lost  ' || changes_are $'gone lost  \ngone fine 0 '
     }
     until_true reported
-    run job -E 3 gone "${rarely[@]}" "${on_failure[@]}" -- true
-    [ "$status" = 3 ]
+    run -3 job -E 3 gone "${rarely[@]}" "${on_failure[@]}" -- true
     [ "$(wc -l <changes)" = 2 ]
 }
 
@@ -431,8 +376,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 @test "--on-failure: a broken run changes nothing; --history 1 is refused" {
-    run job -E 3 a --every 1s "${on_failure[@]}" --history 1 -- true
-    [ "$status" = 64 ]
+    run -64 job -E 3 a --every 1s "${on_failure[@]}" --history 1 -- true
     [[ $output == *"--history must be 2 at least"* ]]
     start_node stopped "${on_failure[@]}"
     rowlock break job:stopped

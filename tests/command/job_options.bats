@@ -68,9 +68,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     echo 'every 50w a -- touch ran' >tab
     for words in "job a --every 50w -- touch ran" "cron tab"; do
         # shellcheck disable=SC2086
-        run "$ROWLOCK" $words
-        echo "$output"
-        [ "$status" = 64 ]
+        run -64 "$ROWLOCK" $words
         [[ $output == *"no database was named"*"'local'"* ]]
         [ ! -e state ]
         [ ! -e ran ]
@@ -83,9 +81,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     printf \
         '# jobs\nCRON_TZ=UTC\n0 4 1 1 * yearly -- true\nevery 5m "two words" --retry 3 -- true\n' \
         >tab
-    run "$ROWLOCK" cron --check tab
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" cron --check tab
     [ "${#lines[@]}" = 3 ]
     [[ ${lines[1]} =~ ^yearly\ +20..-01-01\ ..:00:00\ +cron\ 0\ 4\ 1\ 1\ \*\ UTC$ ]]
     [[ ${lines[2]} =~ ^two\ words\ +.*\ every\ 5m$ ]]
@@ -93,9 +89,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$(json '$[1].name' <<<"$output")/$(json '$[1].schedule' <<<"$output")" \
         = "two words/every 5m" ]
     printf '@hourly again\\n -- true\n  0 24 * * * late -- true\n' >>tab
-    run "$ROWLOCK" cron --check tab
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" cron --check tab
     [ "$output" \
         = "rowlock: tab:6:5: hour: \"24\" is invalid: allowed are 0 to 23, *, and , - /" ] ||
         [[ $output == "rowlock: tab:6:5: hour: \"24\" is invalid"* ]]
@@ -104,7 +98,6 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 @test "a file that other users may change is refused: they could run commands" {
     echo '@daily a -- true' >tab
     chmod 666 tab
-    run "$ROWLOCK" cron --check tab
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" cron --check tab
     [[ $output == *"chmod go-w 'tab'"* ]]
 }

@@ -5,7 +5,6 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native mariadb/row
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load job.bash

@@ -4,7 +4,6 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load job.bash
@@ -29,11 +28,9 @@ checked() { # STATUS PATTERN [NAME]
     run rowlock jobs
     [ "$status/$output" = 0/ ]
     [ "$(rowlock --json jobs)" = "[]" ]
-    run rowlock jobs nosuch
-    [ "$status" = 1 ]
+    run -1 rowlock jobs nosuch
     [[ $output == "rowlock: no node has asked for a job 'nosuch'" ]]
-    run rowlock --json jobs nosuch
-    [ "$status" = 1 ]
+    run -1 rowlock --json jobs nosuch
     [ "${lines[0]}" = "[]" ]
 }
 
@@ -134,8 +131,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 2 "failing: 'failing' since *; lost: 'lost' since 20* on $(hostname)"
     [ "$(view lost last_outcome)" = lost ]
     [ -z "$(view lost running_at)" ]
-    run job -E 3 lost "${rarely[@]}" --retry 0 -- touch more
-    [ "$status" = 3 ]
+    run -3 job -E 3 lost "${rarely[@]}" --retry 0 -- touch more
     checked 2 "lost: 'lost' since *" lost
     changed job "due = 1000000000000 WHERE name = 'lost'"
     job lost "${rarely[@]}" -- true
@@ -158,8 +154,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(view a state_since)" = "$(view a paused_since)" ]
     [ -z "$(view a paused_until)" ]
     [ "$(view b state)/$(view b paused_token)" = fine/ ]
-    run job -E 3 a "${rarely[@]}" -- touch ran
-    [ "$status" = 3 ]
+    run -3 job -E 3 a "${rarely[@]}" -- touch ran
     rowlock release job:a --token "$(cat token)"
     checked 1 "late: 'a' since *" a
     job a "${rarely[@]}" -- false || true
@@ -173,35 +168,28 @@ checked() { # STATUS PATTERN [NAME]
 
 @test "--now: the next call runs it once; refused while it runs, is held, or is unknown" {
     job soon "${rarely[@]}" --missed skip -- true
-    run rowlock jobs soon --now
-    [ "$status" = 0 ]
+    run -0 rowlock jobs soon --now
     [ "$output" = "rowlock: 'soon' is due now: the next node that asks runs it" ]
     due=$(due_of soon)
     job soon "${rarely[@]}" --missed skip -- sh -c 'echo "$ROWLOCK_DUE" >due'
     [ "$(cat due)" = "$(as_utc "$due")" ]
-    run job -E 3 soon "${rarely[@]}" --missed skip -- touch again
-    [ "$status" = 3 ]
+    run -3 job -E 3 soon "${rarely[@]}" --missed skip -- touch again
     run rowlock --json jobs soon --now
     [ "$status/$output" = '0/{"name":"soon","due_now":true}' ]
     rm -f due
     changed job "due = due - 600000 WHERE name = 'soon'" # the next call comes later than a minute
     job soon "${rarely[@]}" --missed skip -- touch due
     [ -e due ]
-    run rowlock jobs nosuch --now
-    [ "$status" = 1 ]
+    run -1 rowlock jobs nosuch --now
     [[ $output == *"no job 'nosuch' is known"* ]]
     start_node soon2
-    run rowlock jobs soon2 --now
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock jobs soon2 --now
     [[ $output == "rowlock: the job 'soon2' runs on $(hostname) since 20"* ]]
     [[ $output == *"stop it: rowlock break 'job:soon2'" ]]
     kill -s TERM "$node"
     ends_with 143 "$node"
     token=$(rowlock hold --note 'ask Ann' job:soon)
-    run rowlock jobs soon --now
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock jobs soon --now
     [[ $output == *"paused by $(hostname) since 20"*", note: ask Ann; "* ]]
     [[ $output == *": rowlock release 'job:soon' --token $token" ]]
     rowlock release job:soon --token "$token"
@@ -218,9 +206,7 @@ checked() { # STATUS PATTERN [NAME]
     job mine "${rarely[@]}" -- true
     due=$(view mine next_run)
     hold job:mine
-    run rowlock jobs mine --now
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock jobs mine --now
     [[ $output == *"'mine' is not made due: "*"held"* ]]
     [ "$(view mine next_run)" = "$due" ]
     let_go
@@ -267,16 +253,13 @@ checked() { # STATUS PATTERN [NAME]
 
 @test "--forget: not while it runs; afterwards the job is unknown" {
     start_node a
-    run rowlock jobs a --forget
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock jobs a --forget
     [[ $output == *"the job 'a' runs"* ]]
     kill -s TERM "$node"
     ends_with 143 "$node"
     rowlock jobs a --forget
     [ "$(rowlock --json jobs)" = "[]" ]
-    run rowlock jobs a --forget
-    [ "$status" = 1 ]
+    run -1 rowlock jobs a --forget
     [[ $output == *"no job 'a' is known"* ]]
     [ "$(sql "SELECT count(*) FROM $(as_table run)")" = 0 ]
 }

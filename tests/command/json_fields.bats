@@ -3,10 +3,7 @@
 # The members of every verb's JSON are those that its manual page lists.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
-bats_require_minimum_version 1.5.0
 load lib
-
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # The names of all members in the JSON on standard input.
 members() { grep -oE '"[a-z_]+":' | tr -d '":' | sort -u; }

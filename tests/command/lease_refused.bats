@@ -4,11 +4,9 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # STATUS URL WAIT-OPTION...: runs each verb that acquires a lease; its message goes to the file VERB
 refused() {
@@ -65,11 +63,9 @@ says_waiting() { # COUNT: each verb reports it
     rowlock release quiet --token "$token"
     run -127 rowlock run -n -q quiet -- no-such-command
     [[ $output == *"command not found"* ]]
-    run rowlock run -n -q --limit 2 "" -- true
-    [ "$status" = 64 ]
+    run -64 rowlock run -n -q --limit 2 "" -- true
     [[ $output == *"empty"* ]]
-    run "$ROWLOCK" --db "postgresql://somebody@127.0.0.1:1/x" run -n -q quiet -- true
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "postgresql://somebody@127.0.0.1:1/x" run -n -q quiet -- true
     [ -n "$output" ]
 }
 

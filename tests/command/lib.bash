@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the command: runs it on the database under test, starts holders that release on
 # request, and asks the server which sessions wait. Tests wait for events, and never sleep for a
-# fixed time.
+# fixed time. Each test works in a folder of its own.
 
+bats_require_minimum_version 1.5.0
+# shellcheck source=tests/lib/processlist.bash
+. "${BASH_SOURCE[0]%/*}/../lib/processlist.bash"
 ROWLOCK=${ROWLOCK:-${ROWLOCK_TEST_BIN:-build}/rowlock}
 
 rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
@@ -22,19 +25,23 @@ as_root_of_mariadb() {
 
 # The server of the engine mariadb is MySQL (tests/versions).
 is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
-# The end of a URL with a password: without TLS rowlock sends none to MySQL.
-tls=
-! is_mysql || tls='?ssl=on'
+# The end of a URL with a password: without TLS rowlock sends none to MySQL. So the account rowlock
+# has no password there.
+tls='' password=secret
+! is_mysql || tls='?ssl=on' password=''
 
 until_true() { # COMMAND...: repeats it until it succeeds, for two minutes at most
     local tries=0
     until "$@"; do
         tries=$((tries + 1))
-        if [ $tries -gt 6000 ]; then
+        if [ $tries -le 25 ]; then
+            sleep 0.02
+        elif [ $tries -le 1225 ]; then
+            sleep 0.1 # the command needs the processor too
+        else
             echo "never true: $*"
             return 1
         fi
-        sleep 0.02
     done
 }
 is_there() { [ -e "$1" ]; }
@@ -53,7 +60,7 @@ waiters() {
     mariadb)
         local waiting
         waiting=$(waiting_sessions | paste -sd,)
-        sql "SELECT count(*) FROM information_schema.processlist
+        sql "SELECT count(*) FROM $processlist
              WHERE db = database() AND id IN (${waiting:-0})"
         ;;
     esac
@@ -82,7 +89,7 @@ end_sessions() { # kills every session of rowlock in this database
         ;;
     mariadb)
         local id
-        for id in $(sql "SELECT id FROM information_schema.processlist
+        for id in $(sql "SELECT id FROM $processlist
                          WHERE db = database() AND user = 'rowlock'"); do
             sql "KILL $id"
         done
@@ -113,6 +120,7 @@ end_started() {
 end_here() {
     [ "$(readlink "/proc/$1/cwd")" != "$PWD" ] || kill -s KILL "$1" 2>/dev/null || true
 }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 # A test that failed must not leave a lock to the next one.
 teardown() { end_started; }
 # hold NAME [OPTION...]: starts a holder that has the lock when this returns; `let_go` ends it.

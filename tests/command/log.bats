@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # log and schema set history: leases that have ended, waiters that gave up, runs of jobs.
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }

@@ -4,7 +4,6 @@
 # Runs on: sqlite/native
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 load browser.bash
 

@@ -4,11 +4,9 @@
 # Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
 # Quick: sqlite/native postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     end_started TERM # withdrawn properly: a killed waiter is listed for a while
     if [ -e held ]; then
@@ -22,11 +20,10 @@ take() { # ACQUIRE-ARGUMENT... NAME: broken when the test ends
 in_terminal() { # COMMAND: standard output and error are a terminal
     script -qec "$1" /dev/null </dev/null
 }
-keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop,kind'
+keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop,kind'
 
 @test "an empty farm: no output, except a message to a terminal" {
-    run rowlock ls
-    [ "$status" = 0 ]
+    run -0 rowlock ls
     [ -z "$output" ]
     run rowlock --json ls
     [ "$output" = "[]" ]
@@ -50,17 +47,13 @@ keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop
 }
 
 @test "with a name: 0 held, 1 free" {
-    run rowlock ls one
-    [ "$status" = 1 ]
+    run -1 rowlock ls one
     [ -z "$output" ]
     take one
-    run rowlock ls one
-    [ "$status" = 0 ]
+    run -0 rowlock ls one
     [ ${#lines[@]} = 2 ]
-    run rowlock ls On
-    [ "$status" = 1 ]
-    run rowlock --json ls other
-    [ "$status" = 1 ]
+    run -1 rowlock ls On
+    run -1 rowlock --json ls other
     [ "$output" = "[]" ]
 }
 
@@ -111,8 +104,7 @@ names_of() { awk 'NR > 1 { print $1 }' <<<"$output" | paste -sd,; }
     take job:b
     take 'job:[a]'
     take other
-    run rowlock ls 'job:*'
-    [ "$status" = 0 ]
+    run -0 rowlock ls 'job:*'
     [ "$(names_of)" = 'job:[a],job:a,job:b' ]
     run rowlock ls 'job:?'
     [ "$(names_of)" = job:a,job:b ]
@@ -122,14 +114,11 @@ names_of() { awk 'NR > 1 { print $1 }' <<<"$output" | paste -sd,; }
     [ "$(names_of)" = 'job:[a]' ]
     run rowlock ls --name 'job:[a]'
     [ "$(names_of)" = 'job:[a]' ]
-    run rowlock ls --name 'job:[a'
-    [ "$status" = 1 ]
+    run -1 rowlock ls --name 'job:[a'
     [ "$(rowlock --json ls 'job:[!a]' | json_sql "json_array_length(document)")" = 1 ]
-    run rowlock ls 'nothing*'
-    [ "$status" = 1 ]
+    run -1 rowlock ls 'nothing*'
     [ -z "$output" ]
-    run rowlock ls 'job:[a'
-    [ "$status" = 64 ]
+    run -64 rowlock ls 'job:[a'
     [[ $output == *"'[' without ']'"* ]]
     run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls 'nothing*'"
     [[ $output == *"no name that is held or waited for matches 'nothing*'; rowlock ls lists all"* ]]
@@ -196,11 +185,9 @@ first
     [[ ${lines[2]} =~ ^first\ +held\ +exclusive\ +[0-9ms]+\ +(59m|1h00m) ]]
     [[ ${lines[2]} == *'the "cause"' ]]
     [[ ${lines[3]} =~ waiting\ +exclusive\ +[0-9ms]+\ +-\ +$(uname -n):[0-9]+ ]]
-    run rowlock ls --tree second
-    [ "$status" = 0 ]
+    run -0 rowlock ls --tree second
     [[ ${lines[1]} == second\ * && ${lines[3]} == *third\ * && ${#lines[@]} = 5 ]]
-    run rowlock ls --tree free
-    [ "$status" = 1 ]
+    run -1 rowlock ls --tree free
     [ -z "$output" ]
     rowlock --json ls --tree >tree
     rowlock --json ls >list
@@ -213,9 +200,7 @@ first
     take lone
     nested app cause
     waits_for app
-    run rowlock ls --tree 'ap*'
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock ls --tree 'ap*'
     [ ${#lines[@]} = 5 ]
     [[ ${lines[1]} == cause\ * && ${lines[3]} == *"└─ app "* ]]
 }
@@ -266,7 +251,7 @@ two_are_listed() {
     [[ $(json '$[0].expires' <list) =~ Z$ ]]
     [ "$(json '$[1].pid' <list)" = "$started" ]
     grep -q \
-        '"token":null,.*"note":null,.*"expires":null,"limit":null,"stop":false,"kind":"lease"}' list
+        '"expires":null,"token":null,.*"note":null,"limit":null,"stop":false,"kind":"lease"}' list
 }
 
 @test "a broken lease is held, and marked as stopping" {
@@ -343,9 +328,7 @@ two_are_listed() {
         [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] ||
             continue
         hold work "--$mode"
-        run rowlock ls work
-        echo "$output"
-        [ "$status" = 0 ]
+        run -0 rowlock ls work
         [[ ${lines[1]} =~ ^work\ \ held,\ tx\ \ $mode\  ]]
         rowlock --json ls work >list
         [ "$(json_sql "json_array_length(document)" <list)" = 1 ]
@@ -354,8 +337,7 @@ two_are_listed() {
         let_go
         until_true is_free work
     done
-    run rowlock ls never-seen
-    [ "$status" = 1 ]
+    run -1 rowlock ls never-seen
 }
 
 # MariaDB reports the holder only with the privilege PROCESS, and while a session waits.
@@ -372,7 +354,7 @@ session_of_holder() { # the session that does not wait
         ;;
     mariadb)
         sql "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx t
-             JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+             JOIN $processlist p ON p.id = t.trx_mysql_thread_id
              WHERE p.db = database() AND trx_state <> 'LOCK WAIT'"
         ;;
     esac
@@ -392,9 +374,7 @@ session_of_holder() { # the session that does not wait
     as_far_as_told ls work >list # never listed as a process of the client's host
     cat list
     grep -q "^work  held, tx  .* [^ :]* .*, server session $session\$" list
-    run as_far_as_told run --tx -n work -- true
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 as_far_as_told run --tx -n work -- true
     [[ $output == *"'work' is held by a transaction, server session $session"* ]]
     [[ $output != *"pid $session"* ]]
     let_go

@@ -4,11 +4,9 @@
 # Runs on: sqlite postgresql mariadb
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "next counts from 1, each counter separately" {
     [ "$(rowlock next plain)" = 1 ]
@@ -35,12 +33,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "while the counter's name is held, next waits according to its options" {
     rowlock hold --for 1m --note "books are closed" counter:closed
-    run rowlock next -n closed
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock next -n closed
     [[ $output == *"books are closed"* ]]
-    run rowlock next -w 1 -E 9 closed
-    [ "$status" = 9 ]
+    run -9 rowlock next -w 1 -E 9 closed
     rowlock break --now counter:closed
     [ "$(rowlock next closed)" = 1 ]
 }
@@ -52,8 +47,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         echo "$wrong: $output"
         [ "$status" = 64 ]
     done
-    run rowlock next "$(printf 'c%.0s' $(seq 248))"
-    [ "$status" = 64 ]
+    run -64 rowlock next "$(printf 'c%.0s' $(seq 248))"
     [[ $output == *"247 bytes"* ]]
 }
 

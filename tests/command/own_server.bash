@@ -22,4 +22,3 @@ setup_file() {
     rowlock schema install
 }
 teardown_file() { stop_server "$own"; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }

@@ -3,8 +3,8 @@
 # The farm whose pictures are in docs/serve (make pictures): the product wrote its history, in which
 # runs of one job never overlap.
 # Runs on: alone
+# Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 
 pictures() { "$BATS_TEST_DIRNAME/../../tools/pictures" "$@"; }

@@ -3,7 +3,6 @@
 # A server that is too old, without a real one: a proxy makes PostgreSQL report an older version.
 # Runs on: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 DISGUISE=old
 load yugabytedb.bash
@@ -13,9 +12,7 @@ refused="PostgreSQL 12.22 is older than 13, the oldest version that rowlock supp
 @test "the command refuses an older server, and names the oldest version that it supports" {
     for verb in "schema install" "run x -- touch ran" ls; do
         # shellcheck disable=SC2086
-        run rowlock $verb
-        echo "$output"
-        [ "$status" = 69 ]
+        run -69 rowlock $verb
         [[ $output == *"this server cannot keep a lock: $refused ("* ]]
     done
     [ ! -e ran ]
@@ -24,14 +21,10 @@ refused="PostgreSQL 12.22 is older than 13, the oldest version that rowlock supp
 
 @test "so does the printed schema, run by psql" {
     "$ROWLOCK" schema print postgresql >schema.sql
-    run psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f schema.sql
-    echo "$output"
-    [ "$status" = 3 ]
+    run -3 psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f schema.sql
     [[ $output == *"rowlock: $refused"* ]]
     "$ROWLOCK" schema print postgresql --extension >extension.sql
     sed -i '/^\\echo/d' extension.sql
-    run psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f extension.sql
-    echo "$output"
-    [ "$status" = 3 ]
+    run -3 psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f extension.sql
     [[ $output == *"rowlock: $refused"* ]]
 }

@@ -3,7 +3,6 @@
 # The command through a pooler that assigns a backend to each transaction only.
 # Runs on: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 # shellcheck source=tests/lib/server.sh
@@ -28,41 +27,16 @@ directly() { ROWLOCK_TEST_URL=$direct "$@"; }
     holder=$started
     until_true is_there command
     for way in "" directly; do
-        run $way leased -n a -- touch ran
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 $way leased -n a -- touch ran
         [[ $output == *"pid $holder"*"pooled"* ]]
     done
-    run directly rowlock run -n --tx a -- touch ran
-    [ "$status" = 75 ]
+    run -75 directly rowlock run -n --tx a -- touch ran
     touch stop
     ends_with 4 "$holder"
     directly is_free a
     [ ! -e ran ]
 }
 
-@test "p7: waiters are served in order, and ls shows all of them" {
-    token=$(rowlock acquire --ttl 5m a)
-    for waiter in 1 2; do
-        start_leased -w 60 a -- sh -c 'echo $0 >>order' $waiter
-        until_true waits_for_a $waiter
-    done
-    directly rowlock release a --token "$token"
-    wait "${all_started[@]}"
-    [ "$(paste -sd, order)" = 1,2 ]
-}
-waits_for_a() { [ "$(rowlock ls a | grep -c ' waiting ')" = "$1" ]; }
-
-@test "p5: run renews, and a break ends its command" {
-    start_tree --ttl 15s a
-    was=$(item a '$[0].expires')
-    until_true expires_later_than "$was"
-    start_next a command grandchild daemon
-    rowlock break a
-    ends_with 123 "$holder"
-    next_has_passed
-    [ ! -e overlap ]
-}
 expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
 
 @test "acquire --while-pid keeps and releases; check, renew and release take its token" {
@@ -74,27 +48,14 @@ expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
     rowlock renew a --token "$token" --ttl 1m
     kill "$started"
     until_true is_free a
-    run rowlock check a --token "$token"
-    [ "$status" = 1 ]
-    run rowlock release a --token "$token"
-    [ "$status" = 123 ]
-}
-
-@test "hold excludes all other callers until it is released" {
-    rowlock hold --for 1h --note 'new disks' a >token
-    run directly leased -n a -- true
-    [ "$status" = 75 ]
-    [[ $output == *"new disks"* ]]
-    rowlock release a --token "$(cat token)"
-    directly leased -n a -- true
+    run -1 rowlock check a --token "$token"
+    run -123 rowlock release a --token "$token"
 }
 
 @test "run --tx and vacuum" {
     hold b
-    run rowlock run --tx -n b -- true
-    [ "$status" = 75 ]
-    run directly rowlock run -n b -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run --tx -n b -- true
+    run -75 directly rowlock run -n b -- true
     let_go
     rowlock run --tx -n b -- true
     rowlock vacuum
@@ -122,8 +83,7 @@ backends_that_hold() {
         [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_exclusive('c')")" = f ]
         [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_shared('c')")" = f ]
     done
-    run rowlock run -n c -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n c -- true
     echo "BEGIN; SELECT rowlock.shared('c'); SELECT 'locked';" >&5
     until_true somebody_waits
     run ! said b locked

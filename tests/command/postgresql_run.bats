@@ -7,7 +7,6 @@
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 asked_in_vain() { # unread bytes are in a socket of the server
     awk -v port="$(printf ':%04X' "$ROWLOCK_TEST_POSTGRESQL_PORT")" \

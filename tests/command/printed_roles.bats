@@ -4,7 +4,6 @@
 # Runs on: postgresql mariadb
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load lib
 load serve
 

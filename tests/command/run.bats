@@ -4,11 +4,9 @@
 # Runs on: postgresql mariadb
 # Quick: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 held() { rowlock run -n --tx "$@" -- true; }
 # If InnoDB finds a deleted but unpurged row of the name, it also locks the gap to the next row. A
 # name may then have to wait for its neighbour. This is a known weakness of this technique there.
@@ -16,44 +14,8 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 # ---- the command -------------------------------------------------------------------------------
 
-@test "the exit status is the command's" {
-    run rowlock run --tx a -- sh -c 'exit 7'
-    echo "$output"
-    [ "$status" = 7 ]
-    run rowlock run --tx a -- true
-    echo "$output"
-    [ "$status" = 0 ]
-    [ -z "$output" ]
-}
-
-@test "killed by a signal: rowlock ends by the same signal" {
-    run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -c 'kill -USR1 $$'
-    echo "$output"
-    [ "$output" = "signal 10" ]
-    run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -c 'kill -KILL $$'
-    echo "$output"
-    [ "$output" = "signal 9" ]
-    run rowlock run -n --tx a -- true
-    echo "$output"
-    [ "$status" = 0 ]
-}
-
-@test "126: cannot be executed; 127: not found" {
-    touch file
-    run rowlock run --tx a -- ./file
-    echo "$output"
-    [ "$status" = 126 ]
-    [ "$output" = "rowlock: ./file: Permission denied" ]
-    run -127 rowlock run --tx a -- ./nothing
-    echo "$output"
-    [ "$status" = 127 ]
-    [ "$output" = "rowlock: ./nothing: No such file or directory" ]
-}
-
 @test "a broken pipe ends the command's own commands: their signals are not the client library's" {
-    run rowlock run --tx a -c 'grep SigIgn: /proc/self/status; yes 2>&1 | head -n 1'
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock run --tx a -c 'grep SigIgn: /proc/self/status; yes 2>&1 | head -n 1'
     [ "${lines[1]}" = y ]
     [ ${#lines[@]} = 2 ]
     ignored=$(grep SigIgn: /proc/self/status)
@@ -62,9 +24,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 }
 
 @test "-c is a string for /bin/sh" {
-    run rowlock run --tx a -c 'echo "$((1 + 1))" | tr 2 3; exit 4'
-    echo "$output"
-    [ "$status" = 4 ]
+    run -4 rowlock run --tx a -c 'echo "$((1 + 1))" | tr 2 3; exit 4'
     [ "$output" = 3 ]
     run rowlock run --tx a --command 'echo long'
     echo "$output"
@@ -91,9 +51,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 }
 
 @test "the command's words are its own; options of rowlock may come after names" {
-    run rowlock run a --tx b -n -- echo --tx -n --db x
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock run a --tx b -n -- echo --tx -n --db x
     [ "$output" = "--tx -n --db x" ]
 }
 
@@ -101,24 +59,11 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 @test "the lock is held while the command runs, and free when it has ended" {
     hold a
-    run held a
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 held a
     [[ $output == "rowlock: 'a' is held"* ]]
     neighbours_meet || held b
     let_go
     held a
-}
-
-@test "several names are locked all or none" {
-    hold b
-    run held a b c
-    echo "$output"
-    [ "$status" = 75 ]
-    neighbours_meet || [[ $output == *"'b' is held"* ]]
-    neighbours_meet || held a c
-    let_go
-    held a b c
 }
 
 @test "-s shares, -x does not" {
@@ -127,36 +72,26 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     held -s a
     held --shared a
     for alone in -x -e --exclusive; do
-        run held "$alone" a
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 held "$alone" a
     done
     let_go
 }
 
 @test "technique insert refuses -s" {
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
-    run held -s a
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 held -s a
 }
 
 @test "-n, --nb and --nonblock do not wait; -E chooses the status" {
     hold a
     for option in -n --nb --nonblock "-w 0"; do
         # shellcheck disable=SC2086
-        run rowlock run --tx $option a -- touch ran
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 rowlock run --tx $option a -- touch ran
         [ ! -e ran ]
     done
-    run rowlock run --tx -n -E 0 a -- touch ran
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock run --tx -n -E 0 a -- touch ran
     [ ! -e ran ]
-    run rowlock run --tx -n --conflict-exit-code 9 a -- touch ran
-    echo "$output"
-    [ "$status" = 9 ]
+    run -9 rowlock run --tx -n --conflict-exit-code 9 a -- touch ran
     [ ! -e ran ]
     let_go
 }
@@ -164,9 +99,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 @test "-w, --wait and --timeout limit the wait, and the message names the holder" {
     hold a
     for option in -w --wait --timeout; do
-        run rowlock run --tx $option 2 a -- touch ran
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 rowlock run --tx $option 2 a -- touch ran
         [ ! -e ran ]
         [[ $output == *"'a' is held by"*"not acquired in time" ]]
     done
@@ -203,70 +136,23 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 }
 
 @test "a lock that an ancestor holds is refused at once" {
-    run rowlock run --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- true
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock run --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- true
     [[ $output == *"held by your own ancestor"* ]]
     neighbours_meet && return
-    run rowlock run --tx a b -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx c -- \
+    run -9 rowlock run --tx a b -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx c -- \
         "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -E 9 d b -- true
-    echo "$output"
-    [ "$status" = 9 ]
     [[ $output == *"'b' is held by your own ancestor"* ]]
-    run rowlock run --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx ab -- echo fine
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock run --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx ab -- echo fine
     [ "$output" = fine ]
 }
 
 @test "a shared lock beneath an ancestor's shared lock is granted" {
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || return 0
-    run rowlock run -s --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --tx a -- echo fine
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock run -s --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --tx a -- echo fine
     [ "$output" = fine ]
 }
 
 # ---- signals while it runs ---------------------------------------------------------------------
-
-@test "TERM, INT, HUP, QUIT, USR1 and USR2 are passed on" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
-    pid=$started
-    until_true has_seen ready
-    for signal in TERM INT HUP QUIT USR1 USR2; do
-        kill -s $signal "$pid"
-        until_true has_seen $signal
-    done
-    touch stop
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" = 5 ]
-    [ "$(sort seen | uniq -d)" = "" ]
-}
-
-@test "the command's exit status counts also after signals" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
-    pid=$started
-    until_true has_seen ready
-    kill -s TERM "$pid"
-    until_true has_seen TERM
-    touch stop
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" = 5 ]
-}
-
-@test "TERM also ends the processes of the command" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- \
-        sh -c 'sleep 1000 & echo $! >grandchild.tmp; mv grandchild.tmp grandchild; wait'
-    pid=$started
-    until_true is_there grandchild
-    kill -s TERM "$pid"
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" = 143 ]
-    until_true is_gone "$(cat grandchild)"
-}
 
 @test "a signal that the caller ignores stays ignored" {
     (trap '' HUP; exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- \
@@ -311,52 +197,4 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     grep -q "^rowlock: the lock on 'a' is lost" err
     until_true is_gone "$(cat holding)"
     held a
-}
-
-@test "a command that ignores TERM is killed after --kill-after, with all its processes" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx --kill-after 100ms a -- bash -c \
-        'trap "" TERM; sleep 1000 & echo $! >grandchild; echo $$ >holding; while :; do wait; done'
-    pid=$started
-    until_true is_there holding
-    end_sessions
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" = 123 ]
-    is_gone "$(cat holding)"
-    until_true is_gone "$(cat grandchild)"
-}
-
-@test "rowlock is killed: so is the command" {
-    hold a
-    kill -s KILL "$holder"
-    wait "$holder" || true
-    until_true is_gone "$(cat holding)"
-    until_true held a
-}
-
-# ---- no database -------------------------------------------------------------------------------
-
-@test "-w covers connecting: it is retried until the timeout; without -w once" {
-    start_counter
-    run "$ROWLOCK" --db "$counter_url" run --tx a -- touch ran
-    echo "$output"
-    [ "$status" = 69 ]
-    once=$(calls)
-    run "$ROWLOCK" --db "$counter_url" run --tx -w 2 a -- touch ran
-    echo "$output"
-    [ "$status" = 69 ]
-    kill "$started"
-    [ "$(calls)" -gt $((2 * once)) ]
-    [ ! -e ran ]
-}
-
-@test "a database without a schema: 69, and the command to run" {
-    empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
-    sql "CREATE DATABASE ${empty##*/}"
-    run "$ROWLOCK" --db "$empty" run --tx a -- touch ran
-    echo "$output"
-    sql "DROP DATABASE ${empty##*/}"
-    [ "$status" = 69 ]
-    [[ $output == *"rowlock schema install"* ]]
-    [ ! -e ran ]
 }

@@ -4,15 +4,13 @@
 # Runs on: mariadb/row
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 waiter_is_cancelled() { # a cancel between two statements has no effect
     local id
-    for id in $(sql "SELECT id FROM information_schema.processlist
+    for id in $(sql "SELECT id FROM $processlist
         WHERE db = database() AND user = 'rowlock' AND command <> 'Sleep'"); do
         sql "KILL QUERY $id" 2>&1 || true # it has ended
     done

@@ -10,7 +10,6 @@ load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 ms() { date -d "$1" +%s%3N; } # INSTANT
 expires() { item a '$[0].expires'; }

@@ -5,12 +5,10 @@
 # and killed processes.
 # Runs on: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "p5: the database cannot be written: the command is dead before the lease can pass" {
     start_tree --ttl 3s a

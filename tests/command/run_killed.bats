@@ -6,12 +6,10 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 

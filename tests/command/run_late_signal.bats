@@ -6,12 +6,10 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # "exit N" or "signal N" of a command that starts with a pending signal.
 pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n));

@@ -4,12 +4,10 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # hold_leased [OPTION...] NAME: starts a holder that has the lease when this returns; `let_go` ends
 # it.
@@ -23,12 +21,10 @@ hold_leased() {
 # ---- how it ends -------------------------------------------------------------------------------
 
 @test "the exit status is the command's; 126: cannot be executed; 127: not found" {
-    run leased a -- sh -c 'exit 7'
-    [ "$status" = 7 ]
+    run -7 leased a -- sh -c 'exit 7'
     [ -z "$output" ]
     touch file
-    run leased a -- ./file
-    [ "$status" = 126 ]
+    run -126 leased a -- ./file
     [ "$output" = "rowlock: ./file: Permission denied" ]
     run -127 leased a -- ./nothing
     [ "$status" = 127 ]
@@ -40,8 +36,7 @@ hold_leased() {
     printf '#!/no/interpreter\n' >script && chmod +x script
     run -127 leased a -- ./script
     [[ $output == "rowlock: ./script: cannot execute: the interpreter"* ]]
-    run leased -n a -- true
-    [ "$status" = 0 ]
+    run -0 leased -n a -- true
 }
 
 @test "killed by a signal: rowlock ends by the same signal, and the lease is released" {
@@ -66,18 +61,12 @@ hold_leased() {
     hold_leased --note 'until noon' a
     for option in -n --nb --nonblock "-w 0"; do
         # shellcheck disable=SC2086
-        run leased $option a -- touch ran
-        echo "$output"
-        [ "$status" = 75 ]
+        run -75 leased $option a -- touch ran
         [[ $output == "rowlock: 'a' is held by "*"pid $holder "*"since "*"until noon"* ]]
     done
-    run leased -w 2 a -- touch ran
-    echo "$output"
-    [ "$status" = 75 ]
-    run leased -n -E 0 a -- touch ran
-    [ "$status" = 0 ]
-    run leased -n -E 9 a -- touch ran
-    [ "$status" = 9 ]
+    run -75 leased -w 2 a -- touch ran
+    run -0 leased -n -E 0 a -- touch ran
+    run -9 leased -n -E 9 a -- touch ran
     [ ! -e ran ]
     let_go
     is_free a
@@ -85,9 +74,7 @@ hold_leased() {
 
 @test "64: permits stated differently" {
     hold_leased --limit 2 p
-    run leased -n --limit 3 p -- touch ran
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 leased -n --limit 3 p -- touch ran
     [[ $output == *2*3* || $output == *3*2* ]]
     [ ! -e ran ]
     let_go
@@ -131,8 +118,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$(json '$.exit' <r)" = 143 ]
     leased --report r b $'a "name"' a -- true
     [ "$(json '$.names' <r)" = '["b","a \"name\"","a"]' ]
-    run leased --report nowhere/r a -- touch ran
-    [ "$status" = 125 ]
+    run -125 leased --report nowhere/r a -- touch ran
     [ ! -e ran ]
 }
 
@@ -151,8 +137,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 }
 
 @test "--report does not go to standard output, which is the command's; standard error may be" {
-    run leased --report - a -- touch ran
-    [ "$status" = 64 ]
+    run -64 leased --report - a -- touch ran
     [[ $output == *"/dev/stderr"* ]]
     [ ! -e ran ]
     [ ! -e - ]
@@ -191,12 +176,10 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 @test "p1: held while the command runs, against leases and transactions; free when it has ended" {
     hold_leased a
     is_held a
-    run leased -n a b -- true
-    [ "$status" = 75 ]
+    run -75 leased -n a b -- true
     leased -n b -- true
     if [ "$ROWLOCK_TEST_ENGINE" != sqlite ]; then
-        run leased -n --tx a -- true
-        [ "$status" = 75 ]
+        run -75 leased -n --tx a -- true
     fi
     let_go
     is_free a
@@ -206,8 +189,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 @test "p1: shared leases share, and two of two permits are granted" {
     hold_leased -s a
     leased -n -s a -- true
-    run leased -n a -- true
-    [ "$status" = 75 ]
+    run -75 leased -n a -- true
     let_go
     hold_leased --limit 2 p
     leased -n --limit 2 p -- env -u ROWLOCK_HELD "$ROWLOCK" --db "$ROWLOCK_TEST_URL" \
@@ -251,10 +233,8 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 @test "a lock that an ancestor holds is refused at once, at any depth; -w does not wait for it" {
     for option in "" "-w 60" -s "--limit 2"; do
         # shellcheck disable=SC2086
-        run leased a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- \
+        run -9 leased a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- \
             "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run $option -E 9 a -- touch ran
-        echo "$output"
-        [ "$status" = 9 ]
         [[ $output == *"'a' is held by your own ancestor"* ]]
     done
     [ ! -e ran ]

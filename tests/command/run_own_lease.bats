@@ -4,12 +4,10 @@
 # Runs on: sqlite postgresql mariadb
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
 # Reads all, then writes all: two at the same time would lose one line.

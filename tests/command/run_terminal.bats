@@ -5,12 +5,10 @@
 # Runs on: sqlite/native postgresql/native
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     exec 5>&-
     end_started

@@ -4,17 +4,13 @@
 # Runs on: sqlite postgresql mariadb
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load lib
-
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "upgrade reports a missing schema; install installs it, and then reports that it exists" {
     place=$ROWLOCK_TEST_URL # without the account, the password and the options
     case $place in *@*) place="${place%%://*}://${place#*@}" ;; esac
     place=${place%%\?*}
-    run rowlock schema upgrade
-    [ "$status" = 69 ]
+    run -69 rowlock schema upgrade
     [[ $output == *"not installed"* || $output == *"does not exist"* ]] # the file
     [[ $output == *"rowlock "*"schema install"* ]]
     run --separate-stderr install_technique
@@ -24,13 +20,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run --separate-stderr install_technique
     [ "$status" = 0 ]
     [ "$output" = "rowlock is installed already in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
-    run rowlock --json schema install
-    [ "$status" = 0 ]
+    run -0 rowlock --json schema install
     [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")" \
         = "present/$ROWLOCK_TEST_TECHNIQUE" ]
     [ "$(json '$.database' <<<"$output")" = "$place" ]
-    run rowlock schema upgrade
-    [ "$status" = 0 ]
+    run -0 rowlock schema upgrade
     run rowlock schema upgrade --json
     [ "$output" = '{"schema":"current"}' ]
 }
@@ -90,19 +84,15 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     other=insert
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] &&
         echo row || echo native)
-    run rowlock schema install --technique "$other"
-    [ "$status" = 64 ]
+    run -64 rowlock schema install --technique "$other"
     [[ $output == *"$ROWLOCK_TEST_TECHNIQUE"* ]]
 }
 
 @test "uninstall removes it and reports that, or reports that nothing is installed" {
     install_technique
-    run rowlock schema uninstall
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock schema uninstall
     [[ $output == removed:* ]]
-    run rowlock schema uninstall
-    [ "$status" = 0 ]
+    run -0 rowlock schema uninstall
     [ "$output" = "rowlock is not installed in this database" ]
     run rowlock --json schema uninstall
     [ "$output" = '{"schema":"absent"}' ]
@@ -130,11 +120,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "vacuum reports how many rows it removed" {
     install_technique
     rowlock demo --workers 2 --hold 1 >/dev/null
-    run rowlock vacuum
-    [ "$status" = 0 ]
+    run -0 rowlock vacuum
     [[ $output =~ ^[0-9]+\ rows\ removed$ ]]
-    run rowlock vacuum --json
-    [ "$status" = 0 ]
+    run -0 rowlock vacuum --json
     [ "$output" = '{"removed":0}' ]
     if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
         rowlock demo --workers 1 --hold 1 >/dev/null

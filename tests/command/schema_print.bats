@@ -7,7 +7,6 @@
 
 load lib
 
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 role() { echo "least_${ROWLOCK_TEST_URL##*_}"; }
 create_role() {
     case $ROWLOCK_TEST_ENGINE in
@@ -47,37 +46,23 @@ teardown() { drop_role; }
     rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$(role)" >schema.sql
     run_script schema.sql
     url=$(url_of_role)
-    run "$ROWLOCK" --db "$url" demo --workers 3 --hold 1
-    echo "$output"
-    [ "$status" = 0 ]
-    run "$ROWLOCK" --db "$url" run --tx a 'b b' ü -- echo done
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db "$url" demo --workers 3 --hold 1
+    run -0 "$ROWLOCK" --db "$url" run --tx a 'b b' ü -- echo done
     [ "$output" = done ]
-    run "$ROWLOCK" --db "$url" run -w 20 a 'b b' ü -- echo leased
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db "$url" run -w 20 a 'b b' ü -- echo leased
     [ "$output" = leased ]
-    run "$ROWLOCK" --db "$url" vacuum
-    echo "$output"
-    [ "$status" = 0 ]
-    run "$ROWLOCK" --db "$url" schema uninstall
-    echo "$output"
-    [ "$status" = 69 ]
+    run -0 "$ROWLOCK" --db "$url" vacuum
+    run -69 "$ROWLOCK" --db "$url" schema uninstall
 }
 
 @test "installed by its owner: the printed GRANTs let a role lock, and refusals name the holder" {
     create_role
     as_owner_of_all schema uninstall
     rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
-    run "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
-    echo "$output"
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
     rowlock schema print --grants --role "$(role)" >grants.sql
     run_script grants.sql
-    run "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
 }
 
 @test "technique insert on an existing table: the printed GRANTs alone are enough" {
@@ -87,9 +72,7 @@ teardown() { drop_role; }
     rowlock schema install --technique insert --table businessobjectlock
     rowlock schema print --grants --role "$(role)" >grants.sql
     run_script grants.sql
-    run "$ROWLOCK" --db "$(url_of_role)" run -n --tx a -- true
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db "$(url_of_role)" run -n --tx a -- true
 }
 
 @test "the dialect is the URL's, or the named one; no connection is made" {

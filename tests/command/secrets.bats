@@ -3,39 +3,40 @@
 # No process list, no message and no core file contains a password.
 # Runs on: postgresql/native mariadb/row
 
-bats_require_minimum_version 1.5.0
 load lib
 
-setup_file() { install_technique; }
+# On MySQL the account rowlock has no password.
+setup_file() {
+    install_technique
+    ! is_mysql || sql "CREATE USER IF NOT EXISTS keeper@'%' IDENTIFIED BY 'unguessable';
+                       GRANT ALL ON \`${ROWLOCK_TEST_URL##*/}\`.* TO keeper@'%'"
+}
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     account=${ROWLOCK_TEST_URL#*//} account=${account%%@*}
     secret=$account
     case $account in *:*) secret=${account#*:} ;; *) secret=unguessable ;; esac
     with_secret=${ROWLOCK_TEST_URL/"//$account@"/"//${account%%:*}:$secret@"}
+    ! is_mysql || with_secret=${with_secret/"//rowlock:"///keeper:}$tls
 }
 
 @test "the URL is overwritten in the process list, in any position" {
     show='tr "\0" " " </proc/$PPID/cmdline'
-    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c "$show"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c "$show"
     [[ $output == *"--db xxx"* ]]
     [[ $output != *"$secret"* ]]
     [[ $output != *://* ]]
-    run "$ROWLOCK" run --tx a "--db=$with_secret" -- sh -c "$show"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" run --tx a "--db=$with_secret" -- sh -c "$show"
     [[ $output == *"--db=xxx"* ]]
     [[ $output != *"$secret"* ]]
-    run "$ROWLOCK" --db sqlite:x --db "$with_secret" run --tx a -- sh -c "$show"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db sqlite:x --db "$with_secret" run --tx a -- sh -c "$show"
     [[ $output != *"$secret"* ]]
 }
 
 @test "the process leaves no core, and other users cannot inspect it" {
     # the files of a process that is not dumpable belong to root
-    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh \
+    run -0 "$ROWLOCK" --db "$with_secret" run --tx a -- sh \
         -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
-    [ "$status" = 0 ]
     [ "${lines[0]}" = root ]
 }
 

@@ -11,6 +11,10 @@ need_serve() {
     [ -z "${CI:-}" ] || { echo "this build lacks serve: install libmicrohttpd-dev"; return 1; }
     skip "this build lacks serve: install libmicrohttpd-dev"
 }
+setup_file() {
+    install_technique
+    need_serve
+}
 serves() { grep -q 'serving on' err; }
 # start_serve [OPTION...]: on any free port; sets server, its pid, and address
 start_serve() {
@@ -45,4 +49,17 @@ same() {
     get "$1" || return 1
     sed -i 's/"age_ms":[0-9]*/"age_ms":0/' expected body
     cmp expected body
+}
+held=() # by take
+teardown() {
+    local pid name
+    for pid in "${all_started[@]}"; do
+        kill "$pid" 2>/dev/null || true
+        until_true is_gone "$pid"
+    done
+    for name in "${held[@]}"; do rowlock break --now "$name"; done
+}
+take() { # NAME [OPTION...]: a lease that ends with the test
+    held+=("$1")
+    rowlock acquire --ttl 1h --name "$1" "${@:2}"
 }

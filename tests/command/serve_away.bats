@@ -4,7 +4,6 @@
 # Runs on: postgresql/native mariadb/row
 # Quick: postgresql/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load job.bash
 load serve.bash

@@ -4,7 +4,6 @@
 # Runs on: sqlite/native
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 load job.bash
 load serve.bash
@@ -15,7 +14,6 @@ setup_file() {
     need_serve
     need_browser
 }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "every page, in light and dark, wide and narrow: no error, no other host, nothing too wide" {
     rowlock acquire --ttl 1h '<script>alert(1)</script>' --note '"><img src=x onerror=alert(1)>'

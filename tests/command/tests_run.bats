@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # tests/run itself, on tests of its own: limits, the tests that it does not repeat, its last lines.
+# Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {

@@ -5,12 +5,10 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     exec 5>&-
     end_started
@@ -52,9 +50,7 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
 
 @test "without a terminal: one frame, jobs in trouble first, then the longest queue" {
     make_scene
-    run rowlock top
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 rowlock top
     [[ ${lines[0]} =~ ^rowlock\ top\ .*\ 3\ jobs:\ 1\ failing,\ 1\ paused\ \ by\ queue$ ]]
     [[ ${lines[1]} =~ ^JOB\ +STATE\ +FOR\ +NEXT\ +RUNNING\ +LAST\ +NOTE$ ]]
     [[ ${lines[2]} =~ ^failing\ +failing\ .*\ exit\ 1 ]]
@@ -90,13 +86,10 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
 }
 
 @test "wrong usage and an unreachable database" {
-    run rowlock top --interval 10ms
-    [ "$status" = 64 ]
+    run -64 rowlock top --interval 10ms
     [[ $output == *'at least 500ms'* ]]
-    run rowlock top a b
-    [ "$status" = 64 ]
-    run rowlock top 'zz['
-    [ "$status" = 64 ]
+    run -64 rowlock top a b
+    run -64 rowlock top 'zz['
     [[ $output == *"'zz[' has a '[' without ']' at position 3"* ]]
     run "$ROWLOCK" --db sqlite:/nowhere/at/all top
     [ "$status" != 0 ]

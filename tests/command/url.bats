@@ -4,7 +4,6 @@
 # appears shows which one it used.
 # Runs on: once
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {
@@ -79,9 +78,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
 }
 
 @test "an option of a URL that does not exist: the error states what is known, without the URL" {
-    run "$ROWLOCK" --db 'postgresql://u:hidden@127.0.0.1/a?conect_timeout=3' ls
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" --db 'postgresql://u:hidden@127.0.0.1/a?conect_timeout=3' ls
     [[ $output == *"libpq does not know an option of the URL"*"as in ?connect_timeout=3"* ]]
     [[ $output != *hidden* ]]
     run "$ROWLOCK" --db 'mariadb://u:hidden@127.0.0.1/a?sll=1' ls
@@ -94,9 +91,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     export ROWLOCK_URL=sqlite:$here/variable.db
     for words in "run --verbose x -- true" "acquire --verbose --ttl 1h y" \
         "job --verbose j --every 1h -- true"; do
-        run "$ROWLOCK" $words
-        echo "$output"
-        [ "$status" = 0 ]
+        run -0 "$ROWLOCK" $words
         [[ $output == *"$note"* ]]
     done
     run "$ROWLOCK" run x -- true
@@ -131,8 +126,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     put_url config/rowlock/url user
     for mode in 604 644 620 660 602; do
         chmod "$mode" config/rowlock/url
-        run "$ROWLOCK" vacuum
-        [ "$status" = 64 ]
+        run -64 "$ROWLOCK" vacuum
         [[ $output == *"config/rowlock/url"*"chmod 600"* ]]
         [ ! -e user.db ]
         ROWLOCK_URL_FILE=$here/config/rowlock/url XDG_CONFIG_HOME=$here run "$ROWLOCK" vacuum
@@ -155,8 +149,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
         [ -e user.db ]
         rm user.db*
     fi
-    run "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" vacuum
     [[ $output == *"config/rowlock/url"*"chmod 600"*"root:GROUP"*640* ]]
     [ ! -e user.db ]
 }
@@ -168,9 +161,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     for named in '' "$here/config/rowlock/url"; do
         ROWLOCK_URL_FILE=$named
         [ -z "$named" ] && unset ROWLOCK_URL_FILE || export ROWLOCK_URL_FILE
-        run "$ROWLOCK" vacuum
-        echo "$output"
-        [ "$status" = 64 ]
+        run -64 "$ROWLOCK" vacuum
         [[ $output == *"config/rowlock/url' belongs to another user"*"this user or to root" ]]
         [ ! -e user.db ]
     done
@@ -188,24 +179,20 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
         run "${unprivileged[@]}" true
         [ "$status" = 0 ] || skip "privileges cannot be given up"
     fi
-    run "${unprivileged[@]}" "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "${unprivileged[@]}" "$ROWLOCK" vacuum
     [[ $output == *"config/rowlock/url"*"mode 600"*"root's"*"mode 640"* ]]
 }
 
 @test "an explicitly named file must exist, and contain a URL" {
     export ROWLOCK_URL_FILE=$here/nothing
-    run "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" vacuum
     [[ $output == *nothing* ]]
     (umask 077; echo '# no URL' >empty)
     export ROWLOCK_URL_FILE=$here/empty
-    run "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" vacuum
     [[ $output == *"does not contain a URL"* ]]
     export ROWLOCK_URL_FILE=$here
-    run "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" vacuum
     [ ! -e state ]
 }
 
@@ -221,8 +208,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
         [ "$status" = 64 ]
         [[ $output == *"ROWLOCK_URL_FILE is set, but empty"* ]]
         # shellcheck disable=SC2086
-        run "$ROWLOCK" --db '' $verb
-        [ "$status" = 64 ]
+        run -64 "$ROWLOCK" --db '' $verb
         [[ $output == *"--db requires a URL"* ]]
     done
     [ ! -e user.db ]
@@ -235,8 +221,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
 
 @test "local: a file below XDG_STATE_HOME, in folders that its owner alone can use" {
     umask 000
-    run "$ROWLOCK" vacuum
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" vacuum
     [ -e state/rowlock/rowlock.db ]
     [ "$(stat -c %a state state/rowlock)" = $'700\n700' ]
     [ "$(stat -c %a state/rowlock/rowlock.db)" = 600 ]
@@ -251,11 +236,9 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
 }
 
 @test "local by default: a warning that it holds for this user on this machine; none if named" {
-    run "$ROWLOCK" demo --workers 1 --hold 0
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" demo --workers 1 --hold 0
     [[ $output == *"for this user on this machine only"* ]]
-    run "$ROWLOCK" --db local demo --workers 1 --hold 0
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db local demo --workers 1 --hold 0
     [[ $output != *"for this user on this machine only"* ]]
     # An operator without ROWLOCK_URL must not mistake "nothing is held" for the farm's answer.
     for verb in ls vacuum "break a" "schema install" "check a --token 1"; do
@@ -347,8 +330,7 @@ SH
         [ ! -e ran ]
         [ ! -e state ]
         # shellcheck disable=SC2086
-        run "$ROWLOCK" --db local $verb
-        [ "$status" = 0 ]
+        run -0 "$ROWLOCK" --db local $verb
         rm -rf state ran
     done
 }
@@ -376,6 +358,16 @@ SH
     [[ $output == *"(database: ROWLOCK_URL, sqlite:$here/state/rowlock/rowlock.db)" ]]
 }
 
+@test "an advised command needs --db again, if the URL came from it" {
+    sqlite3 plain.db "CREATE TABLE t (a)"
+    run -69 "$ROWLOCK" --db "sqlite:$here/plain.db" ls
+    echo "$output"
+    [[ $output == *"run: rowlock schema install"*", with this --db (database: --db, sqlite:"* ]]
+    ROWLOCK_URL=sqlite:$here/plain.db run -69 "$ROWLOCK" ls
+    [[ $output == *"run: rowlock schema install"*"(database: ROWLOCK_URL, sqlite:"* ]]
+    [[ $output != *"with this --db"* ]]
+}
+
 @test "a folder that cannot be created: the reason is correct" {
     unprivileged=()
     [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all \
@@ -392,8 +384,7 @@ SH
 @test "no home folder: 64" {
     [ "$(id -u)" != 0 ] || return 0
     unset XDG_STATE_HOME HOME XDG_CONFIG_HOME
-    run "$ROWLOCK" vacuum
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" vacuum
     [[ $output == *"--db"* ]]
 }
 
@@ -432,32 +423,25 @@ SH
         [ -s new.db ]
         rm -f new.db*
     done
-    run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" doctor --only server
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" doctor --only server
     [[ $output == "FAIL  server "*"does not exist"* ]]
     "$ROWLOCK" --db "sqlite:$here/new.db" schema install
     run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" doctor --only server
     echo "$output"
     [[ $output == "ok "* ]]
-    run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rwc" run a -- true
-    [ "$status" = 64 ]
+    run -64 "$ROWLOCK" --db "sqlite:$here/new.db?mode=rwc" run a -- true
     [[ $output == *"?mode=rw"* ]]
 }
 
 @test "the local file is rowlock's own: a list of it is empty before the first lock" {
-    run "$ROWLOCK" --db local --json ls
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK" --db local --json ls
     [ "$output" = "[]" ]
 }
 
 @test "an unknown scheme, an impossible file: 69; 64 for text that is not a URL" {
-    run "$ROWLOCK" --db nosuch://x vacuum
-    [ "$status" = 69 ]
-    run "$ROWLOCK" --db nothing vacuum
-    [ "$status" = 64 ]
-    run "$ROWLOCK" --db "sqlite:$here/no/folder/x.db" vacuum
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db nosuch://x vacuum
+    run -64 "$ROWLOCK" --db nothing vacuum
+    run -69 "$ROWLOCK" --db "sqlite:$here/no/folder/x.db" vacuum
 }
 
 fails_naming() { # SOURCE PLACE [ARGUMENT...]
@@ -498,8 +482,7 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
         ROWLOCK_URL=$url run "$ROWLOCK" ls
         [[ $output == *"(the URL is that of ROWLOCK_URL)" ]]
     done
-    run "$ROWLOCK" --db redis://h/x ls
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db redis://h/x ls
     [[ $output == *"no driver for 'redis:'"*"postgresql://user@host:port/database"* ]]
 }
 
@@ -574,8 +557,6 @@ does_not_wait() { # TEXT COMMAND...
 
 @test "a file in which another program has a name of rowlock: the message names no source file" {
     sqlite3 foreign.db "CREATE TABLE other(x); CREATE INDEX rowlock_lease ON other(x)"
-    run "$ROWLOCK" --db "sqlite:$here/foreign.db" schema install
-    echo "$output"
-    [ "$status" = 125 ]
+    run -125 "$ROWLOCK" --db "sqlite:$here/foreign.db" schema install
     [[ $output == "rowlock: the schema's part 'install': "*rowlock_lease* ]]
 }

@@ -19,9 +19,7 @@ rowlocks_tables() {
 
 @test "a report names the engine, the facts, and each program" {
     for url in "$ROWLOCK_TEST_URL" "$odbc"; do
-        run vendor --report "$BATS_TEST_TMPDIR/report" "$url" conformance/counter
-        echo "$output"
-        [ "$status" = 0 ]
+        run -0 vendor --report "$BATS_TEST_TMPDIR/report" "$url" conformance/counter
         cat "$BATS_TEST_TMPDIR/report"
         grep -q '^engine: *postgresql$' "$BATS_TEST_TMPDIR/report"
         grep -q '^version: *PostgreSQL [0-9]' "$BATS_TEST_TMPDIR/report"
@@ -37,37 +35,26 @@ rowlocks_tables() {
 @test "a database that is not empty is refused, unless --drop is given" {
     rowlock schema install
     rowlock next invoice
-    run vendor "$ROWLOCK_TEST_URL" conformance/counter
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 vendor "$ROWLOCK_TEST_URL" conformance/counter
     [[ $output == *"not empty: it has rowlock.meta"* ]]
     [ "$(rowlock next invoice)" = 2 ]
     rowlock schema uninstall --force
     sql 'CREATE TABLE counted (n INTEGER)'
-    run vendor "$ROWLOCK_TEST_URL" conformance/counter
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 vendor "$ROWLOCK_TEST_URL" conformance/counter
     [[ $output == *"not empty: it has counted"* ]]
     sql 'ALTER TABLE counted OWNER TO tester'
-    run vendor --drop "$ROWLOCK_TEST_URL" conformance/counter
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 vendor --drop "$ROWLOCK_TEST_URL" conformance/counter
     [ "$(sql "SELECT count(*) FROM pg_tables WHERE tablename = 'counted'")" = 0 ]
 }
 
 @test "a test that fails is named, and the status is 1" {
     # no program has this name, which counts as a failure
-    run vendor --report "$BATS_TEST_TMPDIR/report" "$ROWLOCK_TEST_URL" conformance/no_such_test
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 vendor --report "$BATS_TEST_TMPDIR/report" "$ROWLOCK_TEST_URL" conformance/no_such_test
     grep -q '^    no test of that name' "$BATS_TEST_TMPDIR/report"
 }
 
 @test "no server, and wrong usage" {
-    run vendor "postgresql://tester@127.0.0.1:1/none"
-    [ "$status" = 69 ]
-    run vendor
-    [ "$status" = 64 ]
-    run vendor sqlite:x.db
-    [ "$status" = 64 ]
+    run -69 vendor "postgresql://tester@127.0.0.1:1/none"
+    run -64 vendor
+    run -64 vendor sqlite:x.db
 }

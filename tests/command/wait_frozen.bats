@@ -10,7 +10,6 @@ load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # Forwards N answers, counted over all connections, and no more; while stopped, it swallows
 # everything.

@@ -5,12 +5,10 @@
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
 
-bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     exec 5>&-
     end_started
@@ -162,7 +160,7 @@ sessions() {
              AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         ;;
     mariadb)
-        sql "SELECT count(*) FROM information_schema.processlist
+        sql "SELECT count(*) FROM $processlist
              WHERE db = database() AND user = 'rowlock'"
         ;;
     esac

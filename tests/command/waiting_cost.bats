@@ -5,7 +5,6 @@
 # Runs on: postgresql/native
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 load own_server.bash
 

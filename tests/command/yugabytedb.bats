@@ -5,18 +5,14 @@
 # Runs on: postgresql/row
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
-load run.bash
 load yugabytedb.bash
 
 @test "version() identifies it: technique row is installed, the others are not offered" {
     run rowlock schema install
     [[ $output == *"technique row"* ]]
     for technique in native insert; do
-        run rowlock schema install --technique $technique
-        echo "$output"
-        [ "$status" = 64 ]
+        run -64 rowlock schema install --technique $technique
         [[ $output == *"yugabytedb does not offer technique $technique; it has row"* ]]
     done
     sql "SELECT prosrc FROM pg_proc WHERE proname = 'make_known'" | grep -F 'SET LOCAL yb'
@@ -65,77 +61,6 @@ C
     sql "ALTER DATABASE \"${direct##*/}\" RESET search_path; DROP SCHEMA trap CASCADE"
     echo "$output"
     [[ $output != *yugabytedb* ]]
-}
-
-@test "p1 locks, leases and permits exclude each other" {
-    hold x
-    for option in --tx --tx\ -s "" -s; do
-        # shellcheck disable=SC2086
-        run rowlock run -n $option x -- touch ran
-        echo "$output"
-        [ "$status" = 75 ]
-    done
-    run rowlock run --tx -w 1 x -- touch ran
-    [ "$status" = 75 ]
-    let_go
-    token=$(rowlock acquire --ttl 60s x)
-    for option in --tx --tx\ -s "" -s "--limit 2"; do
-        # shellcheck disable=SC2086
-        run rowlock run -n $option x -- touch ran
-        [ "$status" = 75 ]
-    done
-    run rowlock run --tx -w 1 x -- touch ran
-    [ "$status" = 75 ]
-    rowlock release x --token "$token"
-    token=$(rowlock acquire -s --ttl 60s x)
-    rowlock run -n -s x -- true
-    rowlock run -n -s --tx x -- true
-    run rowlock run -n x -- touch ran
-    [ "$status" = 75 ]
-    rowlock release x --token "$token"
-    [ ! -e ran ]
-}
-
-@test "p3 tokens rise in the order of the grants, across several sessions" {
-    for name in a b a c b a; do rowlock acquire --ttl 60s $name >>tokens; rowlock break \
-        --now $name; done
-    sort -n -u tokens | diff tokens -
-    [ "$(wc -l <tokens)" = 6 ]
-}
-
-@test "a waiter gets the lease when it is released, and when its holder has died" {
-    token=$(rowlock acquire --ttl 60s x)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- touch first
-    one=$started
-    until_true is_waited_for x
-    rowlock release x --token "$token"
-    wait "$one"
-    [ -e first ]
-    rowlock acquire --ttl 1s x
-    rowlock run -w 30 x -- touch second
-    [ -e second ]
-}
-
-@test "a transaction waits for an earlier one, and for a lease" {
-    hold x
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx x -- touch forever
-    one=$started
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 30 x -- touch limited
-    two=$started
-    until_true somebody_waits
-    [ ! -e forever ]
-    [ ! -e limited ]
-    let_go
-    wait "$one"
-    wait "$two"
-    [ -e forever ]
-    [ -e limited ]
-    token=$(rowlock acquire --ttl 60s x)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 30 x -- touch later
-    one=$started
-    rowlock release x --token "$token"
-    wait "$one"
-    [ -e later ]
 }
 
 @test "jobs, subjects, counters and the demonstration" {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preparing names before an application's own BEGIN, and vacuuming names that are not held. */
 #include <string.h>
-#include <time.h>
 
 #include "lib/lease.h"
 #include "lib/test.h"
@@ -66,10 +65,9 @@ TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
 {
     struct rowlock_connection *own = t_open();
     void *locker = t_native();
-    struct timespec long_enough = {1, 200000000};
     struct thread *thread;
 
-    if (!t_facts()->must_be_known || strcmp(t_facts()->engine, "postgresql") != 0)
+    if (!t_facts()->must_be_known || !t_is_postgresql())
         return;
     if (t_facts()->plain)
         t_not_here("a try waits there as long as the lock of a table lasts");
@@ -79,7 +77,7 @@ TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
     t_native_sql(locker, "LOCK TABLE rowlock.name");
     thread = t_begin_thread(own, t_x(t_name(2)), 0);
     t_until_waiting(thread);
-    nanosleep(&long_enough, NULL); /* more than a try spends on clearing its way again */
+    t_pause(1200); /* more than a try spends on clearing its way again */
     t_native_sql(locker, "COMMIT");
     t_ok(t_join(thread));
     t_int(t_is_free(t_x(t_name(2))), 0);

@@ -4,7 +4,6 @@
  * locks. If the engine itself ended the transaction, the error says exactly that.
  * Quick: sqlite postgresql mariadb postgresql/odbc h2/jdbc
  */
-#include <time.h>
 
 #include "lib/test.h"
 
@@ -113,11 +112,10 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
 /* Joins the thread of the victim, whose error is then in t_error; returns its index. */
 static int join_victim(struct thread *const threads[2])
 {
-    struct timespec moment = {0, 2000000};
     int first;
 
     while (!t_is_done(threads[0]) && !t_is_done(threads[1]))
-        nanosleep(&moment, NULL);
+        t_pause(2);
     first = t_is_done(threads[1]);
     if (t_join(threads[first]))
         return first;

@@ -3,6 +3,9 @@
 # For the tests of the document loader: runs the loader on the database under test, executes a
 # statement of the test's own, and reads numbers from a summary.
 
+# shellcheck source=tests/lib/processlist.bash
+. "${BASH_SOURCE[0]%/*}/../lib/processlist.bash"
+
 loader() { "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" "$@"; }
 # Starts the loader in the background into an empty table, with its summary in the file `summary`;
 # the parent's pid is in $loader_pid.

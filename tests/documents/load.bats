@@ -20,17 +20,14 @@ teardown() { stop_loader; }
     for pid in "${pids[@]}"; do wait "$pid"; done
     created=$(cat summary-? | awk '/^created/ { n += $2 } END { print n }')
     [ "$created" = "$(rows)" ]
-    run loader --generate 600 --verify
-    [ "$status" = 0 ]
+    run -0 loader --generate 600 --verify
     [ "$(number older)" = 600 ]
     [ "$(number verified)" = "$created" ]
     [ "$(number differs)" = 0 ]
 }
 
 @test "every document is read once, and the table has the newest version of each id" {
-    run loader --empty --generate 5000 --workers 4 --verify
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 loader --empty --generate 5000 --workers 4 --verify
     [ "$(number read)" = 5000 ]
     [ "$(number created)" = "$(rows)" ]
     [ $(($(number created) + $(number updated) + $(number older))) = 5000 ]
@@ -63,26 +60,21 @@ teardown() { stop_loader; }
     put in/4 "$(printf 'x%.0s' {1..244})" 2014-01-15T10:00:03Z
     put in/5 "$(printf 'x%.0s' {1..243})" 0001-01-01T00:00:00Z
     put in/6 "'; DROP TABLE document; --" 9999-12-31T23:59:59.999999Z
-    run loader --empty --id id --time at --verify in
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 loader --empty --id id --time at --verify in
     [ "$(number created)" = 6 ]
     [ "$(number verified)" = 6 ]
 }
 
 @test "without the lock all documents are still read, with it no update is lost" {
-    run loader --empty --generate 2000 --no-lock --workers 2
-    [ "$status" = 0 ]
+    run -0 loader --empty --generate 2000 --no-lock --workers 2
     [ "$(number read)" = 2000 ]
 }
 
 @test "--verify names the differences" {
-    run loader --empty --generate 200 --verify
-    [ "$status" = 0 ]
+    run -0 loader --empty --generate 200 --verify
     id=$(sql 'SELECT min(id) FROM document')
     sql "UPDATE document SET body = 'other' WHERE id = '$id'"
-    run loader --generate 200 --verify
-    [ "$status" = 1 ]
+    run -1 loader --generate 200 --verify
     [ "$(number differs)" = 1 ]
     [[ $output == *"$id: holds another body"* ]]
 }

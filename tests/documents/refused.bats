@@ -22,9 +22,7 @@ setup() {
     echo '<trade><id>E</id><at>2014-01-15T10:00:00Z</at>' >in/unfinished
     : >in/empty
     head -c 9000000 /dev/zero | tr '\0' ' ' >in/huge
-    run loader --id id --time at --verify in
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 loader --id id --time at --verify in
     [ "$(number read)" = 11 ]
     [ "$(number created)" = 2 ]
     [ "$(number refused)" = 9 ]
@@ -45,8 +43,7 @@ setup() {
 @test "the report goes to the file of --report, and no name can forge a line of it" {
     mkdir in
     echo nothing >"in/$(printf 'two\nlines')"
-    run loader --id id --time at --report other.txt in
-    [ "$status" = 0 ]
+    run -0 loader --id id --time at --report other.txt in
     [ ! -e documents-refused.txt ]
     [ "$(wc -l <other.txt)" = 1 ]
     grep -qF 'in/two\x0alines' other.txt
@@ -59,9 +56,7 @@ setup() {
     ln -s ../other/two in/two
     ln -s .. in/a/loop
     mkfifo in/pipe
-    run loader --id id --time at --verify in other
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 loader --id id --time at --verify in other
     [ "$(number read)" = 3 ]
     [ "$(number created)" = 2 ]
     [ "$(number older)" = 1 ]
@@ -70,8 +65,7 @@ setup() {
 @test "more files than the board (the list that the workers share) holds" {
     mkdir in
     for n in {1..700}; do put "in/$n" "$((n % 50))" "2014-01-15T10:00:00.${n}Z"; done
-    run loader --id id --time at --workers 5 --verify in
-    [ "$status" = 0 ]
+    run -0 loader --id id --time at --workers 5 --verify in
     [ "$(number read)" = 700 ]
     [ "$(number verified)" = 50 ]
 }
@@ -79,9 +73,7 @@ setup() {
 @test "a file that cannot be read is work left undone" {
     mkdir in
     put in/good A 2014-01-15T10:00:00Z
-    run loader --id id --time at in /dev/null
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 loader --id id --time at in /dev/null
     [ "$(number created)" = 1 ]
     [ "$(number undone)" = 1 ]
     [[ $output == *"/dev/null: left undone"* ]]
@@ -91,8 +83,7 @@ setup() {
     mkdir in
     put in/one A 2014-01-15T10:00:00Z one
     put in/two A 2014-01-15T10:00:00.0000009Z two
-    run loader --id id --time at --verify in
-    [ "$status" = 0 ]
+    run -0 loader --id id --time at --verify in
     [ "$(number created)" = 1 ]
     [ "$(number older)" = 1 ]
 }
@@ -102,26 +93,17 @@ setup() {
     *' postgresql '*) url=postgresql://me:hunter2@127.0.0.1:1/nowhere ;;
     *) url=sqlite:/nowhere/at/all.db ;;
     esac
-    run "$ROWLOCK_TEST_BIN/examples/documents" --db "$url" --generate 1
-    echo "$output"
-    [ "$status" = 1 ]
+    run -1 "$ROWLOCK_TEST_BIN/examples/documents" --db "$url" --generate 1
     [[ $output == documents:* ]]
     [[ $output != *hunter2* ]]
 }
 
 @test "usage: exit status 64 and a message" {
-    run loader --id id --time at
-    [ "$status" = 64 ]
-    run loader --id id .
-    [ "$status" = 64 ]
-    run loader --id id --time at /not/there
-    [ "$status" = 64 ]
-    run loader --generate 0
-    [ "$status" = 64 ]
-    run loader --generate 1 --workers 0
-    [ "$status" = 64 ]
-    run env -u ROWLOCK_URL "$ROWLOCK_TEST_BIN/examples/documents" --generate 1
-    [ "$status" = 64 ]
-    run "$ROWLOCK_TEST_BIN/examples/documents" --help
-    [ "$status" = 0 ]
+    run -64 loader --id id --time at
+    run -64 loader --id id .
+    run -64 loader --id id --time at /not/there
+    run -64 loader --generate 0
+    run -64 loader --generate 1 --workers 0
+    run -64 env -u ROWLOCK_URL "$ROWLOCK_TEST_BIN/examples/documents" --generate 1
+    run -0 "$ROWLOCK_TEST_BIN/examples/documents" --help
 }

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/grants.h"
 #include "lib/harness.h"
@@ -23,21 +22,6 @@
 #define MOST_WAITING 48 /* after this many messages it waits, and has looked more than once */
 
 static struct proxy *proxy;
-
-static void moment(void)
-{
-    struct timespec pause = {0, 2000000};
-
-    nanosleep(&pause, NULL);
-}
-
-static const char *proxied(void)
-{
-    if (!proxy)
-        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    return t_url_at(proxy_port(proxy));
-}
 
 /* Kills the child, whose sockets close, so that the server notices its end whatever is under
    way. */
@@ -57,7 +41,7 @@ static int until_struck(const struct child *child, long long limit_ms)
     while (!proxy_has_struck(proxy)) {
         if (t_has_spoken(child) || t_now() > end)
             return 0;
-        moment();
+        t_pause(2);
     }
     return 1;
 }
@@ -82,7 +66,7 @@ static int killed_after(int n, enum proxy_direction direction, const struct hold
    lease, as if it had died just after the grant, or it has left nothing. */
 static void sweep_free(enum proxy_direction direction)
 {
-    struct holder_plan plan = {.want = t_x("free"), .ttl_ms = HOUR, .url = proxied()};
+    struct holder_plan plan = {.want = t_x("free"), .ttl_ms = HOUR, .url = t_proxied_url(&proxy)};
     struct rowlock_connection *next = t_open();
     void *hand = t_native();
     int n, struck = 1, granted = 0;
@@ -127,7 +111,7 @@ static void sweep_leased(enum proxy_direction direction)
 {
     struct rowlock_connection *one = t_open(), *next = t_open();
     struct holder_plan plan = {
-        .want = t_x("leased"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+        .want = t_x("leased"), .ttl_ms = HOUR, .wait_ms = -1, .url = t_proxied_url(&proxy)};
     void *hand = t_native();
     int struck = 1, n;
 
@@ -164,7 +148,7 @@ TEST(p6_killed_while_it_waited_for_a_transaction)
 {
     struct rowlock_connection *one = t_open();
     struct holder_plan plan = {
-        .want = t_x("in T"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+        .want = t_x("in T"), .ttl_ms = HOUR, .wait_ms = -1, .url = t_proxied_url(&proxy)};
     struct child child;
     void *hand = t_native();
 
@@ -183,7 +167,7 @@ TEST(p6_cut_off_while_it_waited_for_a_transaction)
 {
     struct rowlock_connection *one = t_open();
     struct holder_plan plan = {
-        .want = t_x("cut off"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+        .want = t_x("cut off"), .ttl_ms = HOUR, .wait_ms = -1, .url = t_proxied_url(&proxy)};
     struct child child;
     void *hand = t_native();
 
@@ -206,7 +190,7 @@ static void handed_over(enum proxy_direction direction)
 {
     struct rowlock_connection *one = t_open();
     struct holder_plan plan = {
-        .want = t_x("handed"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+        .want = t_x("handed"), .ttl_ms = HOUR, .wait_ms = -1, .url = t_proxied_url(&proxy)};
     void *hand = t_native();
     int granted = 0, struck = 1, step = t_facts()->plain ? 3 : 1; /* ODBC sends many messages */
 

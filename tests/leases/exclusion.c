@@ -3,7 +3,7 @@
  * P1: a name has one exclusive holder, or shared holders, or permit holders, whether leases or
  * transactions. Several names are acquired all or none.
  *
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: sqlite postgresql mariadb postgresql/odbc
  */
 #include <string.h>

@@ -3,11 +3,11 @@
  * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the
  * lease. Also: locks beneath the same lease exclude each other.
  * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Quick: first
  */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -34,11 +34,16 @@ static struct rowlock_connection *hasty(void)
     return t_open_with(&(struct rowlock_options){.statement_ms = SHORT_MS});
 }
 
+/* A limit that passes late on a busy machine costs the session where a cancel does. */
+static void times_out(int code)
+{
+    if (code != ROWLOCK_ECONN || !t_facts()->cancel_ends_session)
+        t_fails(code, ETIMEDOUT);
+}
+
 static void stays(const struct thread *thread, int milliseconds)
 {
-    struct timespec moment = {0, 10000000};
-
-    for (long long end = t_now() + milliseconds; t_now() < end; nanosleep(&moment, NULL))
+    for (long long end = t_now() + milliseconds; t_now() < end; t_pause(10))
         t_int(t_is_done(thread), 0);
 }
 
@@ -120,7 +125,8 @@ TEST(p4_a_frozen_snapshot_does_not_hide_a_loss)
     t_expire(t_native(), rowlock_token(lease));
     other = t_granted(two, t_x("frozen"), 0);
     t_true(rowlock_fence(own, "frozen", rowlock_token(lease), &t_error) != 0);
-    t_true(t_error.code == ROWLOCK_ELOST || t_error.code == ROWLOCK_EABORTED);
+    t_true(t_error.code == ROWLOCK_ELOST || t_error.code == ROWLOCK_EABORTED ||
+           t_error.code == ROWLOCK_ESNAPSHOT); /* MariaDB since 11.6 */
     t_native_sql(handle, "ROLLBACK");
     t_give(other);
     rowlock_lease_free(lease);
@@ -246,12 +252,12 @@ static void fence_meets(int deleted, int commits)
     t_forget_leases(hand);
 }
 
-TEST(p4_a_fence_before_the_lease_row_is_deleted)
+TEST(p4_a4_a_fence_before_the_lease_row_is_deleted)
 {
     fence_meets(1, 0);
 }
 
-TEST(p4_a_fence_during_a_takeover_that_commits_is_lost)
+TEST(p4_f1_a_fence_during_a_takeover_that_commits_is_lost)
 {
     fence_meets(2, 1);
 }
@@ -277,17 +283,19 @@ TEST(p4_a_fence_does_not_wait_for_ever)
                  (long long)rowlock_token(lease));
     begin_own(own);
     began = t_now();
-    t_fails(rowlock_fence(own, "limit", rowlock_token(lease), &t_error), ETIMEDOUT);
-    t_true(t_now() - began < 10000);
-    t_left_is_true(own);
+    times_out(rowlock_fence(own, "limit", rowlock_token(lease), &t_error));
+    t_within(began, 10000);
+    if (t_error.transaction != ROWLOCK_TX_DEAD)
+        t_left_is_true(own);
     t_native_sql(taker, "ROLLBACK");
-    t_ok(rowlock_rollback(own, &t_error));
+    if (t_error.transaction != ROWLOCK_TX_DEAD)
+        t_ok(rowlock_rollback(own, &t_error));
     t_give(lease);
 }
 
 /* ---- the holder and the operator against a fence --------------------------------------------- */
 
-TEST(p4_a_renewal_passes_a_fence)
+TEST(p4_my1_a_renewal_passes_a_fence)
 {
     struct rowlock_connection *one = t_open(), *own = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("renewed"), 60000);
@@ -305,13 +313,16 @@ TEST(p4_a_release_waits_for_a_fence_and_then_gives_up)
     struct rowlock_connection *one = hasty(), *own = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("released"), 60000);
     long long began = t_now();
+    int lost;
 
     fence_it(own, "released", rowlock_token(lease));
-    t_fails(rowlock_release(lease, &t_error), ETIMEDOUT);
-    t_true(t_now() - began < 10000);
+    times_out(rowlock_release(lease, &t_error));
+    lost = t_error.code == ROWLOCK_ECONN;
+    t_within(began, 10000);
     t_ok(rowlock_fence(own, "released", rowlock_token(lease), &t_error));
     t_ok(rowlock_commit(own, &t_error));
-    t_ok(rowlock_release(lease, &t_error));
+    t_ok(lost ? rowlock_break(own, "released", 0, 1, NULL, &t_error)
+              : rowlock_release(lease, &t_error));
     rowlock_lease_free(lease);
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
@@ -323,12 +334,13 @@ TEST(p4_a_break_now_waits_for_a_fence)
     void *hand = t_native();
 
     fence_it(own, "broken", rowlock_token(lease));
-    t_fails(rowlock_break(operator, "broken", 0, 1, NULL, &t_error), ETIMEDOUT);
-    t_contains(t_error.text, "'broken' was not broken: a transaction");
+    times_out(rowlock_break(operator, "broken", 0, 1, NULL, &t_error));
+    if (t_error.code == ROWLOCK_ETIMEDOUT)
+        t_contains(t_error.text, "'broken' was not broken: a transaction");
     t_int(lease_rows(hand, (long)rowlock_token(lease)), 1);
     t_int(t_odd_rows(hand), 0);
     t_ok(rowlock_commit(own, &t_error));
-    t_ok(rowlock_break(operator, "broken", 0, 1, NULL, &t_error));
+    t_ok(rowlock_break(one, "broken", 0, 1, NULL, &t_error));
     t_text(t_all_rows(hand), NO_ROWS);
     rowlock_lease_free(lease);
 }

@@ -3,6 +3,7 @@
  * A group: threads that share sessions exclude each other, and all other clients, as if each thread
  * had a session. This also covers engines without batches.
  *
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdatomic.h>

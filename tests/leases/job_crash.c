@@ -10,7 +10,6 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -28,14 +27,6 @@ struct plan {
     int64_t token; /* of the run that it finishes; 0: it claims one */
     const char *url;
 };
-
-static const char *proxied(void)
-{
-    if (!proxy)
-        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    return t_url_at(proxy_port(proxy));
-}
 
 /* Writes '!' when it has finished, 'x' if that failed. */
 static int body(const void *data, int to)
@@ -67,7 +58,6 @@ static int body(const void *data, int to)
 static int killed_after(int n, enum proxy_direction direction, const struct plan *plan,
                         int sessions)
 {
-    struct timespec moment = {0, 2000000};
     long long end = t_now() + 20000;
     struct child child;
     int struck;
@@ -77,7 +67,7 @@ static int killed_after(int n, enum proxy_direction direction, const struct plan
     proxy_arm(proxy, PROXY_STALL, direction, n);
     child = t_child(body, plan);
     while (!(struck = proxy_has_struck(proxy)) && !t_has_spoken(&child) && t_now() < end)
-        nanosleep(&moment, NULL);
+        t_pause(2);
     t_true(struck || t_has_spoken(&child));
     t_end_child(&child, SIGKILL);
     proxy_cut_all(proxy);
@@ -104,7 +94,7 @@ static void finish(struct rowlock_lease *lease)
 
 static void sweep_claim(enum proxy_direction direction)
 {
-    struct plan plan = {.job = t_daily_job(t_name(0)), .url = proxied()};
+    struct plan plan = {.job = t_daily_job(t_name(0)), .url = t_proxied_url(&proxy)};
     struct rowlock_connection *next = t_open();
     void *hand = t_native();
     int n, struck = 1, claimed = 0;
@@ -149,7 +139,7 @@ TEST(p6_killed_after_every_message_a_claim_got)
 /* Afterwards the run is done and its lease is gone, or nothing has changed. */
 static void sweep_finish(enum proxy_direction direction)
 {
-    struct plan plan = {.job = t_daily_job(t_name(0)), .url = proxied()};
+    struct plan plan = {.job = t_daily_job(t_name(0)), .url = t_proxied_url(&proxy)};
     struct rowlock_connection *next = t_open();
     void *hand = t_native();
     int n, struck = 1, done = 0;

@@ -5,11 +5,10 @@
  * lease. A finish whose reply was lost can be repeated without harm.
  *
  * Runs on: postgresql mariadb odbc
- * Quick: first mariadb/odbc
+ * Quick: first
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/grants.h"
 #include "lib/jobs.h"
@@ -26,12 +25,7 @@ static struct rowlock_connection *through_proxy(void)
 {
     struct rowlock_connection *connection = NULL;
 
-    if (!proxy)
-        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
-    proxy_cut_all(proxy); /* connections left by a test that failed */
-    proxy_settle(proxy);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &connection, &t_error));
+    t_ok(rowlock_open(t_proxied_url(&proxy), NULL, &connection, &t_error));
     return connection;
 }
 
@@ -190,23 +184,6 @@ TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
 
 /* ---- a session that is lost while it works --------------------------------------------------- */
 
-static void until_table_is_waited_for(int n)
-{
-    struct timespec pause = {0, 2000000};
-    long long end = t_now() + 20000;
-    const char *text = strcmp(t_facts()->engine, "postgresql") == 0
-                           ? "SELECT count(*) FROM pg_stat_activity WHERE datname = "
-                             "current_database() AND wait_event = 'relation'"
-                           : "SELECT count(*) FROM information_schema.processlist WHERE db = "
-                             "database() AND state = 'Waiting for table metadata lock'";
-    void *hand = t_native();
-
-    while (atoi(t_native_sql(hand, "%s", text)) < n) {
-        t_true(t_now() < end);
-        nanosleep(&pause, NULL);
-    }
-}
-
 struct claiming {
     struct rowlock_job job;
     struct rowlock_claim answer;
@@ -224,7 +201,7 @@ static int claim_it(struct rowlock_connection *connection, void *data, struct ro
    cut off. */
 TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
 {
-    int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
+    int postgresql = t_is_postgresql();
     struct claiming us = {.job = t_daily_job(t_name(0))};
     struct rowlock_connection *one = t_open(), *connection;
     void *hand = t_native(), *locker = t_native();
@@ -240,7 +217,7 @@ TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
     t_native_sql(locker, postgresql ? "LOCK TABLE %s IN SHARE MODE" : "LOCK TABLES %s READ",
                  t_run_table());
     thread = t_thread(connection, claim_it, &us);
-    until_table_is_waited_for(1);
+    t_until_table_waits(1);
     proxy_cut_all(proxy);
     t_native_sql(locker, postgresql ? "COMMIT" : "UNLOCK TABLES");
     t_ok(t_join(thread));
@@ -334,9 +311,8 @@ static int finishes_unheard(enum proxy_direction direction)
         proxy_arm(proxy, PROXY_NONE, direction, 0);
         unheard = code && !t_job_runs(one, hand, &job);
         if (unheard) {
-            t_native_sql(hand, strcmp(t_facts()->engine, "postgresql") == 0
-                                   ? "SELECT pg_sleep(0.005)"
-                                   : "SELECT sleep(0.005)"); /* the backoff */
+            t_native_sql(hand, t_is_postgresql() ? "SELECT pg_sleep(0.005)"
+                                                 : "SELECT sleep(0.005)"); /* the backoff */
             next = claimed(one, &job);
         }
         t_ok(finish(lease, 3));

@@ -33,13 +33,6 @@ static void lost(struct rowlock_lease *lease, const struct rowlock_error *why, v
     atomic_fetch_add(&loss->times, 1);
 }
 
-static void moment(void)
-{
-    struct timespec pause = {0, 3000000};
-
-    nanosleep(&pause, NULL);
-}
-
 static void until_lost(struct loss *loss, long long limit_ms)
 {
     long long end = t_now() + limit_ms;
@@ -47,7 +40,7 @@ static void until_lost(struct loss *loss, long long limit_ms)
     while (atomic_load(&loss->times) == 0) {
         if (t_now() > end)
             t_fail(__FILE__, __LINE__, "the loss was not reported");
-        moment();
+        t_pause(3);
     }
 }
 
@@ -69,7 +62,7 @@ static void until_renewed(void *hand, int64_t token, int times)
             snprintf(last, sizeof last, "%s", expires);
             times--;
         }
-        moment();
+        t_pause(3);
     }
 }
 
@@ -92,7 +85,7 @@ TEST(p5_a_kept_lease_outlives_its_ttl)
 
     until_renewed(hand, rowlock_token(lease), 4);
     while (t_now() < began + 4400)
-        moment();
+        t_pause(3);
     t_int(t_may_have(t_x("kept")), 0);
     t_true(rowlock_remaining(lease) > 0);
     t_fails(rowlock_auto_renew(lease, lost, &loss, &t_error), EINVAL);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "lib/grants.h"
 #include "lib/harness.h"
@@ -98,10 +97,9 @@ static int client(const void *data, int to)
 
 static void kill_sessions(const struct work *work)
 {
-    struct timespec pause = {0, 8000000};
     long long end = t_now() + 60000;
 
-    for (int kills = 0; kills < KILLS && !work->overlap->code; nanosleep(&pause, NULL)) {
+    for (int kills = 0; kills < KILLS && !work->overlap->code; t_pause(8)) {
         int n = t_sessions();
 
         if (n > 0)

@@ -22,14 +22,9 @@
 #define MOMENTS t_effort(15, 60) /* cancellations of each kind of end */
 #define PLACES 400               /* the cancel comes within this many microseconds */
 
-static int is_postgresql(void)
-{
-    return strcmp(t_facts()->engine, "postgresql") == 0;
-}
-
 static void cancel_text(char *out, size_t size, long session)
 {
-    snprintf(out, size, is_postgresql() ? "SELECT pg_cancel_backend(%ld)" : "KILL QUERY %ld",
+    snprintf(out, size, t_is_postgresql() ? "SELECT pg_cancel_backend(%ld)" : "KILL QUERY %ld",
              session);
 }
 

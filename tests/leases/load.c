@@ -281,15 +281,13 @@ static int file_worker(const void *data, int to)
  */
 static void outlive(const struct child *child, void *hand, const struct file_work *work)
 {
-    struct timespec pause = {0, 20000000};
-
     while (!t_has_spoken(child)) {
         for (int i = 0; i < work->n_dead; i++)
             t_try_sql(
                 hand,
                 "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
                 lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)work->dead[i]);
-        nanosleep(&pause, NULL);
+        t_pause(20);
     }
 }
 
@@ -382,7 +380,6 @@ static int semaphore_worker(const void *data, int to)
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
     struct rowlock_lease *lease = NULL;
-    struct timespec pause = {0, 1000000};
     int code = rowlock_open(t_url(), NULL, &connection, &error);
 
     for (int i = 0; !code && i < 5; i++) {
@@ -393,7 +390,7 @@ static int semaphore_worker(const void *data, int to)
             break;
         place = overlap_enter(overlap, 0, want, lease);
         for (int n = 0; n < 10000 && overlap->most_permits < PERMITS; n++)
-            nanosleep(&pause, NULL);
+            t_pause(1);
         sched_yield();
         overlap_leave(overlap, place);
         code = rowlock_release(lease, &error);

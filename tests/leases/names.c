@@ -2,7 +2,7 @@
 /*
  * P9: a lease's name is bytes: names that look the same to people are different names.
  *
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/extra.h"
 #include "lib/grants.h"
@@ -49,6 +48,31 @@ TEST(an_acquisition_is_one_trip_and_a_release_is_one)
         t_give(lease);
         t_int(trips_since(proxy, &before), 1);
     }
+    t_close(one);
+    proxy_stop(proxy);
+}
+
+TEST(a_renewal_of_many_leases_is_one_trip)
+{
+    struct proxy *proxy = proxy_start(t_port(), 1);
+    struct rowlock_connection *one = NULL;
+    struct rowlock_lease *leases[100];
+    char name[20];
+    long before = 0;
+
+    t_install();
+    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
+    t_adopt(one);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "cost %d", i);
+        leases[i] = t_granted(one, t_x(name), HOUR);
+    }
+    t_ok(rowlock_renew_all(leases, 100, 0, NULL, &t_error)); /* the first one prepares it */
+    trips_since(proxy, &before);
+    t_ok(rowlock_renew_all(leases, 100, 0, NULL, &t_error));
+    t_int(trips_since(proxy, &before), 1);
+    for (int i = 0; i < 100; i++)
+        t_give(leases[i]);
     t_close(one);
     proxy_stop(proxy);
 }
@@ -99,11 +123,10 @@ static long long commits_of(int leases, const char *url, void *hand)
     static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
     static const char commits[] = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'cost'";
     struct rowlock_connection *one = NULL;
-    struct timespec moment = {0, 2000000};
     long long before, end = t_now() + 60000;
 
     while (number(hand, gone) > 0 && t_now() < end)
-        nanosleep(&moment, NULL);
+        t_pause(2);
     before = number(hand, commits);
     t_ok(rowlock_open(url, NULL, &one, &t_error));
     t_adopt(one);
@@ -111,7 +134,7 @@ static long long commits_of(int leases, const char *url, void *hand)
         t_give(t_granted(one, t_x("cost"), HOUR));
     t_close(one);
     while (number(hand, gone) > 0 && t_now() < end)
-        nanosleep(&moment, NULL);
+        t_pause(2);
     return number(hand, commits) - before;
 }
 
@@ -175,14 +198,7 @@ static long long horizon(long session)
 
 static void until_horizon_is_not(long long was, long session)
 {
-    struct timespec moment = {0, 2000000};
-    long long end = t_now() + 20000;
-
-    while (horizon(session) == was) {
-        if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "its oldest transaction is still %lld", horizon(session));
-        nanosleep(&moment, NULL);
-    }
+    t_until(horizon(session) != was);
 }
 
 /* Waiters wait in slices: the head of the queue one second, the next one two. */

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/extra.h"
@@ -30,13 +29,6 @@ struct crowd {
     atomic_int granted, failed, quit;
     char text[500];
 };
-
-static void moment(void)
-{
-    struct timespec pause = {0, 1000000};
-
-    nanosleep(&pause, NULL);
-}
 
 /* Waits for the name and passes it on; each session does so once. */
 static void *wait_once(void *data)
@@ -59,7 +51,7 @@ static void *wait_once(void *data)
     }
     /* the session stays open, because the CPU time of an ended backend is not counted */
     while (!code && !atomic_load(&crowd->quit))
-        moment();
+        t_pause(1);
     if (code && code != ROWLOCK_ECANCELED && !atomic_exchange(&crowd->failed, 1))
         snprintf(crowd->text, sizeof crowd->text, "%s", error.text);
     rowlock_close(connection);
@@ -130,7 +122,7 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     while (waiters_of(hand, name) < n) {
         t_text(crowd.text, "");
         t_true(t_now() < end);
-        moment();
+        t_pause(1);
     }
     snprintf(since, sizeof since, "%s", t_native_sql(hand, "SELECT clock_timestamp()"));
     cpu = cpu_ns(server);
@@ -139,7 +131,7 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     while (atomic_load(&crowd.granted) < handovers) {
         t_text(crowd.text, "");
         t_true(t_now() < end);
-        moment();
+        t_pause(1);
     }
     granted = atomic_load(&crowd.granted);
     cost.ms = (double)(t_now() - began) / granted;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/grants.h"
 #include "lib/harness.h"
@@ -55,13 +54,7 @@ static const char *ask(const char *what)
 
 static void until(const char *query, const char *answer)
 {
-    struct timespec pause = {0, 2000000};
-    long long end = t_now() + 20000;
-
-    while (strcmp(ask(query), answer) != 0) {
-        t_true(t_now() < end);
-        nanosleep(&pause, NULL);
-    }
+    t_until(strcmp(ask(query), answer) == 0);
 }
 
 /* The server also has databases of other tests. */
@@ -107,7 +100,6 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
     struct thread *threads[THREADS];
     struct ask asks[THREADS];
     void *locker = t_native();
-    struct timespec moment = {0, 300000000};
 
     t_native_sql(locker, "BEGIN; LOCK TABLE rowlock.heartbeat IN SHARE MODE");
     for (int i = 0; i < THREADS; i++) {
@@ -119,7 +111,7 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
             until(WAITING "'%rowlock.batch(%'", "1");
     }
     /* the requests queue in this process, where no server can report them */
-    nanosleep(&moment, NULL);
+    t_pause(300);
     t_native_sql(locker, "COMMIT");
     for (int i = 0; i < THREADS; i++)
         t_ok(t_join(threads[i]));
@@ -207,12 +199,7 @@ static struct proxy *proxy;
 
 static struct rowlock_group *through_proxy(void)
 {
-    if (!proxy)
-        proxy = proxy_start(t_port(), 1);
-    proxy_cut_all(proxy);
-    proxy_settle(proxy);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    return open_group(t_url_at(proxy_port(proxy)), 1);
+    return open_group(t_proxied_url(&proxy), 1);
 }
 
 static void close_all(struct rowlock_group *group, struct rowlock_connection *connection)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/extra.h"
 #include "lib/grants.h"
@@ -27,13 +26,12 @@ static struct rowlock_connection *pooled(void)
    it. A client that has given up and reported it also counts. */
 static void until_two_wait(const struct thread *thread)
 {
-    struct timespec pause = {0, 2000000};
     long long end = t_now() + 3000;
 
     while (!t_is_done(thread) && t_now() < end &&
            atoi(t_native_sql(t_admin(), "SELECT count(*) FROM pg_stat_activity WHERE datname = "
                                         "current_database() AND wait_event_type = 'Lock'")) < 2)
-        nanosleep(&pause, NULL);
+        t_pause(2);
 }
 
 /* Asserts that no backend keeps a session lock: another client would get that backend. */
@@ -127,7 +125,7 @@ TEST(p6_a_pooled_waiter_that_is_killed_delays_the_others_briefly)
     t_give(lease);
     t_ok(t_join(thread));
     print_message("# %lld ms after its death\n", t_now() - began);
-    t_true(t_now() - began < 15000);
+    t_within(began, 15000);
     t_give(us.lease);
     t_text(t_all_rows(hand), NO_ROWS);
 }
@@ -136,7 +134,6 @@ TEST(p6_a_pooled_waiter_that_is_killed_delays_the_others_briefly)
    last seen. From then on it blocks no waiter, and vacuum deletes it. */
 static void nothing_is_left(void *hand)
 {
-    struct timespec moment = {0, 2000000};
     int64_t removed;
 
     t_text(t_native_sql(
@@ -147,7 +144,7 @@ static void nothing_is_left(void *hand)
     while (strcmp(t_native_sql(hand, "SELECT count(*) FROM rowlock.waiter WHERE alive_until > "
                                      "clock_timestamp()"),
                   "0") != 0)
-        nanosleep(&moment, NULL);
+        t_pause(2);
     t_ok(rowlock_vacuum(t_open(), &removed, &t_error));
     t_text(t_all_rows(hand), NO_ROWS);
 }

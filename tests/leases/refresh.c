@@ -3,7 +3,7 @@
  * A refresh under a lease: the grant marks the subject as being refreshed, the release records the
  * result.
  *
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -26,18 +25,6 @@
 #define DEAD_MS 36000   /* three times the promised 12 s: the machine may be busy */
 #define FROZEN_MS 45000 /* three times the promised 15 s */
 #define MOST_MESSAGES 1000
-
-static void moment(void)
-{
-    struct timespec pause = {0, 2000000};
-
-    nanosleep(&pause, NULL);
-}
-
-static int is_postgresql(void)
-{
-    return strcmp(t_facts()->engine, "postgresql") == 0;
-}
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -61,7 +48,7 @@ static long long request(void *hand, struct want_sql want, char *message, size_t
     const char *mode = want.mode ? want.mode : "exclusive";
     char text[600];
 
-    if (is_postgresql())
+    if (t_is_postgresql())
         snprintf(text, sizeof text,
                  "SELECT token FROM rowlock.request('%s', '1 hour', '%s', '%d ms', mode => '%s', "
                  "host => 'web7', pid => %d, program => 'a program')",
@@ -98,7 +85,7 @@ static long long until_granted(void *hand, struct want_sql want)
 
 static void give(void *hand, long long token)
 {
-    if (is_postgresql())
+    if (t_is_postgresql())
         t_text(t_native_sql(hand, "SELECT rowlock.release(%lld)", token), "t");
     else
         t_native_sql(hand, "CALL rowlock_release(%lld, @released)", token);
@@ -107,8 +94,8 @@ static void give(void *hand, long long token)
 static void cancel(void *hand, const char *name, int owner)
 {
     t_native_sql(hand,
-                 is_postgresql() ? "SELECT rowlock.cancel('%s', '%s')"
-                                 : "CALL rowlock_cancel('%s', '%s', @canceled)",
+                 t_is_postgresql() ? "SELECT rowlock.cancel('%s', '%s')"
+                                   : "CALL rowlock_cancel('%s', '%s', @canceled)",
                  name, owner_text(owner));
 }
 
@@ -135,8 +122,8 @@ static int be_client(struct rowlock_connection *none, void *data, struct rowlock
     if (hand && client->token > 0 && client->turn) {
         client->order = atomic_fetch_add(client->turn, 1) + 1;
         snprintf(message, sizeof message,
-                 is_postgresql() ? "SELECT rowlock.release(%lld)"
-                                 : "CALL rowlock_release(%lld, @released)",
+                 t_is_postgresql() ? "SELECT rowlock.release(%lld)"
+                                   : "CALL rowlock_release(%lld, @released)",
                  client->token);
         if (t_engine()->sql(hand, message, message, sizeof message))
             client->token = -1;
@@ -245,11 +232,10 @@ TEST(p7_a_client_that_pauses_for_less_than_5_s_keeps_its_place)
 {
     struct rowlock_lease *lease = t_granted(t_open(), t_x("pauses"), HOUR);
     void *hand = t_native();
-    struct timespec pause = {3, 500000000};
 
     t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
     t_int(asked(hand, (struct want_sql){"pauses", NULL, 2, 0}), 0);
-    nanosleep(&pause, NULL);
+    t_pause(3500);
     t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
     t_give(lease);
     t_true(asked(hand, (struct want_sql){"pauses", NULL, 1, 0}) > 0);
@@ -270,75 +256,94 @@ static int request_body(const void *data, int to)
     if (!hand || request(hand, client->want, message, sizeof message) < 0 || write(to, "!", 1) != 1)
         return 1;
     while (request(hand, client->want, message, sizeof message) == 0)
-        moment();
+        t_pause(2);
     pause();
     return 1;
 }
 
-/* The other waiter is behind it, one of the library or another request. */
-static void passes_the_dead(const char *name, int signal, int library, int released_first)
-{
-    struct client dying = {.want = {name, NULL, 1, WAIT_MS}},
-                  next = {.want = {name, NULL, 2, WAIT_MS}};
-    struct acquisition us = {.wants = {t_x(name)}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
-    struct rowlock_lease *lease = t_granted(t_open(), t_x(name), HOUR);
-    struct child child = t_child(request_body, &dying);
+/* The next waiter is behind it, one of the library or another request. */
+struct death {
+    const char *name;
+    int signal, is_library, is_granted; /* it holds the lease, or its reservation, when it dies */
+    struct client dying, next;
+    struct acquisition us;
+    struct rowlock_lease *lease;
+    struct child child;
     struct thread *thread;
+};
+
+static void queue_dying(struct death *death, int number, void *hand)
+{
+    death->lease = t_granted(t_open(), t_x(death->name), HOUR);
+    death->dying = (struct client){.want = {death->name, NULL, 2 * number, WAIT_MS}};
+    death->child = t_child(request_body, &death->dying);
+    t_int(t_hear(&death->child), '!');
+    t_until_queued(hand, death->name, 1);
+}
+
+static void queue_next(struct death *death, int number, void *hand)
+{
+    death->next = (struct client){.want = {death->name, NULL, 2 * number + 1, WAIT_MS}};
+    death->us =
+        (struct acquisition){.wants = {t_x(death->name)}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    death->thread = death->is_library ? t_acquire_thread(t_open(), &death->us)
+                                      : t_thread(NULL, be_client, &death->next);
+    t_until_queued(hand, death->name, 2);
+}
+
+static void die(struct death *death)
+{
+    if (death->is_granted)
+        t_give(death->lease);
+    if (death->signal == SIGKILL)
+        t_end_child(&death->child, SIGKILL);
+    else
+        t_int(kill(death->child.pid, death->signal), 0);
+    if (!death->is_granted)
+        t_give(death->lease);
+}
+
+/* Of a client that got the token before it died: it keeps the lease, which is what it asked for. */
+static void shorten_leases(void *hand)
+{
+    t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(),
+                 t_is_postgresql() ? "expires = least(expires, clock_timestamp() + interval '3 s')"
+                                   : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 "
+                                     "SECOND)");
+}
+
+/* All at once, because the others only wait. */
+TEST(p6_a_request_that_dies_delays_the_next_waiter_by_12_s_at_most)
+{
+    struct death deaths[] = {
+        {.name = "killed before a waiter", .signal = SIGKILL, .is_library = 1},
+        {.name = "killed before a request", .signal = SIGKILL},
+        {.name = "frozen before a waiter", .signal = SIGSTOP, .is_library = 1},
+        {.name = "frozen before a request", .signal = SIGSTOP},
+        {.name = "killed while granted", .signal = SIGKILL, .is_library = 1, .is_granted = 1}};
+    int n = (int)(sizeof deaths / sizeof *deaths);
     void *hand = t_native();
     long long began;
 
-    t_int(t_hear(&child), '!');
-    t_until_queued(hand, name, 1);
-    thread = library ? t_acquire_thread(t_open(), &us) : t_thread(NULL, be_client, &next);
-    t_until_queued(hand, name, 2);
-    if (released_first) /* it holds the lease, or its reservation, when it dies */
-        t_give(lease);
-    if (signal == SIGKILL)
-        t_end_child(&child, SIGKILL);
-    else
-        t_int(kill(child.pid, signal), 0);
-    if (!released_first)
-        t_give(lease);
+    for (int i = 0; i < n; i++)
+        queue_dying(&deaths[i], i, hand);
+    for (int i = 0; i < n; i++)
+        queue_next(&deaths[i], i, hand);
+    for (int i = 0; i < n; i++)
+        die(&deaths[i]);
     began = t_now();
-    if (released_first) { /* if it got the token it keeps the lease, which is what it asked for */
-        t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(),
-                     is_postgresql()
-                         ? "expires = least(expires, clock_timestamp() + interval '3 s')"
-                         : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 "
-                           "SECOND)");
+    shorten_leases(hand);
+    for (int i = 0; i < n; i++) {
+        t_ok(t_join(deaths[i].thread));
+        print_message("# %s: %lld ms\n", deaths[i].name, t_now() - began);
+        t_within(began, DEAD_MS);
     }
-    t_ok(t_join(thread));
-    print_message("# %s: %lld ms\n", name, t_now() - began);
-    t_true(t_now() - began < DEAD_MS);
-    if (signal != SIGKILL)
-        t_end_child(&child, SIGKILL);
-    rowlock_lease_free(us.lease);
+    for (int i = 0; i < n; i++) {
+        if (deaths[i].signal != SIGKILL)
+            t_end_child(&deaths[i].child, SIGKILL);
+        rowlock_lease_free(deaths[i].us.lease);
+    }
     t_forget_leases(hand);
-}
-
-TEST(p6_a_killed_request_delays_a_waiter_of_the_library_by_12_s_at_most)
-{
-    passes_the_dead("killed before a waiter", SIGKILL, 1, 0);
-}
-
-TEST(p6_a_killed_request_delays_another_by_12_s_at_most)
-{
-    passes_the_dead("killed before a request", SIGKILL, 0, 0);
-}
-
-TEST(p6_a_frozen_request_delays_a_waiter_of_the_library_by_12_s_at_most)
-{
-    passes_the_dead("frozen before a waiter", SIGSTOP, 1, 0);
-}
-
-TEST(p6_a_frozen_request_delays_another_by_12_s_at_most)
-{
-    passes_the_dead("frozen before a request", SIGSTOP, 0, 0);
-}
-
-TEST(p6_a_request_that_dies_while_it_is_granted)
-{
-    passes_the_dead("killed while granted", SIGKILL, 1, 1);
 }
 
 /* The client waits for the name lock, dies, and the server grants: for 3 s, and no longer. */
@@ -361,14 +366,14 @@ TEST(p6_a_request_that_died_waiting_for_a_transaction_keeps_the_name_for_3_s)
     began = t_now();
     t_ok(t_acquire(t_open(), t_x("lock"), HOUR, DEAD_MS, &next));
     print_message("# %lld ms\n", t_now() - began);
-    t_true(t_now() - began < DEAD_MS);
+    t_within(began, DEAD_MS);
     rowlock_lease_free(next);
     t_forget_leases(hand);
 }
 
 TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
 {
-    struct proxy *proxy = proxy_start(t_port(), is_postgresql());
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
     struct client away = {.want = {"cut off", NULL, 1, WAIT_MS}};
     struct acquisition us = {.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
     struct rowlock_lease *lease = t_granted(t_open(), t_x("cut off"), HOUR);
@@ -382,13 +387,12 @@ TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
     proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
     threads[1] = t_acquire_thread(t_open(), &us);
     t_until_queued(hand, "cut off", 2);
-    while (!proxy_has_struck(proxy))
-        moment();
+    t_until(proxy_has_struck(proxy));
     t_give(lease);
     began = t_now();
     t_ok(t_join(threads[1]));
     print_message("# %lld ms\n", t_now() - began);
-    t_true(t_now() - began < DEAD_MS);
+    t_within(began, DEAD_MS);
     proxy_cut_all(proxy);
     t_fails(t_join(threads[0]), EDB);
     proxy_stop(proxy);
@@ -403,7 +407,7 @@ TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
 static void queue_silently(const char *name, int owner)
 {
     t_native_sql(t_native(),
-                 is_postgresql()
+                 t_is_postgresql()
                      ? "SELECT number FROM rowlock.enqueue(encode(convert_to('%s', 'UTF8'), 'hex') "
                        "|| ':x:0:0', 'silent %d', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)"
                      : "CALL rowlock_enqueue(CONCAT(HEX('%s'), ':x:0:0'), 'silent %d', "
@@ -425,7 +429,7 @@ TEST(p6_a_request_passes_frozen_waiters_in_15_s)
     thread = t_thread(NULL, be_client, &us);
     t_ok(t_join(thread));
     print_message("# 3 frozen: %lld ms, %d calls\n", t_now() - began, us.calls);
-    t_true(t_now() - began < FROZEN_MS);
+    t_within(began, FROZEN_MS);
     t_int(us.calls < 12, 1);
     t_int(atoi(t_native_sql(hand, "SELECT count(*) FROM %s", t_table("roll_caller"))), 0);
     t_forget_leases(hand);
@@ -462,14 +466,8 @@ static struct proxy *proxy;
 
 static void *through_proxy(void)
 {
-    void *hand;
+    void *hand = t_engine()->open(t_proxied_url(&proxy));
 
-    if (!proxy)
-        proxy = proxy_start(t_port(), is_postgresql());
-    proxy_cut_all(proxy);
-    proxy_settle(proxy);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    hand = t_engine()->open(t_url_at(proxy_port(proxy)));
     t_true(hand != NULL);
     return hand;
 }
@@ -477,15 +475,10 @@ static void *through_proxy(void)
 /* A call that the client has given up may still be executed. */
 static void until_gone(long session)
 {
-    long long end = t_now() + 60000;
-    const char *text = is_postgresql()
-                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
-                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld";
+    const char *text = t_is_postgresql() ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
+                                         : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld";
 
-    while (atoi(t_native_sql(t_admin(), text, session))) {
-        t_true(t_now() < end);
-        moment();
-    }
+    t_until(atoi(t_native_sql(t_admin(), text, session)) == 0);
 }
 
 /* A request in three calls: it queues, it waits and is granted, and it adopts. The connection is
@@ -577,10 +570,10 @@ static int interfere(const void *data, int to)
     char text[80], answer[500];
 
     (void)to;
-    snprintf(text, sizeof text, is_postgresql() ? "SELECT pg_%s_backend(%ld)" : "KILL %s %ld",
-             is_postgresql() ? what->kills ? "terminate" : "cancel"
-             : what->kills   ? "CONNECTION"
-                             : "QUERY",
+    snprintf(text, sizeof text, t_is_postgresql() ? "SELECT pg_%s_backend(%ld)" : "KILL %s %ld",
+             t_is_postgresql() ? what->kills ? "terminate" : "cancel"
+             : what->kills     ? "CONNECTION"
+                               : "QUERY",
              what->session);
     usleep((useconds_t)what->after_us);
     t_engine()->sql(hand, text, answer, sizeof answer);
@@ -657,7 +650,7 @@ TEST(p10_an_idle_request_sends_at_most_12_statements_a_minute)
     t_until_queued(hand, "idle", 1);
     threads[1] = t_thread(NULL, be_client, &second);
     while (t_now() < end)
-        moment();
+        t_pause(2);
     t_true(first.calls <= 4 && second.calls <= 4); /* one to queue, and one for each 5 s */
     t_give(lease);
     t_ok(t_join(threads[0]));

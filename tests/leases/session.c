@@ -3,13 +3,12 @@
  * P11: after every call, successful or not, a wrapped connection has its old settings and no
  * session lock.
  *
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -283,12 +282,10 @@ static void make_grants_stop(void *other)
 
 static int is_stopped(struct thread *thread, struct rowlock_connection *one)
 {
-    struct timespec moment = {0, 3000000};
-
     while (!t_is_done(thread)) {
         if (t_engine()->is_waiting(t_admin(), t_engine()->session(t_handle(one))))
             return 1;
-        nanosleep(&moment, NULL);
+        t_pause(3);
     }
     return 0;
 }
@@ -329,7 +326,7 @@ TEST(p11_an_interrupted_grant_that_had_its_session_lock)
     if (t_facts()->plain)
         t_not_here("sessions have no session locks");
     /* there a grant limits its waits, and a round trip that cannot be interrupted commits it */
-    if (t_facts()->code == ROWLOCK_INSERT && strcmp(t_facts()->engine, "postgresql") == 0)
+    if (t_facts()->code == ROWLOCK_INSERT && t_is_postgresql())
         return;
     t_int(pipe(fds), 0);
     one = t_wrap(&handle, &(struct rowlock_options){.interrupt_fd = fds[0], .url = t_url()});

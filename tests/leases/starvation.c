@@ -163,24 +163,6 @@ TEST(o1_a_stream_of_leases_does_not_starve_a_lock_in_a_transaction)
     end_traffic(&traffic, children);
 }
 
-/* Waits until the transaction holds the name lock and polls for the end of the lease. */
-static void until_it_polls(struct rowlock_connection *connection)
-{
-    const char *text = strcmp(t_facts()->engine, "postgresql") == 0
-                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-                             "wait_event = 'PgSleep'"
-                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld "
-                             "AND state = 'User sleep'";
-    long session = t_engine()->session(t_handle(connection));
-    struct timespec moment = {0, 2000000};
-    long long end = t_now() + LONG_MS;
-
-    while (atol(t_native_sql(t_admin(), text, session)) == 0) {
-        t_true(t_now() < end);
-        nanosleep(&moment, NULL);
-    }
-}
-
 TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
 {
     struct rowlock_connection *one, *locker;
@@ -203,7 +185,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     }
     t_ok(t_begin(locker, t_x("another"), -1));
     lock = t_lock_thread(locker, t_x(name), LONG_MS);
-    until_it_polls(locker);
+    t_until_server_polls(locker);
     t_give(lease);
     t_ok(t_join(lock));
     t_int(leases_of(hand, name), 0);

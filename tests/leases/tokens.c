@@ -3,7 +3,7 @@
  * P3: a token is greater than the token of every earlier grant that it excludes, however that grant
  * ended.
  *
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  */
 #include "lib/grants.h"
 #include "lib/lease.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asserts that show the actual value and the expected one. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/test.h"
@@ -52,6 +53,31 @@ void t_int_is(const char *file, int line, const char *what, long long actual, lo
     if (actual != wanted)
         t_fail(file, line, "%s\n  is %lld, not %lld (error: %s %s)", what, actual, wanted,
                name_of(t_error.code), t_error.text);
+}
+
+/* The load divided by the tests that tests/run has at a time. */
+static double pace(void)
+{
+    FILE *file = fopen("/proc/loadavg", "r");
+    const char *jobs = getenv("ROWLOCK_TEST_JOBS");
+    double load = 0;
+
+    if (!file || fscanf(file, "%lf", &load) != 1)
+        load = 0;
+    if (file)
+        fclose(file);
+    load /= jobs ? atof(jobs) : 1;
+    return load > 1 ? load : 1;
+}
+
+void t_within_is(const char *file, int line, long long began, long long ms)
+{
+    long long took = t_now() - began;
+
+    if (took < ms)
+        return;
+    if ((double)took >= (double)ms * pace())
+        t_fail(file, line, "took %lld ms, and %lld are the limit on a quiet machine", took, ms);
 }
 
 void t_text_is(const char *file, int line, const char *what, const char *actual, const char *wanted)

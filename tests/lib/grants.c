@@ -8,20 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/harness.h"
 #include "lib/lease.h"
+#include "lib/proxy.h"
 
 #define PATIENCE_MS 20000
-
-static void moment(void)
-{
-    struct timespec pause = {0, 2000000};
-
-    nanosleep(&pause, NULL);
-}
 
 /* ---- one lease ------------------------------------------------------------------------------- */
 
@@ -84,7 +77,7 @@ long long t_until_free(struct rowlock_want want, long long limit_ms)
     while (t_acquire(other, want, 0, 0, &lease) != 0) {
         if (t_error.code != ROWLOCK_EBUSY || t_now() > began + limit_ms)
             t_fail(__FILE__, __LINE__, "not free after %lld ms: %s", t_now() - began, t_error.text);
-        moment();
+        t_pause(2);
     }
     t_give(lease);
     t_close(other);
@@ -122,7 +115,7 @@ void t_until_queued(void *hand, const char *name, long n)
         if (t_now() > end)
             t_fail(__FILE__, __LINE__, "%ld wait for '%s', not %ld", waiters_of(hand, name), name,
                    n);
-        moment();
+        t_pause(2);
     }
 }
 
@@ -268,31 +261,27 @@ int t_hold_body(const void *data, int to)
 
 /* ---- sessions on the server ------------------------------------------------------------------ */
 
-static int is_postgresql(void)
+/* The digits in the URL under test. */
+static const char *port_in_url(void)
 {
-    return strcmp(t_facts()->engine, "postgresql") == 0;
+    const char *odbc = strstr(t_url(), "Port="), *host = strstr(t_url(), "127.0.0.1:");
+
+    return odbc ? odbc + 5 : host ? host + 10 : strrchr(t_url(), ':') + 1;
 }
 
 int t_port(void)
 {
-    const char *port = t_facts()->plain ? strstr(t_url(), "Port=") : NULL;
-
-    return (int)strtol(port ? port + 5 : strrchr(t_url(), ':') + 1, NULL, 10);
+    return atoi(port_in_url());
 }
 
 const char *t_url_at(int port)
 {
     static char url[600];
-    const char *colon = strrchr(t_url(), ':');
+    const char *digits = port_in_url();
 
-    if (t_facts()->plain) {
-        colon = strstr(t_url(), "Port=");
-        snprintf(url, sizeof url, "%.*s=%d%s", (int)(colon + 4 - t_url()), t_url(), port,
-                 strchr(colon, ';'));
-        return url;
-    }
-    snprintf(url, sizeof url, "%.*s:%d%s%s", (int)(colon - t_url()), t_url(), port,
-             strchr(colon, '/'), is_postgresql() ? "?sslmode=disable&gssencmode=disable" : "");
+    snprintf(url, sizeof url, "%.*s%d%s%s", (int)(digits - t_url()), t_url(), port,
+             digits + strspn(digits, "0123456789"),
+             t_is_postgresql() && !t_facts()->plain ? "?sslmode=disable&gssencmode=disable" : "");
     return url;
 }
 
@@ -317,10 +306,11 @@ static long session_number(size_t n)
 {
     return atol(t_native_sql(
         t_admin(), "%s LIMIT 1 OFFSET %zu",
-        is_postgresql() ? "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
-                          "pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid"
-                        : "SELECT id FROM information_schema.processlist WHERE db = database() AND "
-                          "id <> connection_id() ORDER BY id",
+        t_is_postgresql()
+            ? "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
+              "pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid"
+            : "SELECT id FROM " T_PROCESSLIST " WHERE db = database() AND "
+              "id <> connection_id() ORDER BY id",
         n));
 }
 
@@ -356,13 +346,7 @@ int t_kill_session(int n)
 
 void t_until_sessions(int n)
 {
-    long long end = t_now() + PATIENCE_MS;
-
-    while (t_sessions() > n) {
-        if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "%d sessions are still there, not %d", t_sessions(), n);
-        moment();
-    }
+    t_until(t_sessions() <= n);
 }
 
 void t_until_somebody_waits(void)
@@ -376,6 +360,45 @@ void t_until_somebody_waits(void)
                 return;
         if (t_now() > end)
             t_fail(__FILE__, __LINE__, "no session waits for a lock");
-        moment();
+        t_pause(2);
     }
+}
+
+/* The query counts that many; its %ld is `number`. */
+static int count_of(const char *query, long number)
+{
+    return atoi(t_native_sql(t_admin(), query, number));
+}
+
+void t_until_table_waits(int n)
+{
+    const char *query = t_is_postgresql()
+                            ? "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                              "current_database() AND wait_event = 'relation'"
+                            : "SELECT count(*) FROM " T_PROCESSLIST " WHERE db = "
+                              "database() AND state = 'Waiting for table metadata lock'";
+
+    t_until(count_of(query, 0) >= n);
+}
+
+void t_until_server_polls(struct rowlock_connection *connection)
+{
+    long session = t_engine()->session(t_handle(connection));
+    const char *query = t_is_postgresql()
+                            ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+                              "wait_event = 'PgSleep'"
+                            : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld "
+                              "AND state = 'User sleep'";
+
+    t_until(count_of(query, session));
+}
+
+const char *t_proxied_url(struct proxy **proxy)
+{
+    if (!*proxy)
+        *proxy = proxy_start(t_port(), t_is_postgresql());
+    proxy_cut_all(*proxy);
+    proxy_settle(*proxy);
+    proxy_arm(*proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    return t_url_at(proxy_port(*proxy));
 }

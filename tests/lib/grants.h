@@ -114,5 +114,14 @@ void t_until_sessions(int n);
 int t_kill_session(int n);
 /* Polls until some session on the database under test waits for a lock (server engines). */
 void t_until_somebody_waits(void);
+/* Polls until at least `n` sessions wait for a table that is locked as a whole. */
+void t_until_table_waits(int n);
+/* Polls until the server's own function holds the name lock, and sleeps between two looks at the
+   lease. */
+void t_until_server_polls(struct rowlock_connection *connection);
+/* The URL under test through the proxy, which is started, or forgets its fault and the connections
+   of a test that failed. */
+struct proxy;
+const char *t_proxied_url(struct proxy **proxy);
 
 #endif

@@ -47,6 +47,11 @@ const struct facts *t_facts(void)
     return found;
 }
 
+int t_is_postgresql(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0;
+}
+
 int t_is_mysql(void)
 {
     const char *programs = getenv("MYSQL_BIN");
@@ -206,14 +211,12 @@ void t_enter_harness(void)
 
 void t_clean_harness(void)
 {
-    struct timespec moment = {0, 2000000};
-
     close_idle_sessions();
     if (t_reap(NULL) == 0)
         roll_back_handles();
     while (t_reap(NULL) > 0) {
         close_idle_sessions();
-        nanosleep(&moment, NULL);
+        t_pause(2);
     }
     close_idle_sessions();
     t_free_threads();
@@ -415,4 +418,9 @@ long long t_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+void t_pause(int milliseconds)
+{
+    nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000L}, NULL);
 }

@@ -2,12 +2,9 @@
 /*
  * Reaches databases through JDBC, without the library's locks (struct engine in engine.h).
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/jdbc.h"
 #include "lib/test.h"
@@ -187,28 +184,6 @@ static const struct engine derby = {
 
 /* ---- PostgreSQL ------------------------------------------------------------------------------ */
 
-static long postgresql_session(void *handle)
-{
-    return transport_session(handle, "SELECT pg_backend_pid()");
-}
-
-static int postgresql_is_waiting(void *admin, long session)
-{
-    return transport_number(admin,
-                            "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-                            "wait_event_type = 'Lock'",
-                            session) > 0;
-}
-
-static void postgresql_kill(void *admin, long session)
-{
-    struct timespec moment = {0, 2000000};
-
-    transport_number(admin, "SELECT pg_terminate_backend(%ld)", session);
-    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
-        nanosleep(&moment, NULL);
-}
-
 static const struct engine postgresql = {
     COMMON,
     .sql = transport_sql,
@@ -217,9 +192,9 @@ static const struct engine postgresql = {
     .unreachable = "jdbc:postgresql://127.0.0.1:1/test?user=rowlock&password=hunter2",
     .stranger = "jdbc:postgresql://127.0.0.1:%d/test?user=nobody_here&password=hunter2",
     .silent = "jdbc:postgresql://127.0.0.1:%d/test?user=rowlock&password=hunter2",
-    .session = postgresql_session,
-    .is_waiting = postgresql_is_waiting,
-    .kill = postgresql_kill,
+    .session = transport_postgresql_session,
+    .is_waiting = transport_postgresql_is_waiting,
+    .kill = transport_postgresql_kill,
 };
 
 const struct engine *t_jdbc_engine(const char *name)

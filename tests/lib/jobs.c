@@ -85,7 +85,7 @@ const char *t_now_ms(void)
 {
     if (t_facts()->plain)
         return t_engine()->now_ms;
-    if (strcmp(t_facts()->engine, "postgresql") == 0)
+    if (t_is_postgresql())
         return "rowlock.now_ms()";
     if (strcmp(t_facts()->engine, "mariadb") == 0)
         return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000";

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/test.h"
 
@@ -146,9 +145,7 @@ long lease_beats(void *session, long token)
 
 void lease_await_expiry(void *session, long token)
 {
-    struct timespec moment = {0, 2000000};
-
     while (atol(t_native_sql(session, "SELECT count(*) FROM %s WHERE token = %ld AND expires > %s",
                              lease_heartbeat_table(), token, lease_instant(0))) > 0)
-        nanosleep(&moment, NULL);
+        t_pause(2);
 }

@@ -128,13 +128,12 @@ static int is_waiting(void *admin, long session)
 
 static void kill_session(void *admin, long session)
 {
-    char text[100], answer[200] = "1";
+    char text[200], answer[200] = "1";
 
     snprintf(text, sizeof text, "KILL %ld", session);
     sql(admin, text, answer, sizeof answer);
     /* KILL returns before the session and its locks are gone */
-    snprintf(text, sizeof text,
-             "SELECT count(*) FROM information_schema.processlist WHERE id = %ld", session);
+    snprintf(text, sizeof text, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld", session);
     for (int tries = 0; tries < 10000; tries++)
         if (sql(admin, text, answer, sizeof answer) || atol(answer) == 0)
             return;

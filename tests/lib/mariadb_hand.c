@@ -139,8 +139,8 @@ static int is_done(void *hand)
 static int waits_for_a_lock_of_a_session(void *hand)
 {
     return my_number(t_admin(),
-                     "SELECT count(*) FROM information_schema.processlist "
-                     "WHERE id = %lu AND state = 'User lock'",
+                     "SELECT count(*) FROM " T_PROCESSLIST
+                     " WHERE id = %lu AND state = 'User lock'",
                      mysql_thread_id(hand)) > 0;
 }
 

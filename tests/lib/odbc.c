@@ -9,8 +9,8 @@
 #include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/odbc.h"
-#include "lib/plain.h"
 #include "lib/test.h"
+#include "lib/transport.h"
 #include "util/clock.h"
 
 extern const struct rowlock_driver rowlock__driver_odbc;
@@ -38,11 +38,6 @@ const char *t_odbc_url(int port, const char *more)
              t_odbc_driver(postgresql ? "psqlodbcw.so" : "libmaodbc.so"), port, database,
              postgresql ? "tester" : "rowlock", postgresql ? "" : ";PWD=secret", more);
     return urls[turn];
-}
-
-bool t_is_postgresql(void)
-{
-    return strcmp(t_facts()->engine, "postgresql") == 0;
 }
 
 struct rowlock_budget t_odbc_within(int64_t ms)

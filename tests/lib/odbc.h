@@ -12,8 +12,6 @@
 
 extern const struct rowlock_driver *const t_odbc;
 
-bool t_is_postgresql(void);
-
 /* The URL "odbc:Driver=...;..." of the database under test, at that port of 127.0.0.1; `more` is
    appended. Valid until the fourth call after it. */
 const char *t_odbc_url(int port, const char *more);

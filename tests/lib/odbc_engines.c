@@ -3,12 +3,10 @@
  * Reaches PostgreSQL and MariaDB through ODBC, without the library's locks (struct engine in
  * engine.h).
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "driver/odbc/library.h"
 #include "lib/test.h"
@@ -111,28 +109,6 @@ static int sql(void *handle, const char *text, char *out, size_t size)
 
 /* ---- PostgreSQL ------------------------------------------------------------------------------ */
 
-static long postgresql_session(void *handle)
-{
-    return transport_session(handle, "SELECT pg_backend_pid()");
-}
-
-static int postgresql_is_waiting(void *admin, long session)
-{
-    return transport_number(admin,
-                            "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-                            "wait_event_type = 'Lock'",
-                            session) > 0;
-}
-
-static void postgresql_kill(void *admin, long session)
-{
-    struct timespec moment = {0, 2000000};
-
-    transport_number(admin, "SELECT pg_terminate_backend(%ld)", session);
-    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
-        nanosleep(&moment, NULL);
-}
-
 static const struct engine postgresql = {
     .name = "postgresql",
     .begin = {"BEGIN"},
@@ -153,9 +129,9 @@ static const struct engine postgresql = {
     .native = native,
     .sql = sql,
     .in_transaction = transport_in_transaction,
-    .session = postgresql_session,
-    .is_waiting = postgresql_is_waiting,
-    .kill = postgresql_kill,
+    .session = transport_postgresql_session,
+    .is_waiting = transport_postgresql_is_waiting,
+    .kill = transport_postgresql_kill,
 };
 
 /* ---- MariaDB --------------------------------------------------------------------------------- */
@@ -201,8 +177,7 @@ static void mariadb_kill(void *admin, long session)
 {
     transport_number(admin, "KILL %ld", session);
     for (int tries = 0; tries < 10000; tries++)
-        if (transport_number(admin,
-                             "SELECT count(*) FROM information_schema.processlist WHERE id = %ld",
+        if (transport_number(admin, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld",
                              session) == 0)
             return;
 }

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "lib/engine.h"
 #include "rowlock/postgresql.h"
+#include "lib/test.h"
 
 static void *open_session(const char *url)
 {
@@ -81,12 +81,11 @@ static int is_waiting(void *admin, long session)
 static void kill_session(void *admin, long session)
 {
     char text[100], answer[40];
-    struct timespec moment = {0, 2000000};
 
     snprintf(text, sizeof text, "SELECT pg_terminate_backend(%ld)", session);
     sql(admin, text, answer, sizeof answer);
     for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
-        nanosleep(&moment, NULL);
+        t_pause(2);
 }
 
 const struct engine t_engine_postgresql = {

@@ -23,7 +23,11 @@
 # server_log, server_admin (URL of a superuser), server_url (URL of the role tester, on MariaDB
 # rowlock; append the database).
 
-PATH=$PATH:/usr/sbin:/sbin
+server_clients=$(cd "${BASH_SOURCE[0]%/*}" && pwd)/client
+case :$PATH in
+*:"$server_clients":*) ;;
+*) PATH=$server_clients:$PATH:/usr/sbin:/sbin ;;
+esac
 : "${ROWLOCK_TEST_FOLDER:=}"
 server_environment=()
 
@@ -139,10 +143,6 @@ make_mysql_template() { # FOLDER
         --innodb-redo-log-capacity=16M)
 }
 make_mariadb_template() { # FOLDER
-    if [ -n "${MYSQL_BIN:-}" ]; then
-        make_mysql_template "$1"
-        return
-    fi
     command -v mariadbd >/dev/null || { echo "no MariaDB server is installed"; return 1; }
     (cd / && as_mariadb mariadb-install-db --no-defaults --datadir="$1" --tmpdir="$1.tmp" \
         --auth-root-authentication-method=normal --skip-test-db) &&
@@ -271,17 +271,19 @@ SQL
 }
 
 start_mariadb() { # NAME [OPTION...]
-    local name=$1 user folder try program=mariadbd
+    local name=$1 user folder try program=mariadbd template=mariadb
     shift
     if [ -n "${MYSQL_BIN:-}" ]; then
-        program=$MYSQL_BIN/mysqld
+        program=$MYSQL_BIN/mysqld template=mysql
         # like MariaDB by default: no binary log; the small redo log is quick to create
         set -- --mysqlx=OFF --secure-file-priv=NULL --skip-log-bin \
             --innodb-redo-log-capacity=16M "$@"
+    else
+        set -- --skip-ssl "$@" # since 11.4 it offers TLS with a certificate of its own
     fi
     user=$(server_user mysql)
     folder=$(server_folder "$name" "$user") || return 1
-    [ -e "$folder/data" ] || copy_template mariadb "$user" "$folder/data" || return 1
+    [ -e "$folder/data" ] || copy_template "$template" "$user" "$folder/data" || return 1
     for try in 1 2 3; do
         server_port=$(port_of "$folder")
         launch "$user" "$folder" "$program" --no-defaults --datadir="$folder/data" \
@@ -451,7 +453,9 @@ stop_server() { # NAME [SIGNAL]
         ipcrm -m "$(sed -n '7s/.* //p' "$folder/data/postmaster.pid")" 2>/dev/null || true
     fi
     # A killed server that its parent has not reaped yet looks as if it still ran.
-    if [ "$signal" = KILL ]; then rm -f "$folder"/.s.PGSQL.*.lock "$folder/data/postmaster.pid"; fi
+    if [ "$signal" = KILL ]; then
+        rm -f "$folder"/.s.PGSQL.*.lock "$folder/data/postmaster.pid" "$folder/socket.lock"
+    fi
     rm -f "$folder/pid"
 }
 # Every process that inherited $ROWLOCK_TEST_FOLDER: a test that was stopped may have left some. The

@@ -70,7 +70,10 @@ __attribute__((noreturn)) void t_not_here(const char *reason);
 
 /* Facts about the engine and technique under test, and direct access to the engine (engine.h). */
 const struct facts *t_facts(void);
+int t_is_postgresql(void);
 int t_is_mysql(void); /* the server of the engine mariadb is MySQL (tests/versions) */
+/* The view of the sessions, on MariaDB and MySQL: see tests/lib/processlist.bash. */
+#define T_PROCESSLIST "/*!80022 performance_schema.*//*M! information_schema.*/processlist"
 const struct engine *t_engine(void);
 const char *t_url(void);
 
@@ -161,5 +164,19 @@ int t_effort(int quick, int full);
 
 /* Milliseconds of a monotonic clock. */
 long long t_now(void);
+/* Asserts that at most so many milliseconds have passed since `began`; on a machine with more load
+   than tests/run itself makes, as many times more. Every upper bound of time in a test is one of
+   these calls, and each is far above what the product needs: it finds a wait that does not end. */
+#define t_within(began, ms) t_within_is(__FILE__, __LINE__, (began), (ms))
+void t_within_is(const char *file, int line, long long began, long long ms);
+/* Between two looks at what a test waits for. */
+void t_pause(int milliseconds);
+/* Polls until the condition is true; fails after two minutes. */
+#define t_until(condition)                                                 \
+    do {                                                                   \
+        for (long long t_end = t_now() + 120000; !(condition); t_pause(2)) \
+            if (t_now() > t_end)                                           \
+                t_fail(__FILE__, __LINE__, "never: %s", #condition);       \
+    } while (0)
 
 #endif

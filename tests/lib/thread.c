@@ -7,11 +7,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "lib/harness.h"
 #include "lib/test.h"
-#include "util/pause.h"
+#include "util/clock.h"
 
 #define MOST 64
 #define PATIENCE_MS 20000
@@ -112,7 +111,6 @@ struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlo
 
 static void await(struct thread *thread, int polling)
 {
-    struct timespec moment = {0, 3000000};
     int (*is_waiting)(void *, long) = polling ? NULL : t_engine()->is_waiting;
     long long end = t_now() + PATIENCE_MS;
 
@@ -125,7 +123,7 @@ static void await(struct thread *thread, int polling)
         if (t_now() > end)
             t_fail(__FILE__, __LINE__,
                    "the server does not report that it waits, and it did not end");
-        nanosleep(&moment, NULL);
+        t_pause(3);
     }
 }
 

@@ -3,9 +3,12 @@
 #include "lib/transport.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 
 #include "emulate/work.h"
 #include "lib/jdbc.h"
+#include "lib/test.h"
 #include "session/connection.h"
 #include "util/clock.h"
 
@@ -254,4 +258,40 @@ void transport_cut(long session)
             shutdown(transport->driver->socket(transport->link), SHUT_RDWR);
     }
     pthread_mutex_unlock(&mutex);
+}
+
+const char *t_odbc_driver(const char *file)
+{
+    static char path[4][300];
+    static unsigned turn;
+    char pattern[300];
+    glob_t found = {0};
+
+    snprintf(pattern, sizeof pattern, "/usr/lib*/{,*/}{,odbc/}%s", file);
+    if (glob(pattern, GLOB_BRACE, NULL, &found) != 0)
+        t_fail(__FILE__, __LINE__, "the ODBC driver %s is not installed", file);
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return path[turn];
+}
+
+long transport_postgresql_session(void *handle)
+{
+    return transport_session(handle, "SELECT pg_backend_pid()");
+}
+
+int transport_postgresql_is_waiting(void *admin, long session)
+{
+    return transport_number(admin,
+                            "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+                            "wait_event_type = 'Lock'",
+                            session) > 0;
+}
+
+void transport_postgresql_kill(void *admin, long session)
+{
+    transport_number(admin, "SELECT pg_terminate_backend(%ld)", session);
+    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
+        t_pause(2);
 }

@@ -29,6 +29,10 @@ void transport_is_of(struct transport *transport, const struct rowlock_connectio
    Returns 0 if the name is none of them. */
 int t_vendor_engine(const char *name, int jdbc, struct engine *engine);
 
+/* The file of an ODBC driver (psqlodbcw.so): no driver is registered on the machine. Fails the test
+   if it is not installed. */
+const char *t_odbc_driver(const char *file);
+
 /* Functions of struct engine. */
 int transport_sql(void *handle, const char *text, char *out, size_t size);
 int transport_in_transaction(void *handle);
@@ -41,6 +45,10 @@ int transport_rows(void *handle, const char *text, rowlock_row *row, void *data,
 long transport_session(void *handle, const char *query);
 /* Cuts the session with that id, as the loss of its server would. */
 void transport_cut(long session);
+/* On PostgreSQL. */
+long transport_postgresql_session(void *handle);
+int transport_postgresql_is_waiting(void *admin, long session);
+void transport_postgresql_kill(void *admin, long session); /* returns when it has ended */
 /* The number that a query returns, or 0. */
 long transport_number(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

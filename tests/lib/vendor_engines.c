@@ -5,7 +5,6 @@
  * test, or that of --admin, needs the rights to see and end sessions.
  */
 #include <string.h>
-#include <time.h>
 
 #include "lib/test.h"
 #include "lib/transport.h"
@@ -84,11 +83,9 @@ static int is_waiting(void *admin, long id)
 
 static void kill_session(void *admin, long id)
 {
-    struct timespec moment = {0, 5000000};
-
     transport_number(admin, words->kill, id);
     for (int tries = 0; tries < 2000 && transport_number(admin, words->alive, id) > 0; tries++)
-        nanosleep(&moment, NULL);
+        t_pause(5);
 }
 
 int t_vendor_engine(const char *name, int jdbc, struct engine *engine)

@@ -3,6 +3,7 @@
  * Servers in Java whose settings would let them forget grants: the settings are changed, or refused
  * with a statement that helps. The servers are this test's own, with databases in files.
  * Runs on: alone
+ * Quick: never
  */
 #include <signal.h>
 #include <stdio.h>

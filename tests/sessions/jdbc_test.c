@@ -256,7 +256,7 @@ T_JDBC_ON_EACH(cuts_a_wait_at_an_interrupt)
         own.query = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
                     "datname = current_database() AND query LIKE 'UPDATE item%'";
     if (on == &t_jdbc_mariadb)
-        own.query = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() "
+        own.query = "SELECT COUNT(*) FROM " T_PROCESSLIST " WHERE db = DATABASE() "
                     "AND info = 'UPDATE item SET n = 2 WHERE id = 1'";
     t_int(pipe2(ends, O_CLOEXEC), 0);
     own.fd = ends[1];

@@ -6,7 +6,6 @@
  * Quick: first
  */
 #include <string.h>
-#include <time.h>
 
 #include "lib/lease.h"
 #include "lib/test.h"
@@ -27,9 +26,7 @@ static struct rowlock_want with_token(const char *name, int64_t token)
    still waits. */
 static void stays_out(const struct thread *thread, int milliseconds)
 {
-    struct timespec moment = {0, 10000000};
-
-    for (long long end = t_now() + milliseconds; t_now() < end; nanosleep(&moment, NULL))
+    for (long long end = t_now() + milliseconds; t_now() < end; t_pause(10))
         t_int(t_is_done(thread), 0);
 }
 

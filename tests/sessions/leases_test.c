@@ -9,36 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
-
-static int is_engine(const char *name)
-{
-    return strcmp(t_facts()->engine, name) == 0;
-}
-
-/* Waits until the server's own function holds the name lock and polls for the lease: it sleeps
-   between two looks. */
-static void until_server_polls(struct rowlock_connection *connection)
-{
-    struct timespec moment = {0, 2000000};
-    long session = t_engine()->session(t_handle(connection));
-    const char *text = is_engine("postgresql")
-                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-                             "wait_event = 'PgSleep'"
-                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld "
-                             "AND state = 'User sleep'";
-    long long end = t_now() + 20000;
-
-    while (atol(t_native_sql(t_admin(), text, session)) == 0) {
-        if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "it does not poll for the lease");
-        nanosleep(&moment, NULL);
-    }
-}
 
 static void names_holder(void)
 {
@@ -160,7 +135,7 @@ TEST(a_lock_taken_later_waits_for_a_lease_with_t_in_hand)
     lease_put(hand, 61, "in hand", "shared", 600000);
     t_ok(t_begin(own, t_x("earlier"), 0));
     waiter = t_lock_thread(own, t_x("in hand"), 60000);
-    until_server_polls(own);
+    t_until_server_polls(own);
     sharer = t_begin_thread(other, t_s("in hand"), 60000);
     t_until_waiting(sharer);
     lease_end(hand, 61);

@@ -72,22 +72,6 @@ TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
     t_text(my_field(my_place(next, "a:x:0:0", second, 1), 2), "0");
 }
 
-TEST(p6_vacuum_removes_dead_waiters_only)
-{
-    void *holder = my_fresh(), *dead = my_open(), *alive = my_open();
-
-    my_lease(holder, "a:x:0:0");
-    my_queue(dead, "a:x:0:0,b:x:0:0", 1);
-    my_queue(alive, "a:x:0:0", 1);
-    my_queue(holder, "c:x:0:0", 0);
-    t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
-    my_row(holder, "CALL rowlock_vacuum_row()");
-    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 2);
-    my_row(holder, "UPDATE rowlock_waiter SET alive_until = utc_timestamp(6) WHERE name = 'c'");
-    my_row(holder, "CALL rowlock_vacuum_row()");
-    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
-}
-
 TEST(p6_a_wait_on_a_ticket_ends)
 {
     void *holder = my_fresh(), *one = my_open(), *two = my_open();

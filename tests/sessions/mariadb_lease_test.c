@@ -81,22 +81,6 @@ TEST(a1_renewal_that_commits_while_it_is_swept)
     t_text(my_rows(other, token), "1|1");
 }
 
-TEST(a1_a_renewal_neither_shortens_nor_revives)
-{
-    void *hand = my_fresh();
-    long long token = my_lease(hand, "a:x:0:0");
-
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 1000, NULL, NULL)", token), 0);
-    t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 1)) > 30000);
-    t_int(my_number(hand, "CALL rowlock_break('a', 0, 0)"), 1);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 14);
-    t_text(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 0), "14");
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
-    t_text(my_rows(hand, token), "0|0");
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 8);
-}
-
 /* ---- isolation levels ------------------------------------------------------------------------ */
 
 /* Sets the level of the session, or of the next transaction only, which the server does not
@@ -144,8 +128,7 @@ TEST(a2_my5_looking_locks_nothing)
     ticket = my_queue(other, "a:x:0:0", 1);
     my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
-    if (!t_is_mysql()) /* which then refuses */
-        my_row(other, "SET autocommit = 0");
+    my_row(other, "SET autocommit = 0");
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
     t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
     t_int(t_engine()->in_transaction(other), 0);
@@ -170,18 +153,6 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
 }
 
 /* ---- the fence ------------------------------------------------------------------------------- */
-
-TEST(my1_a_renewal_passes_a_fence)
-{
-    void *fenced = my_fresh(), *hand = my_open();
-    long long token = my_lease(hand, "a:x:0:0");
-
-    begin(fenced, "READ COMMITTED");
-    t_text(my_field(fence(fenced, "a", token), 0), "0");
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
-    my_row(fenced, "COMMIT");
-    my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
-}
 
 TEST(my2_a_takeover_waits_for_a_fence)
 {
@@ -220,37 +191,6 @@ TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
     my_row(fenced, "COMMIT");
     t_text(my_field(my_finish(other), 0), "0");
     my_row(other, "COMMIT");
-}
-
-/* A takeover deletes the heartbeat, then the lease, then commits. */
-TEST(f1_a_fence_at_every_step_of_a_takeover)
-{
-    for (int step = 0; step < 4; step++) {
-        void *taker = my_fresh(), *fenced = my_open();
-        long long token = my_lease(taker, "a:x:0:0");
-
-        my_expire(taker, token);
-        begin(taker, "READ COMMITTED");
-        begin(fenced, "READ COMMITTED");
-        if (step >= 1)
-            my_row(taker, "DELETE FROM rowlock_heartbeat WHERE token = %lld", token);
-        if (step >= 2)
-            my_row(taker, "DELETE FROM rowlock_lease WHERE token = %lld", token);
-        my_start(fenced, "CALL rowlock_fence_row('a', %lld, 30000)", token);
-        if (step < 2) {
-            t_text(my_field(my_finish(fenced), 0), "0");
-            my_start(taker, "DELETE FROM rowlock_lease WHERE token = %lld", token);
-            my_until_waiting(taker);
-            my_row(fenced, "COMMIT");
-            t_text(my_finish(taker), "(none)");
-            my_row(taker, "COMMIT");
-        } else {
-            my_until_waiting(fenced);
-            my_row(taker, step == 2 ? "ROLLBACK" : "COMMIT");
-            t_text(my_field(my_finish(fenced), 0), step == 2 ? "0" : "8");
-            my_row(fenced, "ROLLBACK");
-        }
-    }
 }
 
 TEST(my3_a_lost_fence_says_what_stays_locked)
@@ -302,14 +242,13 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
 
 static int is_waited_out(void *hand, void *frozen)
 {
-    return my_number(hand, "SELECT count(*) FROM information_schema.processlist WHERE id = %lu",
+    return my_number(hand, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu",
                      mysql_thread_id(frozen)) == 0;
 }
 
 TEST(h5_a_client_frozen_before_its_commit_gives_way)
 {
     void *holder = my_fresh(), *frozen = my_open(), *other = my_open();
-    long long end;
 
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     my_start(frozen, "%s", my_grant_call(frozen, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
@@ -317,8 +256,7 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     my_row(holder, "COMMIT");
     t_text(my_field(my_finish(frozen), 0), "0"); /* and never commits */
     t_text(my_field(my_grant(other, X("a")), 0), "1");
-    for (end = t_now() + 20000; !is_waited_out(t_admin(), frozen);)
-        t_true(t_now() < end);
+    t_until(is_waited_out(t_admin(), frozen));
     my_lease(other, "a:x:0:0");
 }
 
@@ -367,19 +305,6 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
         t_int(my_number(hand, "SELECT @@%s", idle_limit()), usual);
         t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     }
-}
-
-TEST(p6_a_waiter_that_dies_waiting_for_the_name_lock_gets_no_lease)
-{
-    void *holder = my_fresh(), *waiter = my_open();
-
-    my_row(holder, "CALL rowlock_begin_exclusive('a')");
-    my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(waiter);
-    t_engine()->kill(t_admin(), (long)mysql_thread_id(waiter));
-    my_row(holder, "COMMIT");
-    t_int(my_number(holder, "SELECT count(*) FROM rowlock_lease"), 0);
-    my_lease(holder, "a:x:0:0");
 }
 
 /* A KILL QUERY during the planning of a DELETE ends it without an error, and nothing is deleted.

@@ -16,9 +16,9 @@
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/odbc.h"
-#include "lib/plain.h"
 #include "lib/proxy.h"
 #include "lib/test.h"
+#include "lib/transport.h"
 #include "util/clock.h"
 
 #define O rowlock__odbc

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/extra.h"
@@ -32,11 +31,6 @@
 static char primary[90], standby[90];
 static char old_url[200], new_url[200]; /* of each server alone */
 static char url[300];                   /* of both */
-
-static void nap(void)
-{
-    nanosleep(&(struct timespec){0, 5000000}, NULL);
-}
 
 /* ---- two servers ----------------------------------------------------------------------------- */
 
@@ -57,12 +51,7 @@ static void install_at(const char *where)
 
 static void until(void *hand, const char *question, const char *answer)
 {
-    long long end = t_now() + 60000;
-
-    while (strcmp(t_native_sql(hand, "%s", question), answer) != 0) {
-        t_true(t_now() < end);
-        nap();
-    }
+    t_until(strcmp(t_native_sql(hand, "%s", question), answer) == 0);
 }
 
 static void start_both(int synchronous)
@@ -178,7 +167,7 @@ static void hold(struct load *load, int worker, struct rowlock_connection *conne
         if (!code)
             write_once(load, worker, connection, rowlock_token(lease));
         else
-            nap();
+            t_pause(5);
     }
     overlap_leave(load->overlap, place);
 }
@@ -195,7 +184,7 @@ static void write_on(struct load *load, int worker, long long token)
     for (int i = 0; i < 40 && code != ROWLOCK_ELOST && load->n[worker] < MOST && t_now() < end;) {
         if (!writer &&
             (atomic_load(&load->done) < done || rowlock_open(url, &options, &writer, NULL)))
-            nap();
+            t_pause(5);
         else if ((code = write_once(load, worker, writer, token)) == 0)
             i++;
         else {
@@ -277,27 +266,19 @@ static struct load *start_load(void)
 static void until_done(struct load *load, int more)
 {
     int goal = atomic_load(&load->done) + more;
-    long long end = t_now() + 120000;
 
-    while (atomic_load(&load->done) < goal) {
-        t_true(t_now() < end);
-        nap();
-    }
+    t_until(atomic_load(&load->done) >= goal);
 }
 
 /* Each worker has ended what it had begun. */
 static void until_turned(struct load *load)
 {
-    long long end = t_now() + 120000;
     int before[WORKERS];
 
     for (int i = 0; i < WORKERS; i++)
         before[i] = atomic_load(&load->turns[i]);
     for (int i = 0; i < WORKERS; i++)
-        while (atomic_load(&load->turns[i]) < before[i] + 2) {
-            t_true(t_now() < end);
-            nap();
-        }
+        t_until(atomic_load(&load->turns[i]) >= before[i] + 2);
 }
 
 static void end_load(struct load *load)

@@ -67,34 +67,6 @@ static void kill_it(void *hand)
     PQfinish(hand);
 }
 
-TEST(p7_first_come_first_served_whatever_the_mode)
-{
-    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open(), *three = hand_open();
-    long long token = hand_lease(holder, S), first = hand_queue(one, X, 1),
-              second = hand_queue(two, S, 1), third = hand_queue(three, X, 1);
-
-    t_text(hand_place(one, X, first, 1), say("3|%lld|0|0|1", token));
-    t_text(hand_place(two, S, second, 1), say("11|%lld|1|1|1", first));
-    t_text(hand_place(three, X, third, 1), say("11|%lld|2|0|1", second));
-    /* a stream of readers does not starve a writer: later readers queue behind it */
-    t_text(try_wants(three, S), say("11|%lld", third));
-    t_text(try_ticket(two, S, second), say("11|%lld", first));
-    release(holder, token);
-    t_text(hand_place(two, S, second, 1), say("11|%lld|1|1|1", first));
-    t_text(hand_place(one, X, first, 1), "0||0|1|1");
-    t_text(try_ticket(three, X, third), say("11|%lld", second));
-    token = atoll(try_ticket(one, X, first) + 2);
-    t_true(token > third);
-    t_text(hand_place(two, S, second, 1), say("3|%lld|0|0|1", token));
-    release(one, token);
-    t_contains(try_ticket(two, S, second), "0|");
-    t_text(hand_place(three, X, third, 1),
-           say("3|%lld|0|0|1", token = hand_number(two, "SELECT max(token) FROM rowlock.lease")));
-    release(two, token);
-    t_contains(try_ticket(three, X, third), "0|");
-    t_int(waiters(one), 0);
-}
-
 TEST(p7_a_ticket_of_several_names_is_first_for_each)
 {
     void *one = hand_fresh(), *two = hand_open(), *three = hand_open();
@@ -422,83 +394,6 @@ TEST(p7_a_grant_passes_no_waiter_whose_row_is_being_updated)
     hand_row(one, "COMMIT");
     t_contains(try_ticket(two, X, second), say("11|%lld", first));
     t_contains(try_ticket(one, X, first), "0|");
-}
-
-/* ---- permits --------------------------------------------------------------------------------- */
-
-TEST(p1_permits_up_to_the_limit)
-{
-    void *hand = hand_fresh(), *other = hand_open();
-    long long two = hand_lease(hand, "a:p:3:2"), one;
-
-    t_text(try_wants(other, "a:p:3:2"), say("3|%lld", two));
-    one = hand_lease(other, "a:p:3:1");
-    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", two));
-    t_text(try_wants(other, S), say("3|%lld", two));
-    t_text(try_wants(other, X), say("3|%lld", two));
-    hand_expire(hand, two);
-    t_true(hand_lease(other, "a:p:3:2") > one); /* sweeps expired leases as needed */
-    t_int(hand_number(hand, "SELECT count(*) FROM rowlock.lease WHERE token = %lld", two), 0);
-    release(hand, one);
-    t_text(hand_row(hand,
-                    "SELECT state, lock_name, mode, \"limit\", \"count\" FROM rowlock.list('a')"),
-           "held|a|permit|3|2");
-    hand_forget(hand);
-    one = hand_lease(hand, S);
-    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", one));
-    release(hand, one);
-    one = hand_lease(hand, X);
-    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", one));
-}
-
-TEST(p1_permits_of_two_limits_are_refused)
-{
-    void *hand = hand_fresh(), *other = hand_open();
-    long long token = hand_lease(hand, "a:p:3:1"), ticket;
-
-    t_text(try_wants(other, "a:p:2:1"), say("13|%lld", token));
-    t_text(
-        hand_row(
-            other,
-            "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
-            hand_wants("a:p:2:1")),
-        "13|a|it is held with limit 3, but limit 2 was requested");
-    release(hand, token);
-    ticket = hand_queue(hand, "a:p:3:1", 1);
-    t_text(
-        hand_row(
-            other,
-            "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
-            hand_wants("a:p:2:1")),
-        "13|a|it is waited for with limit 3, but limit 2 was requested");
-    hand_row(hand, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(hand));
-    hand_lease(other, "a:p:2:1");
-    /* the limit of an expired lease does not count */
-    hand_expire(other, hand_number(other, "SELECT token FROM rowlock.lease"));
-    hand_lease(hand, "a:p:5:5");
-}
-
-TEST(p1_leases_and_transactions_exclude_each_other)
-{
-    void *hand = hand_fresh(), *other = hand_open();
-    long long token;
-
-    hand_row(hand, "BEGIN; SELECT rowlock.exclusive('a')");
-    t_text(try_wants(other, X), "1|");
-    t_text(try_wants(other, S), "1|");
-    t_text(try_wants(other, "a:p:3:1"), "1|");
-    hand_row(hand, "COMMIT");
-    token = hand_lease(other, "a:p:3:1");
-    t_text(hand_row(hand, "SELECT rowlock.try_exclusive('a')"), "f");
-    if (t_facts()->shared == SHARED_TOGETHER) {
-        t_text(hand_row(hand, "SELECT rowlock.try_shared('a')"), "f");
-        release(other, token);
-        hand_row(hand, "BEGIN; SELECT rowlock.shared('a')");
-        t_contains(try_wants(other, S), "0|");
-        t_text(try_wants(other, X), "1|");
-        t_text(try_wants(other, "a:p:3:1"), "1|");
-        hand_row(hand, "COMMIT");
-    }
 }
 
 /* ---- listed holders and waiters -------------------------------------------------------------- */

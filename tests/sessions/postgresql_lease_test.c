@@ -83,23 +83,6 @@ TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
     t_int(hand_number(renewer, "SELECT rowlock.release_lease(%lld)", token), 8);
 }
 
-TEST(a1_a_renewal_neither_shortens_nor_revives)
-{
-    void *hand = hand_fresh();
-    long long token = hand_lease(hand, "a:x:0:0");
-
-    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 1000)", token), 0);
-    t_true(hand_number(hand, "SELECT left_ms FROM rowlock.check_lease('a', %lld)", token) > 30000);
-    t_int(hand_number(hand, "SELECT rowlock.break('a', 0, false)"), 1);
-    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token), 14);
-    t_text(hand_row(hand, "SELECT status, mode FROM rowlock.check_lease('a', %lld)", token),
-           "14|x");
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
-    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token), 8);
-    t_text(rows_of(hand, token), "0|0");
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 8);
-}
-
 TEST(a2_a3_no_grant_in_a_frozen_snapshot)
 {
     void *hand = hand_fresh();
@@ -115,70 +98,6 @@ TEST(a2_a3_no_grant_in_a_frozen_snapshot)
 }
 
 /* ---- fences ---------------------------------------------------------------------------------- */
-
-/* The statements of a takeover one by one; a fence before, between and after them. */
-TEST(a4_a_fence_at_every_step_of_a_takeover)
-{
-    static const char *const steps[] = {
-        "SELECT rowlock.name_lock('a', false)",
-        "DELETE FROM rowlock.heartbeat WHERE token = %lld AND expires <= clock_timestamp()",
-        "DELETE FROM rowlock.lease WHERE token = %lld",
-        "SELECT rowlock.next_number()",
-        "COMMIT",
-    };
-    int n = (int)(sizeof steps / sizeof *steps);
-    void *taker = hand_fresh(), *holder = hand_open();
-
-    for (int before = 0; before <= n; before++) {
-        long long token = hand_lease(holder, "a:x:0:0");
-        int at = 0;
-
-        hand_expire(holder, token);
-        hand_row(taker, BEGIN);
-        for (; at < before; at++)
-            hand_row(taker, steps[at], token);
-        hand_row(holder, BEGIN);
-        hand_start(holder, "SELECT status FROM rowlock.fence('a', %lld, 60000)", token);
-        /* the row of the lease exists: the fence succeeds, and the takeover waits */
-        if (before <= 2) {
-            t_text(hand_finish(holder), "0");
-            for (; at < 2; at++)
-                hand_row(taker, steps[at], token);
-            hand_start(taker, steps[2], token);
-            hand_until_waiting(taker);
-            hand_row(holder, "COMMIT");
-            hand_finish(taker);
-            at++;
-        } else if (before < n) { /* it is being deleted: the fence waits, and reports the loss */
-            hand_until_waiting(holder);
-        }
-        for (; at < n; at++)
-            hand_row(taker, steps[at], token);
-        if (before > 2) {
-            t_text(hand_finish(holder), "8");
-            hand_row(holder, "COMMIT");
-        }
-        t_text(rows_of(taker, token), "0|0");
-    }
-}
-
-TEST(p4_no_grant_before_a_fence_has_ended)
-{
-    void *holder = hand_fresh(), *other = hand_open();
-    long long token = hand_lease(holder, "a:x:0:0");
-
-    hand_row(holder, BEGIN);
-    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 100)", token), 0);
-    hand_expire(other, token); /* passes the fence, as a renewal does */
-    t_text(hand_try(other, X("a")), in_the_way(3, token));
-    t_text(rows_of(other, token), "1|1");
-    start_waiting(other, "a:x:0:0");
-    hand_until_waiting(other);
-    hand_row(holder, "COMMIT");
-    t_contains(hand_finish(other), "0||");
-    hand_row(other, "COMMIT");
-    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 100)", token), 8);
-}
 
 TEST(p4_p11_a_fence_leaves_the_transaction_usable)
 {
@@ -289,23 +208,6 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
     hand_start(frozen, "COMMIT");
     t_text(hand_finish(frozen), "25P03");
-}
-
-TEST(p6_a_waiter_that_dies_waiting_for_the_name_lock_gets_no_lease)
-{
-    void *locker = hand_fresh(), *other = hand_open();
-    PGconn *dying = t_engine()->open(t_url());
-
-    hand_row(locker, BEGIN "; SELECT rowlock.exclusive('a')");
-    start_waiting(dying, "a:x:0:0");
-    hand_until_waiting(dying);
-    PQfinish(dying); /* the server notices only when it answers */
-    start_waiting(other, "a:x:0:0");
-    hand_until_waiting(other);
-    hand_row(locker, "COMMIT");
-    t_contains(hand_finish(other), "0||");
-    hand_row(other, "COMMIT");
-    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
 }
 
 TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/extra.h"
 #include "lib/harness.h"
@@ -239,7 +238,7 @@ static void until_climbed(int more)
     long long end = t_now() + 120000;
 
     while (atomic_load(&climbed) < wanted && atomic_load(&fallen) == 0 && t_now() < end) {
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        t_pause(1);
     }
     if (atomic_load(&climbed) < wanted) {
         atomic_store(&crowd_ends, 1);
@@ -446,11 +445,10 @@ TEST(p3_tokens_grow_in_a_crowd_while_the_server_restarts)
 static void until_replayed(void *primary, void *standby)
 {
     char position[80];
-    long long end = t_now() + 30000;
 
     snprintf(position, sizeof position, "%s", hand_row(primary, "SELECT pg_current_wal_lsn()"));
-    while (strcmp(hand_row(standby, "SELECT pg_last_wal_replay_lsn() >= '%s'", position), "t") != 0)
-        t_true(t_now() < end);
+    t_until(strcmp(hand_row(standby, "SELECT pg_last_wal_replay_lsn() >= '%s'", position), "t") ==
+            0);
 }
 
 TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)

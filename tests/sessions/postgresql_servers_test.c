@@ -21,8 +21,8 @@
 #include "lib/harness.h"
 #include "lib/grants.h"
 #include "lib/jdbc.h"
-#include "lib/plain.h"
 #include "lib/test.h"
+#include "lib/transport.h"
 #include "rowlock/postgresql.h"
 
 static void install_at(const char *url)

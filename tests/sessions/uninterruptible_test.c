@@ -7,7 +7,6 @@
  * Quick: mariadb/row
  */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -29,7 +28,7 @@ struct scene {
 static struct scene set_up(rowlock_duration statement_ms)
 {
     struct scene scene = {
-        .proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0),
+        .proxy = proxy_start(t_port(), t_is_postgresql()),
     };
     struct rowlock_options options = {.statement_ms = statement_ms, .url = t_url()};
 
@@ -57,7 +56,6 @@ static void clean_up(struct scene *scene)
 static int in_silence(struct scene *scene, int (*work)(struct rowlock_connection *connection,
                                                        void *data, struct rowlock_error *error))
 {
-    struct timespec pause = {0, 5000000};
     long long end = t_now() + HANGS_MS;
     struct thread *thread;
     int hangs, code;
@@ -66,7 +64,7 @@ static int in_silence(struct scene *scene, int (*work)(struct rowlock_connection
     t_int(write(scene->pipe[1], "!", 1), 1);
     thread = t_thread(scene->connection, work, scene);
     while (!t_is_done(thread) && t_now() < end)
-        nanosleep(&pause, NULL);
+        t_pause(5);
     hangs = !t_is_done(thread);
     proxy_cut_all(scene->proxy);
     code = t_join(thread);

@@ -12,7 +12,7 @@
 #include "dialect/plain.h"
 #include "lib/harness.h"
 #include "lib/test.h"
-#include "schema/text.h"
+#include "schema/schema.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define TEXT_SIZE 8000

@@ -19,7 +19,7 @@
 enum farm_habit { FARM_DAEMON, FARM_LINES, FARM_POLLS, FARM_HABITS };
 
 struct farm_job {
-    char name[8], lock[16];
+    char name[12], lock[16];
     struct rowlock_job told;   /* early_ms is set by each node */
     unsigned fails, times_out; /* in 100 */
     int64_t usual_ms;          /* the usual duration of a run */

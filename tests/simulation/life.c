@@ -2,7 +2,8 @@
 /* The life of a client: leases, transaction locks, fenced work, sometimes a break. */
 #include <string.h>
 
-#include "session/reconnect.h"
+#include "lease/query.h"
+#include "session/connection.h"
 #include "simulation/sim.h"
 #include "util/renewal.h"
 
@@ -175,7 +176,8 @@ bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms
             if (sim_own_ms(client) >= until && step.until_ms > until)
                 continue;
         } else {
-            code = rowlock__renew_over(client->connection, lease, lease->ttl_ms, &status, NULL);
+            code = rowlock__renew_over(client->connection, lease, lease->ttl_ms,
+                                       rowlock__query_deadline(client->connection), &status, NULL);
             if (!code && status != ROWLOCK_STATUS_OK)
                 code = ROWLOCK_ELOST;
         }

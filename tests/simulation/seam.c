@@ -12,7 +12,6 @@
 #include "lease/request.h"
 #include "simulation/sim.h"
 #include "util/clock.h"
-#include "util/pause.h"
 
 /* ---- time ------------------------------------------------------------------------------------ */
 

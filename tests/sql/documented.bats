@@ -7,7 +7,6 @@
 load ../command/lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb,-programs}.md)
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 

@@ -6,7 +6,6 @@
 # shellcheck source=tests/command/lib.bash
 . "${BASH_SOURCE[0]%/*}/../command/lib.bash"
 
-bats_require_minimum_version 1.5.0
 database=${ROWLOCK_TEST_URL##*/}
 
 # Statements in MySQL's words. Without @@in_transaction rowlock's own procedure finds out.
@@ -66,7 +65,7 @@ waits_for_a_row() {
     waiting_sessions | grep -qx "$(session_of "$1")"
 }
 sleeps() { # FILE: its session polls for a lease
-    [ "$(sql "SELECT count(*) FROM information_schema.processlist
+    [ "$(sql "SELECT count(*) FROM $processlist
               WHERE id = $(session_of "$1") AND state = 'User sleep'")" = 1 ]
 }
 committed_level='SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'

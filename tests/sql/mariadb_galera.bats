@@ -100,7 +100,7 @@ pause_node_1() {
     echo "LOCK TABLES g_pause READ; SELECT 'node 1 pauses';" >&6
     until_true said pause 'node 1 pauses'
     at 2 'INSERT INTO g_pause VALUES (1)'
-    until_true is_at 1 "SELECT count(*) FROM information_schema.processlist
+    until_true is_at 1 "SELECT count(*) FROM $processlist
                         WHERE state LIKE 'Waiting for table %lock'" 1
 }
 resume_node_1() { echo 'UNLOCK TABLES;' >&6; }

@@ -11,7 +11,6 @@ load mariadb
 ends_with() { is_mysql || [[ $1 == *"$2" ]]; } # TEXT END
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { close_sessions; }
 
 is_row() { [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; }
@@ -73,48 +72,10 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     [ "$output" = locked ]
 }
 
-@test "p1 exclusive excludes exclusive and shared until COMMIT" {
-    open_session a 4
-    echo "CALL rowlock_begin_exclusive('both'); SELECT 'locked';" >&4
-    until_true said a locked
-    tries="CALL rowlock_begin_exclusive('other'); CALL rowlock_try_exclusive('both', 0, @x);
-           CALL rowlock_try_exclusive('both', 50, @y); SELECT @x, @y; ROLLBACK"
-    sql "CALL rowlock_prepare('other')"
-    run say "$tries"
-    [ "$output" = $'0\t0' ]
-    if is_row; then
-        run say "CALL rowlock_begin_exclusive('other'); CALL rowlock_try_shared('both', 0, @x);
-                 SELECT @x; ROLLBACK"
-        [ "$output" = 0 ]
-    fi
-    echo "COMMIT; SELECT 'over';" >&4
-    until_true said a over
-    run say "$tries"
-    [ "$output" = $'1\t1' ]
-}
-
-@test "p1 shared locks go together, and exclude exclusive ones" {
-    if ! is_row; then
-        run say "CALL rowlock_begin_shared('shared')"
-        [[ $output == "ERROR 1644 (RL004)"*"technique insert has exclusive locks only" ]]
-        return
-    fi
-    open_session a 4
-    open_session b 5
-    echo "CALL rowlock_begin_shared('shared'); SELECT 'locked';" >&4
-    until_true said a locked
-    echo "CALL rowlock_begin_shared('shared'); SELECT 'locked';" >&5
-    until_true said b locked
-    run say "CALL rowlock_begin_shared('shared'); CALL rowlock_shared('shared'); SELECT 'third';
-             COMMIT"
-    [ "$output" = third ]
-    run rowlock run --tx -n shared -- true
-    [ "$status" = 75 ]
-    echo "COMMIT; SELECT 'over';" >&4
-    echo "COMMIT; SELECT 'over';" >&5
-    until_true said a over
-    until_true said b over
-    rowlock run --tx -n shared -- true
+@test "technique insert refuses shared locks" {
+    ! is_row || return 0
+    run say "CALL rowlock_begin_shared('shared')"
+    [[ $output == "ERROR 1644 (RL004)"*"technique insert has exclusive locks only" ]]
 }
 
 @test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the call" {
@@ -195,10 +156,14 @@ endless='SET innodb_lock_wait_timeout = 100000'
         until_true killed "$1"
         cat a
         reason="'leased' was not locked: the statement was interrupted"
-        [ "$(grep -c "^ERROR 1317 (70100).*$reason" a)" = "$1" ]
+        # On MySQL no handler runs if it arrives between two sleeps: docs/limits.md.
+        own='Query execution was interrupted'
+        ! is_mysql || reason="$reason|$own"
+        [ "$(grep -cE "^ERROR 1317 \(70100\).*($reason)" a)" = "$1" ]
     }
     echo "$endless; CALL rowlock_begin_exclusive('leased');" >&4
     interrupted 1
+    ! grep -q "$own" a || echo "ROLLBACK;" >&4
     echo "SELECT 'one', @@in_transaction; CALL rowlock_begin_exclusive('other');
           CALL rowlock_exclusive('leased');" >&4
     interrupted 2
@@ -240,16 +205,14 @@ endless='SET innodb_lock_wait_timeout = 100000'
     echo "CALL rowlock_begin_exclusive('waited'); CALL rowlock_unlock('waited');
           SELECT 'unlocked';" >&4
     until_true said a unlocked
-    run rowlock run --tx -n waited -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run --tx -n waited -- true
     echo "CALL rowlock_begin_exclusive('waited'); SELECT 'locked';" >&5
     until_true waits_for_a_row b
     run ! said b locked
     echo 'COMMIT;' >&4
     until_true said b locked
     ! is_row || known waited
-    run rowlock run --tx -n waited -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run --tx -n waited -- true
     echo "COMMIT; SELECT 'over';" >&5
     until_true said b over
     rowlock run --tx waited -- true
@@ -323,15 +286,6 @@ endless='SET innodb_lock_wait_timeout = 100000'
     run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left');
              SELECT 'locked'; COMMIT"
     [ "$output" = $'1\nlocked' ]
-}
-
-@test "rowlock_next returns gapless numbers in its OUT parameter" {
-    sql "CALL rowlock_prepare('counter:bill')"
-    run say "CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @a); ROLLBACK;
-             CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @b);
-             CALL rowlock_next('bill', @c);
-             COMMIT; SELECT @a, @b, @c"
-    [ "$output" = $'1\t1\t2' ]
 }
 
 @test "a name may contain quotes, and text that looks like SQL" {

@@ -5,12 +5,10 @@
 # and a locking read would block the release that it waits for.
 # Runs on: mariadb/insert
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load raw.bash
 
 setup_file() { install_on_the_article_s_table; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "a lease does not block a program that only uses the two statements; run --tx does" {
     hold_lease "$NAME"

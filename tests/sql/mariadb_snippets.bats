@@ -4,16 +4,17 @@
 # Runs on: mariadb/row
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load snippets.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "the mariadb client waits, and continues" { waits_and_goes_on mariadb_lock.sql; }
 @test "Python waits, and continues" { waits_and_goes_on mariadb_lock.py; }
-@test "Node waits, and continues" { waits_and_goes_on mariadb_lock.js; }
+@test "Node waits, and continues" {
+    ! is_mysql || skip "the package mysql does not know caching_sha2_password"
+    waits_and_goes_on mariadb_lock.js
+}
 @test "Java waits, and continues" { waits_and_goes_on MariadbLock.java; }
 
 @test "a lease from Python that waits: acquired, renewed, fenced, released" {

@@ -12,7 +12,7 @@ setup_file() {
     sql "DROP USER IF EXISTS app_$ROWLOCK_TEST_TECHNIQUE@localhost,
          eye_$ROWLOCK_TEST_TECHNIQUE@localhost;
          CREATE USER app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost"
-    rowlock schema print mariadb --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+    rowlock schema print --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
         --role "app_$ROWLOCK_TEST_TECHNIQUE@localhost" >"$BATS_FILE_TMPDIR/grants"
     client <"$BATS_FILE_TMPDIR/grants"
     sed -n \
@@ -37,6 +37,8 @@ quoted="it''s; \\\\ \"ä\""
 one_row() { # STATEMENT: it returns 1
     [ "$(sql "$1")" = 1 ]
 }
+# rowlock ls shows transactions there, to an account that may read performance_schema.
+needs_transactions_in_views() { ! is_mysql || skip "MySQL's views show leases only"; }
 # InnoDB refreshes its tables of locks only after 100 ms without a reader.
 until_seen() { until_true unhurried "$@"; }
 unhurried() {
@@ -89,6 +91,7 @@ let_b_wait_for() {
 }
 
 @test "holders and waiters show the transactions where one waits for another" {
+    needs_transactions_in_views
     let_b_wait_for "$quoted waited"
     there() {
         one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted waited'
@@ -123,7 +126,7 @@ let_b_wait_for() {
                  AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%'
                  AND since <= utc_timestamp()"
     }
-    until_seen there
+    is_mysql || until_seen there
     # the command's queries, for an account with PROCESS
     for procedure in rowlock_list rowlock_holder; do
         [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
@@ -134,6 +137,7 @@ let_b_wait_for() {
 }
 
 @test "transactions on an existing table are shown by the names in it" {
+    needs_transactions_in_views
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
     other=${database}_own
     sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
@@ -208,6 +212,7 @@ let_b_wait_for() {
     done
     run say_as "$eye" "DELETE FROM rowlock_lease"
     [[ $output == "ERROR 1142 "* ]]
+    ! is_mysql || return 0 # its views show leases only
     sql "GRANT PROCESS ON *.* TO $eye@localhost"
     both() { [ "$(seen)" = $'contended\ttransaction\nseen\tlease' ]; }
     until_seen both

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # MySQL's own: settings that might break rowlock, passwords, read-only servers, KILL QUERY. The test
-# has a server with all the settings, and accounts that have only the GRANTs that rowlock prints.
+# has a server with all the settings, and the accounts of docs/databases.md, "Begin with MySQL",
+# which have only the GRANTs of that page and those that rowlock prints.
 # Runs on: mysql
 
 load mariadb
@@ -13,24 +14,35 @@ strict=(--sql-require-primary-key=ON --log-bin --server-id=7 --gtid-mode=ON
     --enforce-gtid-consistency=ON --binlog-format=ROW --log-bin-trust-function-creators=OFF
     --character-set-server=utf8mb4 --collation-server=utf8mb4_0900_ai_ci)
 
-start_own() {
-    start_mariadb "$own" "${strict[@]}"
+start_own() { # [OPTION...]
+    start_mariadb "$own" "${strict[@]}" "$@"
     export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket OWN_PORT=$server_port
     export ROWLOCK_TEST_URL="mysql://app:pass@127.0.0.1:$server_port/test_own?ssl=on"
 }
 as_root() { as_root_of_mariadb -N -B "$@"; }
 sql() { as_root test_own -e "$1"; } # the URL has more than the database at its end
+# The page's commands for this server: its SQL, or its commands for a shell.
+page() { # sql|shell
+    sed -n '/^## Begin with MySQL/,/^## Connect/s/^    //p' \
+        "$BATS_TEST_DIRNAME/../../docs/databases.md" |
+        sed -e "s/shop/test_own/g; s/'[.][.][.]'/'pass'/" \
+            -e "s/:[.][.][.]@db/:pass@127.0.0.1:$server_port/" |
+        if [ "$1" = sql ]; then sed '/^rowlock/,$d'; else sed -n '/^rowlock/,$p'; fi
+}
 setup_file() {
     export own
     start_own
-    as_root -e "CREATE DATABASE test_own; CREATE USER installer@'%', app@'%' IDENTIFIED BY 'pass';
-                GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, SELECT,
-                      INSERT, UPDATE, DELETE ON test_own.* TO installer@'%'"
-    installer=mysql://installer@127.0.0.1:$server_port/test_own
-    "$ROWLOCK" --db "$installer" schema install --technique row
-    "$ROWLOCK" --db "$installer" schema print --technique row --grants --role 'app@%' >"$own.sql"
-    as_root test_own <"$own.sql"
-    rm "$own.sql"
+    cd "$BATS_FILE_TMPDIR" || return 1
+    page sql | as_root
+    printf '#!/bin/sh\ntouch backed-up\n' >backup.sh
+    chmod +x backup.sh
+    (
+        rowlock() { "$ROWLOCK" "$@"; }
+        mysql() { as_root test_own; }
+        # doctor warns of this test's server
+        eval "$(page shell | sed 's/^rowlock doctor$/& || [ $? = 1 ]/')"
+    )
+    [ -e backed-up ]
 }
 teardown_file() { stop_server "$own"; }
 setup() {
@@ -56,13 +68,36 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock log
 }
 
-@test "technique insert installs on a strict server" {
+@test "technique insert is refused, for a new database and in a printed schema" {
     as_root -e "CREATE DATABASE test_insert; GRANT ALL ON test_insert.* TO installer@'%'"
-    url=mysql://installer@127.0.0.1:$OWN_PORT/test_insert
-    "$ROWLOCK" --db "$url" schema install --technique insert
-    "$ROWLOCK" --db "$url" run --tx -n tx -- true
-    "$ROWLOCK" --db "$url" run -n lease -- true
+    url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_insert?ssl=on"
+    for options in '--technique insert' '--table mine'; do
+        # shellcheck disable=SC2086
+        run -64 "$ROWLOCK" --db "$url" schema install $options
+        [[ $output == *"mysql does not offer technique insert; it has row"* ]]
+        # shellcheck disable=SC2086
+        run -64 "$ROWLOCK" schema print mysql $options
+        [[ $output == *"mysql does not offer technique insert; it has row"* ]]
+    done
+    [ -z "$(as_root test_insert -e 'SHOW TABLES')" ]
+    "$ROWLOCK" --db "$url" schema install
     "$ROWLOCK" --db "$url" schema uninstall
+}
+
+@test "a schema of root is upgraded by an account with SYSTEM_USER, as the refusal names it" {
+    as_root -e "CREATE DATABASE test_root; GRANT ALL ON test_root.* TO installer@'%'"
+    url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_root?ssl=on"
+    "$ROWLOCK" --db "mysql://root@127.0.0.1:$OWN_PORT/test_root" schema install
+    as_root test_root -e 'UPDATE rowlock_meta SET version = 1'
+    run "$ROWLOCK" --db "$url" schema upgrade
+    echo "$output"
+    [ "$status" = 69 ]
+    [[ $output == *"belongs to root@"* ]]
+    grant=${output#*allow it: }
+    as_root -e "${grant%% (database*}"
+    "$ROWLOCK" --db "$url" schema upgrade
+    "$ROWLOCK" --db "$url" schema uninstall
+    as_root -e "REVOKE SYSTEM_USER ON *.* FROM installer@'%'; DROP DATABASE test_root"
 }
 
 @test "names that utf8mb4_0900_ai_ci takes for equal are different locks" {
@@ -107,6 +142,22 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     echo 'ROLLBACK;' >&4
 }
 
+# information_schema.processlist of MySQL fails with 3854 then.
+@test "a statement with a character of four bytes in any session disturbs no end of a session" {
+    open_session a 4
+    open_session b 5
+    echo "SET NAMES utf8mb4; SELECT SLEEP(100), '🔒';" >&4
+    number=$(session_of b)
+    is_there_with() { # CONDITION
+        [ "$(as_root -e "SELECT count(*) FROM performance_schema.processlist WHERE $1")" = 1 ]
+    }
+    until_true is_there_with "id = $(session_of a) AND state = 'User sleep'"
+    is_there_with "id = $number"
+    sql "CALL rowlock_end_session($number, UUID_SHORT() DIV 16777216)"
+    run ! is_there_with "id = $number"
+    as_root -e "KILL $(session_of a)"
+}
+
 @test "a transaction that holds a name is listed for an account that may read performance_schema" {
     open_session a 4
     echo "CALL rowlock_begin_exclusive('seen'); SELECT 'locked';" >&4
@@ -137,9 +188,40 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock run -n x -- true
 }
 
+@test "a server of a group with several primaries is refused" {
+    [ -e "$(as_root -e 'SELECT @@plugin_dir')/group_replication.so" ] || skip "there is no plugin"
+    as_root -e "INSTALL PLUGIN group_replication SONAME 'group_replication.so';
+                SET GLOBAL group_replication_single_primary_mode = OFF"
+    run rowlock run -n x -- true
+    as_root -e 'UNINSTALL PLUGIN group_replication'
+    echo "$output"
+    [ "$status" = 69 ]
+    [[ $output == *'other nodes of its cluster accept writes'* ]]
+    rowlock run -n x -- true
+}
+
 @test "p4 tokens rise although the counter is set back, as by a restored dump" {
     last=$(token_of token)
     as_root test_own -e 'TRUNCATE rowlock_token'
     rowlock break --now token
     [ "$(token_of token)" -gt "$last" ]
 }
+
+@test "p4 tokens rise in each innodb_autoinc_lock_mode, also after a crash of the server" {
+    last=$(token_of before)
+    for mode in 0 1 2; do
+        stop_server "$own" KILL
+        (start_own --innodb-autoinc-lock-mode=$mode) # no child of this shell, which waits for those
+        [ "$(as_root -e 'SELECT @@innodb_autoinc_lock_mode')" = $mode ]
+        rm -f out
+        for i in 1 2 3 4; do
+            start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 10m "mode-$mode-$i"
+        done
+        until_true has_lines 4
+        cat err
+        [ "$(sort -un out | sed -n 1p)" -gt "$last" ]
+        [ "$(sort -un out | wc -l)" = 4 ]
+        last=$(sort -n out | sed -n '$p')
+    done
+}
+has_lines() { [ "$(wc -l <out)" = "$1" ]; }

@@ -5,7 +5,6 @@
 # Runs on: postgresql/insert
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 
 setup() {

@@ -3,7 +3,6 @@
 # CREATE EXTENSION rowlock, on a server of its own: it creates the same objects as `schema install`,
 # owned by its creator. Also: the command's reports about the extension, and its complete removal.
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load extension
 
@@ -79,8 +78,7 @@ objects() {
     [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = f ]
     as_tester "SELECT rowlock.fence('x', $token)"
     run ! as_tester "SELECT rowlock.fence('x', $token + 1)"
-    run rowlock run -n x -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n x -- true
     rowlock release x --token "$token"
     run rowlock run -w 20 x -- echo ran
     [ "$status/$output" = 0/ran ]
@@ -105,25 +103,18 @@ objects() {
     [ "$status" = 0 ]
     [ "$(json '$.schema' <<<"$output")" = present ]
     [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/2 ]
-    run rowlock schema install --technique row
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 rowlock schema install --technique row
     [[ $output == *"technique native"*"run: DROP EXTENSION rowlock" ]]
-    run rowlock schema upgrade
-    [ "$status" = 0 ]
+    run -0 rowlock schema upgrade
     [[ $output == *"is current"*"ALTER EXTENSION rowlock UPDATE"* ]]
-    run rowlock schema uninstall
-    echo "$output"
-    [ "$status" = 64 ]
+    run -64 rowlock schema uninstall
     [[ $output == *"DROP EXTENSION rowlock" ]]
     objects >after
     diff before after
     as_tester 'UPDATE rowlock.meta SET version = -1' # as in an older version
     for verb in 'schema upgrade' 'run -n x -- true'; do
         # shellcheck disable=SC2086
-        run rowlock $verb
-        echo "$output"
-        [ "$status" = 69 ]
+        run -69 rowlock $verb
         [[ $output == *"run: ALTER EXTENSION rowlock UPDATE"* ]]
     done
 }
@@ -136,9 +127,7 @@ objects() {
         >"$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
     as_tester "CREATE EXTENSION rowlock VERSION '1'"
     as_tester "INSERT INTO rowlock.counter (name, last) VALUES ('kept', 7)"
-    run rowlock schema upgrade
-    echo "$output"
-    [ "$status" = 69 ]
+    run -69 rowlock schema upgrade
     [[ $output == *"version 1"*"run: ALTER EXTENSION rowlock UPDATE"* ]]
     as_tester 'ALTER EXTENSION rowlock UPDATE'
     objects | sort >updated
@@ -204,8 +193,7 @@ objects() {
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
     [ "$(sql "SELECT count(*) FROM pg_class
                WHERE relname IN ('number', 'lease', 'heartbeat', 'counter', 'origin')")" = 0 ]
-    run rowlock run -n x -- true
-    [ "$status" = 69 ]
+    run -69 rowlock run -n x -- true
     as_tester 'CREATE EXTENSION rowlock'
     rowlock run -w 20 x -- true
 }
@@ -213,8 +201,7 @@ objects() {
 @test "the printed GRANTs let a role with the least privileges use it" {
     as_tester 'CREATE EXTENSION rowlock'
     sql 'CREATE ROLE least LOGIN'
-    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -n x -- true
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -n x -- true
     rowlock schema print --grants --role least >grants.sql
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f grants.sql
     run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -w 20 x -- echo ran

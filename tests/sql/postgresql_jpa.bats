@@ -5,7 +5,6 @@
 # Runs on: postgresql/insert
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load snippets.bash
 
@@ -17,7 +16,6 @@ setup_file() {
     sql 'ALTER TABLE businessobjectlock OWNER TO tester'
     rowlock schema install --technique insert --table businessobjectlock
 }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 CLASSES=$JARS/postgresql.jar:$JARS/eclipselink.jar:$JARS/eclipselink-jpa-2.1-spec.jar
 build() { # [SED-SCRIPT]: the class, with changes

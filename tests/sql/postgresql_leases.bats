@@ -5,17 +5,18 @@
 # Quick: first
 
 # shellcheck disable=SC2154
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     close_sessions
     end_sessions
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter;
+         DELETE FROM rowlock.job; DELETE FROM rowlock.run;
          ALTER TABLE rowlock.lease RESET (autovacuum_enabled);
-         ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled)"
+         ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled);
+         ALTER TABLE rowlock.job RESET (autovacuum_enabled);
+         ALTER TABLE rowlock.run RESET (autovacuum_enabled)"
 }
 
 is_refused() { # NAME [OPTION...]: busy for rowlock run
@@ -181,6 +182,44 @@ holders('x') holders('y')
 TEXT
 }
 
+@test "lists look up each lease, heartbeat and run once, also if the planner expects none" {
+    pages_read() { # by all sessions; a session reports its reads when it ends
+        db "SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))
+              FROM pg_statio_user_tables WHERE schemaname = 'rowlock'"
+    }
+    all_jobs() { rowlock jobs; }
+    troubled_jobs() { rowlock --json top | jq -c '.jobs[]'; }
+    db "SELECT rowlock.vacuum()" # technique row keeps the names of other tests
+    for table in lease heartbeat job run; do expects_no_row $table; done
+    sql "INSERT INTO rowlock.lease (token, name, mode)
+            SELECT i, 'job:j' || i, 'exclusive' FROM generate_series(1, 1000) i;
+        INSERT INTO rowlock.heartbeat (token, expires)
+            SELECT i, now() + interval '1 hour' FROM generate_series(1, 1000) i;
+        INSERT INTO rowlock.job (name, version, schedule, due, running)
+            SELECT 'j' || i, 1, 'every 5m', 0, i % 2 * i FROM generate_series(1, 1000) i;
+        INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
+            SELECT i, 'j' || (i - 1) % 1000 + 1, 'n', 1, 0, 0, 0, 0
+              FROM generate_series(1, 6000) i"
+    while read -r list expected; do
+        before=$(pages_read)
+        case $list in
+        rowlock.*) lines=$(db "SELECT count(e) FROM $list e") ;;
+        *) lines=$("$list" | wc -l) ;;
+        esac
+        pages=$(($(pages_read) - before))
+        echo "$list: $lines lines, $pages pages read"
+        [ "$lines" = "$expected" ]
+        [ "$pages" -lt 60000 ]
+    done <<'TEXT'
+rowlock.names 1000
+rowlock.holders 1000
+rowlock.jobs 1000
+rowlock.list(NULL) 1000
+all_jobs 1001
+troubled_jobs 1000
+TEXT
+}
+
 @test "a held lease is found by its token, however many of its name have ended" {
     scans() { # of the index of names; a session reports its scans when it ends
         db "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'"
@@ -330,12 +369,17 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
 @test "ls, the views and the history show a request like every other waiter and holder" {
     rowlock schema set history all
     token=$(request x a "host => 'web1', pid => 41, program => 'a.py', note => 'first'")
-    request x b "host => 'web2', pid => 42, program => 'b.py', note => 'second'"
+    waits() { # for 7 s more
+        request x b "host => 'web2', pid => 42, program => 'b.py', note => 'second'"
+    }
+    waits
     show='$[0].host $[0].pid $[0].command $[0].note'
     [ "$(for path in $show; do item x "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
     [ "$(for path in ${show//\[0]/[1]}; do item x "$path"; done | paste -sd' ')" = \
         "web2 42 b.py second" ]
+    waits
     [ "$(item x '$[1].state')" = waiting ]
+    waits
     [ "$(db "SELECT name, host, pid, program, place FROM rowlock.waiters")" = "x|web2|42|b.py|1" ]
     db "SELECT rowlock.cancel('x', 'the owner called b')" "SELECT rowlock.release(${token%|||})"
     [ "$(db "SELECT string_agg(host || ' ' || how, ', ' ORDER BY host)
@@ -381,15 +425,82 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
         "BEGIN" "$call" "$settings" "COMMIT" "$settings" \
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
     echo "$output"
-    expected='7s on 0 read committed'
+    expected='7s on 0 read committed' # within its transaction the session may idle for 2 s
     [ "$output" = "$expected
 1
-$expected
+7s on 2s read committed
 1
-$expected
+7s on 2s read committed
 $expected
 0" ]
     db "SELECT rowlock.cancel('x', 'the owner called a')" "SELECT rowlock.release($token)"
+}
+
+@test "a request is refused in a transaction that has written, another request included" {
+    for before in "CREATE TEMPORARY TABLE written ()" \
+        "SELECT rowlock.request('y', '5 min', 'the owner called y')"; do
+        fails_with 25001 "BEGIN" "$before" "SELECT rowlock.request('x', '5 min', repeat('x', 16))"
+        [[ $output == *"HINT:  COMMIT first"* ]]
+    done
+    [ "$(db "BEGIN" "SELECT token > 0 FROM rowlock.request('x', '5 min', repeat('x', 16))" \
+        "COMMIT" "SELECT rowlock.cancel('x', repeat('x', 16))")" = $'t\nt' ]
+}
+
+in_doubt() { # the queue of x has b, in its open transaction, whose sign of life has ended; and c
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    request x b
+    request x c
+    sql "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE owner LIKE '%b'"
+    open_session block
+    ask block "BEGIN"
+    ask block "SELECT place FROM rowlock.request('x', '5 min', 'the owner called b'); $1"
+    answer block '^1$'
+    db "SELECT rowlock.release($token)"
+}
+
+@test "p6 a request within a transaction that idles delays the others for a few seconds" {
+    in_doubt "SELECT 1"
+    until [[ $(request x c "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
+        [ $((++calls)) -lt 30 ]
+    done
+    ask block "SELECT 2"
+    answer block "idle-in-transaction timeout"
+    db "SELECT rowlock.cancel('x', 'the owner called c')"
+}
+
+@test "p10 the others wait while a request's transaction works" {
+    in_doubt "SELECT pg_sleep(60)"
+    until_true asleep
+    call="clock_timestamp() - statement_timestamp() >= '1 s' FROM rowlock.request('x', '5 min',
+          'the owner called c', '1 s')"
+    [ "$(db "SELECT token IS NULL, $call" "SELECT token IS NULL, $call")" = $'t|t\nt|t' ]
+    end_sessions
+    until [[ $(request x c "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
+        [ $((++calls)) -lt 30 ]
+    done
+    db "SELECT rowlock.cancel('x', 'the owner called c')"
+}
+
+@test "texts about the client are as long as on MariaDB, and no longer" {
+    for text in "host:255" "program:255" "note:1024"; do
+        argument="${text%:*} => repeat('ä', ${text#*:})"
+        fails_with 22001 "SELECT rowlock.request('x', '1 min', repeat('x', 16), $argument || 'ä')"
+        [[ $output == *"${text%:*} has more than ${text#*:} characters"* ]]
+        [ "$(db "SELECT token > 0 FROM rowlock.request('x', '1 min', repeat('x', 16), $argument
+                )" "SELECT rowlock.cancel('x', repeat('x', 16))")" = $'t\nt' ]
+    done
+}
+
+@test "vacuum deletes the roll calls of waiters that are gone" {
+    db "SELECT number FROM rowlock.enqueue('78:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
+    request x a
+    request x a
+    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 1 ]
+    db "SELECT rowlock.vacuum()"
+    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 1 ]
+    sql "DELETE FROM rowlock.waiter"
+    db "SELECT rowlock.vacuum()"
+    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 0 ]
 }
 
 @test "bad input is refused before anything is written" {
@@ -398,6 +509,7 @@ $expected
         [[ $output == *random* ]]
     done
     fails_with 22023 "SELECT rowlock.request('x', '1 min', repeat('x', 16), mode => 'permit')"
+    [[ $output == *"HINT:  Such as: mode => 'permit', limit_ => 3"* ]]
     fails_with 22023 "SELECT rowlock.request('x', '0.9 s', repeat('x', 16))"
     fails_with RL003 "SELECT rowlock.request('', '1 min', repeat('x', 16))"
     fails_with RL001 "BEGIN ISOLATION LEVEL SERIALIZABLE" \

@@ -5,7 +5,6 @@
 # Runs on: postgresql/insert
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load lib
 
 schema='Locks of "old" programs'
@@ -62,13 +61,11 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     ask a "SELECT 'locked'"
     until_true asleep
     run ! said a locked
-    run rowlock run --tx -n x -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run --tx -n x -- true
     rowlock renew x --token "$token" --ttl 5m # the waiting program does not block a renewal either
     rowlock release x --token "$token"
     answer a '^locked$'
-    run rowlock run -n x -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n x -- true
     ask a "COMMIT"
     ask a "SELECT 'ended'"
     answer a ended
@@ -120,8 +117,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     ask b "SELECT 'locked'"
     until_true somebody_waits
     run ! said b locked
-    run rowlock run -n x -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n x -- true
     ask a "COMMIT"
     answer b locked
     ask b "ROLLBACK"
@@ -202,9 +198,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     for name in "it's" 'a$$b'; do
         sql "CREATE SCHEMA \"$name\" AUTHORIZATION tester"
         url="$ROWLOCK_TEST_URL?options=-csearch_path%3D%22${name/\'/%27}%22"
-        run "$ROWLOCK" --db "$url" schema install --technique insert
-        echo "$output"
-        [ "$status" = 64 ]
+        run -64 "$ROWLOCK" --db "$url" schema install --technique insert
         [[ $output == *"$name"* ]]
         sql "DROP SCHEMA \"$name\""
     done

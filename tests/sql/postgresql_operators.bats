@@ -6,14 +6,12 @@
 # Quick: first
 
 # shellcheck disable=SC2154
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/operators.sql"
     install_technique
 }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "the trap works: an exact operator of public wins over one of the catalog that needs a cast" {
     fails_with P0001 "SELECT 1::bigint * interval '1 s'"

@@ -4,12 +4,10 @@
 # leases too.
 # Runs on: postgresql/insert
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load raw.bash
 
 setup_file() { install_on_the_article_s_table; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "p1 the two statements wait for a lease that rowlock run holds" {
     for program in client python; do
@@ -19,8 +17,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         run ! raw_says locked
         let_go
         until_true raw_says locked
-        run rowlock run -n "$NAME" -- true
-        [ "$status" = 75 ]
+        run -75 rowlock run -n "$NAME" -- true
         raw_commit
     done
 }

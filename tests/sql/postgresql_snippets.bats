@@ -4,12 +4,10 @@
 # Runs on: postgresql/native
 # Quick: never
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load snippets.bash
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "psql waits, and continues" { waits_and_goes_on lock.sql; }
 @test "Python waits, and continues" { waits_and_goes_on lock.py; }

@@ -5,11 +5,9 @@
 # Quick: first
 
 # shellcheck disable=SC2154
-bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     end_started
     close_sessions

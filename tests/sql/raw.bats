@@ -4,7 +4,6 @@
 # article's own table: they and `rowlock run` exclude each other.
 # Runs on: postgresql/insert mariadb/insert
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
 load raw.bash
 
@@ -20,8 +19,7 @@ setup() {
         raw_begin "$program"
         until_true raw_says locked
         for kind in --tx --exclusive; do
-            run rowlock run $kind -n "$NAME" -- touch passed
-            [ "$status" = 75 ]
+            run -75 rowlock run $kind -n "$NAME" -- touch passed
         done
         start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 60 "$NAME" -- touch passed
         transaction=$started
@@ -48,8 +46,7 @@ setup() {
         run ! raw_says locked
         let_go
         until_true raw_says locked
-        run rowlock run --tx -n "$NAME" -- true
-        [ "$status" = 75 ]
+        run -75 rowlock run --tx -n "$NAME" -- true
         raw_commit
     done
 }

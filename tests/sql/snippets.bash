@@ -22,12 +22,12 @@ handled() { sql 'SELECT handled FROM bond'; }
 jdbc_url() {
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "jdbc:postgresql://${ROWLOCK_TEST_URL#*@}?user=tester" ;;
-    mariadb) echo "jdbc:mariadb://${ROWLOCK_TEST_URL#*@}?user=rowlock&password=secret" ;;
+    mariadb) echo "jdbc:mariadb://${ROWLOCK_TEST_URL#*@}?user=rowlock&password=$password" ;;
     esac
 }
 option_file() {
-    printf '[client]\nhost=127.0.0.1\nport=%s\nuser=rowlock\npassword=secret\ndatabase=%s\n' \
-        "$ROWLOCK_TEST_MARIADB_PORT" "${ROWLOCK_TEST_URL##*/}" >my.cnf
+    printf '[client]\nhost=127.0.0.1\nport=%s\nuser=rowlock\npassword=%s\ndatabase=%s\n' \
+        "$ROWLOCK_TEST_MARIADB_PORT" "$password" "${ROWLOCK_TEST_URL##*/}" >my.cnf
 }
 
 # snippet FILE: runs it in the background; $snippet is its process, its output goes to the file

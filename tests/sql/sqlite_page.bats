@@ -5,7 +5,6 @@
 # Runs on: sqlite
 # Quick: first
 
-bats_require_minimum_version 1.5.0
 load ../command/lib.bash
 
 PAGE=$BATS_TEST_DIRNAME/../../docs/sqlite.md
@@ -236,9 +235,7 @@ SQL
 @test "p1 acquire, renew, release: a lease like any other" {
     own=$(do_block acquire)
     [ "$own" -gt 1000000000000000 ]
-    run rowlock run -n import -- true
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock run -n import -- true
     [[ $output == *db1*"by hand"* ]]
     refused "the name is leased" acquire
     rowlock check import --token "$own"
@@ -281,8 +278,7 @@ SQL
     by_hand "'s', 60000, 'shared', NULL"
     by_hand "'s', 60000, 'shared', NULL"
     rowlock run -n -s s -- true
-    run rowlock run -n s -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n s -- true
     by_hand "'p', 60000, NULL, 2"
     rowlock run -n --limit 2 p -- true
     by_hand "'p', 60000, 'permit', 2"

@@ -80,9 +80,13 @@ grant() { # as the printed text grants to a role that locks
 @test "a role that locks can use up the tokens: then no caller gets a lease" {
     grant
     rowlock run x -- true
+    local last=9223372036854775807 # a table draws the tokens on MySQL, else a sequence
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) as_role "SELECT setval('rowlock.number', 9223372036854775807)" ;;
-    mariadb) as_role "DO SETVAL(rowlock_token, 9223372036854775806)" ;;
+    postgresql) as_role "SELECT setval('rowlock.number', $last)" ;;
+    mariadb)
+        if is_mysql; then as_role "INSERT INTO rowlock_token (number) VALUES ($last)"
+        else as_role "DO SETVAL(rowlock_token, $((last - 1)))"; fi
+        ;;
     esac
     run rowlock run -n x -- true
     echo "$status: $output"
@@ -111,6 +115,7 @@ statuses() {
 }
 
 @test "a role with SELECT alone locks rows on MariaDB, and none on PostgreSQL" {
+    ! is_mysql || skip "MySQL was not examined" # FOR UPDATE needs a further privilege
     local table=rowlock_name
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || table=rowlock_object
     [ "$ROWLOCK_TEST_TECHNIQUE" != native ] || return 0 # it has no rows of names

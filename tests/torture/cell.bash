@@ -7,6 +7,12 @@ open_cell() {
     local direct
     IFS=/ read -r workload fault engine <<<"$1"
     technique=${engine#*-} engine=${engine%%-*}
+    if is_by_package "$workload"; then
+        TORTURE_LANGUAGES=${workload%%-*}
+        [ "$TORTURE_LANGUAGES" != clients ] || TORTURE_LANGUAGES=$LANGUAGES
+        export TORTURE_LANGUAGES
+        workload=clients-${workload#*-} # one of the worker's
+    fi
     rm -rf "$cell_folder/data"
     mkdir "$cell_folder/data"
     ! has_own_server || stop_engines
@@ -15,7 +21,8 @@ open_cell() {
     case $fault/$engine in failover/mariadb | async/mariadb) replicate ;; esac
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
-    export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
+    export ROWLOCK_TEST_ENGINE=${engine/mysql/mariadb} # the driver is MariaDB's
+    export ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
     unset TORTURE_INSTALLED
     case $fault in
     upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
@@ -95,7 +102,7 @@ torment() {
     [ -z "$cutter_pid" ] || echo heal >&"$cuts" # a client may wait for a stalled connection
 }
 # Afterwards: is every name free, and does the judge accept the history? Sets verdict.
-judge_cell() {
+judge_cell() { # CELL
     local code=0
     ROWLOCK_TEST_URL=$prepared_url timeout "$SETTLE" "$worker" settle "$workload" 0 "$SEED" \
         "$cell_folder/data" 2>>"$cell_folder/data/errors" || unsettled=$?
@@ -105,7 +112,7 @@ judge_cell() {
         >"$cell_folder/data/verdict" || code=$?
     [ $code -lt 2 ] || return 1
     verdict=$(tail -n 1 "$cell_folder/data/verdict")
-    [ $((code + hung + crashed)) = 0 ] || keep_failure
+    [ $((code + hung + crashed)) = 0 ] || keep_failure "$1"
 }
 # Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
 # they wait until they look again, or until the server checks for a deadlock (after 200 ms here).
@@ -118,10 +125,10 @@ log_promises() {
     esac
     case $fault in none | kill | stop) log_event 0 0 ok calm 0 ;; esac
 }
-keep_failure() {
-    head -n -1 "$cell_folder/data/verdict" | sed "s|^|$workload/$fault/$engine-$technique: |" >&2
-    rm -rf "$failed/$workload.$fault.$engine-$technique"
-    cp -r "$cell_folder/data" "$failed/$workload.$fault.$engine-$technique"
+keep_failure() { # CELL
+    head -n -1 "$cell_folder/data/verdict" | sed "s|^|$1: |" >&2
+    rm -rf "$failed/${1//\//.}"
+    cp -r "$cell_folder/data" "$failed/${1//\//.}"
 }
 
 run_cell() { # CELL: sets result
@@ -134,7 +141,7 @@ run_cell() { # CELL: sets result
     torment || code=1
     end_clients TERM
     stop_cutter
-    [ $code = 1 ] || judge_cell || code=1
+    [ $code = 1 ] || judge_cell "$1" || code=1
     close_cell
     [ $code = 0 ] || return 1
     [ "$hung" = 0 ] || echo "$1: $hung clients did not end within a minute" >&2

@@ -60,8 +60,10 @@ int main(int argc, char **argv)
         if (sscanf(line, "%9s %d %d", word, &messages, &ms) < 1)
             continue;
         struck += proxy_has_struck(proxy);
-        if (open)
+        if (open) { /* first without a fault, which might strike after the cut */
+            do_fault(proxy, "heal", 0, 0);
             proxy_cut_all(proxy);
+        }
         open = strcmp(word, "stall") == 0 || strcmp(word, "oneway") == 0;
         do_fault(proxy, word, messages, ms);
     }

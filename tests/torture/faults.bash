@@ -38,13 +38,19 @@ wake_client() { # PLACE
         wakes[$1]=0
     }
 }
-# PLACE: sets target to a process of the client: itself, or one of the rowlock processes under it,
-# but never their command
+# PLACE: sets target to a process of the client: itself, its program in another language, or one of
+# the rowlock processes under it, but never their command
 choose_process() {
     local parents=${client_pid[$1]} found=${client_pid[$1]}
     target=$found
-    case $workload in command | cron | ways) ;; *) return 0 ;; esac
-    while parents=$(pgrep -d , -x rowlock -P "$parents"); do found="$found ${parents//,/ }"; done
+    case $workload in
+    command | cron | ways) ;;
+    clients-*) found="$found $(pgrep -d ' ' -P "$parents")" parents= ;;
+    *) return 0 ;;
+    esac
+    while [ -n "$parents" ] && parents=$(pgrep -d , -x rowlock -P "$parents"); do
+        found="$found ${parents//,/ }"
+    done
     # shellcheck disable=SC2206
     found=($found)
     draw ${#found[@]}
@@ -89,7 +95,7 @@ fault_of_cutter() { # WORD N [MS]
 start_cutter() { # ENGINE: changes the port in url
     local port port_of_server=port_$1
     mkfifo "$cell_folder/cuts" "$cell_folder/port"
-    "$BUILD/tests/torture/cutter" "${!port_of_server}" "$1" <"$cell_folder/cuts" \
+    "$BUILD/tests/torture/cutter" "${!port_of_server}" "${1/mysql/mariadb}" <"$cell_folder/cuts" \
         >"$cell_folder/port" &
     cutter_pid=$!
     exec {cuts}>"$cell_folder/cuts" {answers}<"$cell_folder/port"
@@ -98,7 +104,7 @@ start_cutter() { # ENGINE: changes the port in url
     url=${url/:${!port_of_server}/:$port}
     # the proxy does not know the messages with which libpq asks for encryption
     case $1-$technique in
-    *-odbc | *-jdbc | mariadb-*) ;;
+    *-odbc | *-jdbc | mariadb-* | mysql-*) ;;
     *) url="$url?sslmode=disable&gssencmode=disable" ;;
     esac
 }

@@ -46,6 +46,12 @@ sums_up() {
         [[ $(row counter) == *' 1,'*' | 0 | 20,000 |' ]]
 }
 check the_tables_have_the_new_operations_and_waits sums_up
+result java-lease/mixed/postgresql-row 7654321 '' 0
+has_packages() {
+    publish && row 'java-\.\.\.' && grep '^java-lease	mixed	postgresql-row	7654321	' \
+        "$copy/docs/torture/cells.tsv" && [[ $(row 'java-\.\.\.') == *' 7,'* ]]
+}
+check the_workloads_of_a_package_are_one_row has_packages
 has_mistake() {
     grep "lock_beside_a_lease	.*	ways/none/postgresql-native	5	2	overlap: one and two\$" \
         "$copy/docs/torture/mistakes.tsv"

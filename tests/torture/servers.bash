@@ -8,7 +8,7 @@
 started= # engines
 disk=    # the file system of a server, or none
 name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
-name_h2=$prefix-h2 name_hsqldb=$prefix-hsqldb name_derby=$prefix-derby
+name_mysql=$prefix-mysql name_h2=$prefix-h2 name_hsqldb=$prefix-hsqldb name_derby=$prefix-derby
 server_options=() # of the servers that are started
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
     local name=name_$1
@@ -16,6 +16,10 @@ start_engine() { # ENGINE: starts its server, or restarts it after a crash
     "start_$1" "${!name}" "${server_options[@]}" || return 1
     export "port_$1=$server_port" "url_$1=$server_url"
     is_started "$1" || started="$started $1"
+}
+start_mysql() { # NAME
+    [ -x "$mysql_bin/mysqld" ] || tools/get-mysql "${mysql_bin%/bin}" || return
+    MYSQL_BIN=$mysql_bin start_mariadb "$@"
 }
 is_started() { [ "$1" = sqlite ] || case " $started " in *" $1 "*) ;; *) return 1 ;; esac; }
 stop_engines() {
@@ -45,6 +49,10 @@ open_mariadb() { # NAME
     database=test_$1
     sql_mariadb "CREATE DATABASE test_$1 CHARACTER SET utf8mb4" mysql && url=${url_mariadb}test_$1
 }
+open_mysql() { # NAME
+    database=test_$1
+    sql_mysql "CREATE DATABASE test_$1 CHARACTER SET utf8mb4" mysql && url=${url_mysql}test_$1
+}
 # In files, because a server in memory forgets what a crash ends.
 open_h2() { url="jdbc:h2:tcp://127.0.0.1:$port_h2/./$1;USER=sa;PASSWORD=secret"; }
 open_hsqldb() {
@@ -55,7 +63,7 @@ open_derby() { url=$(jdbc_url derby "$port_derby" "$1"); }
 drop_database() { # ENGINE
     case $1 in
     postgresql) sql_postgresql "DROP DATABASE IF EXISTS $database WITH (FORCE)" postgres ;;
-    mariadb) sql_mariadb "DROP DATABASE IF EXISTS $database" mysql ;;
+    mariadb | mysql) "sql_$1" "DROP DATABASE IF EXISTS $database" mysql ;;
     esac >/dev/null 2>&1
 }
 
@@ -69,6 +77,10 @@ sql_mariadb() {
     mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root -NB \
         -e "$1" "${2:-$database}"
 }
+sql_mysql() { name_mariadb=$name_mysql sql_mariadb "$@"; } # by the client of MariaDB
+
+# shellcheck source=tests/lib/processlist.bash
+. tests/lib/processlist.bash
 
 # FUNCTION NUMBER: of a session of the cell's, which the number selects
 choose_postgresql() {
@@ -76,15 +88,17 @@ choose_postgresql() {
         WHERE datname = '$database' AND usename = 'tester'
         ORDER BY md5(pid::text || '$2') LIMIT 1) one"
 }
-choose_mariadb() {
-    sql_mariadb "SET @one = (SELECT id FROM information_schema.processlist
-        WHERE db = '$database' AND user = 'rowlock' ORDER BY md5(concat(id, '$2')) LIMIT 1);
-        EXECUTE IMMEDIATE concat('$1 ', ifnull(@one, 0))"
+choose_mariadb() { # also for MySQL, which has no MD5() and no EXECUTE IMMEDIATE
+    "sql_$engine" "SET @one = (SELECT id FROM $processlist
+        WHERE db = '$database' AND user = 'rowlock' ORDER BY sha2(concat(id, '$2'), 256) LIMIT 1);
+        SET @text = concat('$1 ', ifnull(@one, 0)); PREPARE ending FROM @text; EXECUTE ending"
 }
 terminate_postgresql() { choose_postgresql pg_terminate_backend "$1"; }
 cancel_postgresql() { choose_postgresql pg_cancel_backend "$1"; }
 terminate_mariadb() { choose_mariadb KILL "$1"; }
 cancel_mariadb() { choose_mariadb 'KILL QUERY' "$1"; }
+terminate_mysql() { terminate_mariadb "$1"; }
+cancel_mysql() { cancel_mariadb "$1"; }
 
 # The rows that the clients wrote, as lines of a log.
 rows_of() { # ENGINE
@@ -188,7 +202,7 @@ let_lag_mariadb() { has_received_mariadb && on_standby sql_mariadb 'STOP SLAVE I
 promote_mariadb() { # PORT
     local tries=0
     sql_mariadb 'STOP SLAVE IO_THREAD' mysql
-    until [ "$(sql_mariadb "SELECT count(*) FROM information_schema.processlist
+    until [ "$(sql_mariadb "SELECT count(*) FROM $processlist
         WHERE command = 'Slave_SQL' AND state LIKE 'Slave has read all%'" mysql)" = 1 ]; do
         [ $((tries += 1)) -lt 200 ] || return 1
         nap 0.05
@@ -252,11 +266,11 @@ lock_accounts() { # LOCK or UNLOCK
 close_mariadb() {
     local id
     lock_accounts LOCK
-    for id in $(sql_mariadb "SELECT id FROM information_schema.processlist
+    for id in $(sql_mariadb "SELECT id FROM $processlist
         WHERE user = 'rowlock'" mysql); do
         sql_mariadb "KILL HARD CONNECTION $id" mysql
     done 2>/dev/null # it has ended
-    until [ "$(sql_mariadb "SELECT count(*) FROM information_schema.processlist
+    until [ "$(sql_mariadb "SELECT count(*) FROM $processlist
         WHERE user = 'rowlock'" mysql)" = 0 ]; do nap 0.05; done
 }
 # Clients find the restored database only as a whole.

@@ -4,10 +4,22 @@
 
 workloads='counter documents gapless lease fence permits shared tokens group jobs
     names refused refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens'
+# By the packages of clients/: those of one language by itself, and clients-..., a mixture of all
+# that LANGUAGES names.
+packages=
+for package in ${LANGUAGES:+$LANGUAGES clients}; do
+    [ "$package" != c ] || continue # it is the library: no package
+    packages="$packages $package"
+    workloads="$workloads $package-counter $package-lease $package-fence $package-permits
+    $package-shared $package-tokens"
+done
+is_by_package() { # WORKLOAD
+    case "$packages " in *" ${1%%-*} "*) ;; *) return 1 ;; esac
+}
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
     failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
-    mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-jdbc
+    mariadb-row mariadb-insert mysql-row postgresql-odbc mariadb-odbc postgresql-jdbc
     h2-jdbc hsqldb-jdbc derby-jdbc
     postgresql-pool_transaction postgresql-pool_session'
 
@@ -18,6 +30,7 @@ faults_of() { # ENGINE-TECHNIQUE
     h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
+    mysql-*) echo "$(mixed_of "$1") none mixed" ;;
     postgresql-*)
         echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum full mixed"
         ;;
@@ -34,6 +47,11 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
     esac
 }
 exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
+    ! is_by_package "$1" || case $2/$3 in
+    # it knows one server, and needs this version of the schema
+    clock/* | upgrade/* | failover/* | async/* | restore/* | vacuum/* | full/*) return 1 ;;
+    */sqlite-* | *-odbc | *-jdbc) return 1 ;; # without functions on the server
+    esac
     case $1/$3 in
     group/postgresql-native) ;; # others do not batch
     # or have no functions on the server

@@ -46,7 +46,8 @@ torture-long: RESUME = 1
 torture torture-long: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
 	  CLIENTS='$(CLIENTS)' PACE='$(PACE)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' \
-	  STALL='$(STALL)' SETTLE='$(SETTLE)' tests/torture/run
+	  STALL='$(STALL)' SETTLE='$(SETTLE)' LANGUAGES='$(LANGUAGES)' \
+	  tests/torture/run
 
 torture-mutations: torture-programs
 	@exec env BUILD='$(BUILD)' MUTATION='$(MUTATION)' SECONDS_EACH='$(SECONDS)' \

@@ -54,6 +54,12 @@ const struct workload workloads[] = {
     {"ways", turn_ways, 1, 1, "torture %d", 2, 1, 0, 0, 0, 0},
     {"names", turn_names, 12, 1, NULL, 1, 0, 0, 0, 0, 0},
     {"refused", turn_refused, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"clients-counter", turn_client_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"clients-lease", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0, 0},
+    {"clients-fence", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1, 0},
+    {"clients-permits", turn_client_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
+    {"clients-shared", turn_client_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
+    {"clients-tokens", turn_client_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 

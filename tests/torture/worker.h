@@ -48,7 +48,8 @@ int worker_draw(struct client *client, int n);
 void worker_pause(int64_t us);
 /* Usually for a few milliseconds, sometimes long enough for a fault to hit it. */
 void worker_dwell(struct client *client);
-/* Between the fence and COMMIT: sometimes until the lease has expired. The fence must keep it. */
+/* Sometimes waits until the lease has expired: before a renewal or the fence, which must be refused
+   then, and between the fence and COMMIT, which must keep the lease then. */
 void worker_outlast(struct client *client);
 __attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enum phase phase,
                                                       enum kind kind, int key, const char *format,
@@ -82,6 +83,8 @@ void turn_sql_drawn(struct client *client, const struct workload *workload);
 void turn_sql_lease(struct client *client, const struct workload *workload);
 void turn_ways(struct client *client, const struct workload *workload);
 void turn_names(struct client *client, const struct workload *workload);
+void turn_client_lease(struct client *client, const struct workload *workload);
+void turn_client_counter(struct client *client, const struct workload *workload);
 void turn_refused(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
@@ -102,6 +105,8 @@ struct rowlock_lease *worker_acquire(struct client *client, int key,
                                      rowlock_duration wait_ms);
 /* Releases the lease, logs that and frees it: 0, or an error code. */
 int worker_release(struct client *client, int key, struct rowlock_lease *lease);
+/* Writes outside the database, under a lease that the caller has. */
+void worker_act_outside(struct client *client, int key);
 /* A transaction lock of the key was acquired; its COMMIT succeeded, or failed. */
 void worker_log_begun(struct client *client, int key);
 void worker_log_committed(struct client *client, int key, int failed);

@@ -73,7 +73,7 @@ static void renew(struct client *client, int key, struct rowlock_lease *lease)
 /* ---- outside the database -------------------------------------------------------------------- */
 
 /* A number in a file is read, and the next one written. */
-static void act_outside(struct client *client, int key, const struct rowlock_lease *lease)
+void worker_act_outside(struct client *client, int key)
 {
     char path[500], text[40] = "";
     long value;
@@ -81,10 +81,8 @@ static void act_outside(struct client *client, int key, const struct rowlock_lea
 
     snprintf(path, sizeof path, "%s/outside.%d", client->outside, key);
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (file < 0 || rowlock_remaining(lease) <= 0) {
-        close(file);
+    if (file < 0)
         return;
-    }
     worker_log(client, PHASE_INVOKE, KIND_ACT, key, " ");
     if (pread(file, text, sizeof text - 1, 0) < 0)
         abort();
@@ -128,6 +126,7 @@ static void act_fenced(struct client *client, const struct workload *workload, i
     if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = %d", key) == 0) {
         value++;
         worker_dwell(client);
+        worker_outlast(client);
         if (write_fenced(client, workload, key, token, value) == 0) {
             int code;
 
@@ -190,16 +189,18 @@ void turn_lease(struct client *client, const struct workload *workload)
         worker_recover(client);
         return;
     }
-    if (workload->outside)
-        act_outside(client, key, lease);
+    if (workload->outside && rowlock_remaining(lease) > 0)
+        worker_act_outside(client, key);
     else if (workload->fenced)
         act_fenced(client, workload, key, rowlock_token(lease));
     else if (!worker_draw(client, 4))
         look_at_queue(client, key, want.name);
     else
         worker_dwell(client);
-    if (!worker_draw(client, 4))
+    if (!worker_draw(client, 4)) {
+        worker_outlast(client);
         renew(client, key, lease);
+    }
     if (worker_release(client, key, lease))
         worker_recover(client);
 }

@@ -172,6 +172,7 @@ static int act(struct client *client, const char *name, int64_t token)
     if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = 0") == 0) {
         value++;
         worker_dwell(client);
+        worker_outlast(client);
         if (fence(client, name, token) == 0 && worker_write(client, 0, value, token) == 0) {
             worker_log(client, PHASE_INVOKE, KIND_COMMIT, 0, " ");
             phase = commit(client);

@@ -5,7 +5,6 @@
 
 #include "lib/test.h"
 #include "util/clock.h"
-#include "util/pause.h"
 
 TEST(a_deadline_saturates)
 {

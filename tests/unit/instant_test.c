@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "lib/test.h"
-#include "util/instant.h"
+#include "util/calendar.h"
 
 #define NOON 1795262400000 /* 2026-11-21 12:00:00 UTC */
 #define DAY 86400000

@@ -7,26 +7,25 @@
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib/tap.sh
 folder=${ROWLOCK_TEST_TEMP:?run it by tests/run}
-source=src/driver/jdbc/RowlockSession.java
+source=src/driver/jdbc/RowlockSession
 
-write_class() { # C-FILE FOLDER: writes the class of its array
-    mkdir -p "$2"
-    perl -0777 -ne '/\[\] = \{(.*?)\}/s and print pack("C*", $1 =~ /\d+/g)' "$1" \
-        >"$2/RowlockSession.class"
+listing() { # FILE.class
+    javap -c -p "$1" | sed -E 's/#[0-9]+(, *[0-9]+)?//; s/ +/ /g'
 }
-listing() { # FOLDER
-    javap -c -p "$1/RowlockSession.class" | sed -E 's/#[0-9]+(, *[0-9]+)?//; s/ +/ /g'
+is_one_class() {
+    javac --release 8 -g:none -Xlint:-options -encoding UTF-8 -d "$folder" $source.java &&
+        [ "$(cd "$folder" && echo *)" = RowlockSession.class ]
 }
 matches_its_source() {
-    tools/embed-class $source >"$folder/class.c" && write_class "$folder/class.c" "$folder/new" &&
-        listing "$folder/checked-in" >"$folder/before" && listing "$folder/new" >"$folder/now" &&
+    listing $source.class >"$folder/before" &&
+        listing "$folder/RowlockSession.class" >"$folder/now" &&
         [ "$(wc -l <"$folder/now")" -gt 100 ] && diff "$folder/before" "$folder/now"
 }
 runs_on_java_8() { # the version of its format
-    [ "$(od -An -tu1 -j6 -N2 "$folder/checked-in/RowlockSession.class")" = "   0  52" ]
+    [ "$(od -An -tu1 -j6 -N2 $source.class)" = "   0  52" ]
 }
 
-write_class src/driver/jdbc/class.c "$folder/checked-in"
+check the_helper_is_one_class is_one_class
 check the_helper_class_matches_its_source matches_its_source
 check the_helper_class_runs_on_java_8 runs_on_java_8
 finish_tap

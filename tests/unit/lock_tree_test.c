@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "util/owner.h"
+#include "util/random.h"
 
 static struct lock_tree tree;
 

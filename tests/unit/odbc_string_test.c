@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/odbc/string.h"
 #include "driver/odbc/text.h"
 #include "lib/test.h"
 

@@ -57,7 +57,7 @@ static uint64_t seed;
 /* ---- a random line, as text and as its meaning ----------------------------------------------- */
 
 struct line {
-    char text[400];
+    char text[700];
     char has[5][64];
     int starred[5];
 };
@@ -107,7 +107,7 @@ static void random_field(struct line *line, int field)
         strcpy(at, "*");
     } else {
         for (uint32_t n = 1 + t_random(&seed, 3); n > 0; n--) {
-            random_item(line, field, at + strlen(at), 20);
+            random_item(line, field, at + strlen(at), 40);
             strcat(at, n > 1 ? "," : "");
         }
     }

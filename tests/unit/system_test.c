@@ -10,12 +10,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "system/clock.h"
-#include "system/descriptors.h"
-#include "system/library.h"
-#include "system/program.h"
-#include "system/random.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/bytes.h"
 
 static int is_readable(int fd)

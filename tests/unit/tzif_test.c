@@ -5,9 +5,8 @@
 
 #include "lib/instants.h"
 #include "lib/test.h"
-#include "util/calendar.h"
-#include "schedule/posix_tz.h"
 #include "schedule/zone.h"
+#include "util/calendar.h"
 
 /* ---- rules, against the C library ------------------------------------------------------------ */
 

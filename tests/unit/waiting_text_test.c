@@ -3,13 +3,13 @@
  * The line that explains a wait, at every width: what it leaves out first, and what it keeps.
  * Runs on: alone
  */
-#include "run/supervise/waiting_text.h"
+#include "run/supervise/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/width.h"
+#include "command/output/output.h"
 #include "lib/test.h"
 
 #define SINCE " since 1970-01-01 00:00:01"

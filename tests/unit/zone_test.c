@@ -9,8 +9,8 @@
 
 #include "lib/instants.h"
 #include "lib/test.h"
-#include "util/calendar.h"
 #include "schedule/zone.h"
+#include "util/calendar.h"
 
 #define SYSTEM_ZONES "/usr/share/zoneinfo"
 #define ZONES_MAX 2000

@@ -29,6 +29,7 @@ const POSTGRESQL = {
     renew: "SELECT rowlock.renew($1::bigint, $2::bigint * interval '1 ms')",
     cancel: 'SELECT rowlock.cancel($1::text, $2::text)',
     release: 'SELECT rowlock.release($1::bigint)',
+    fence: 'SELECT rowlock.fence($1::text, $2::bigint)',
     next: 'SELECT rowlock.next($1::text)',
 };
 export type Call = keyof typeof POSTGRESQL;
@@ -37,6 +38,7 @@ const MARIADB: typeof POSTGRESQL = {
     renew: 'CALL rowlock_renew(?, ?)',
     cancel: 'CALL rowlock_cancel(?, ?, @rowlock_answer)',
     release: 'CALL rowlock_release(?, @rowlock_answer)',
+    fence: 'CALL rowlock_fence(?, ?)',
     next: 'CALL rowlock_next(?, @rowlock_answer)',
 };
 
@@ -82,12 +84,15 @@ export class Link {
         const link = new Link(await (typeof source === 'function' ? source() : pool[method]()));
         link.#failed = failed;
         link.#driven.on?.('error', failed);
-        if (!link.isPostgresql && link.#driven.release) {
-            const variables = "('transaction_isolation', 'tx_isolation')"; // by the version
-            const row = await link.row(`SHOW VARIABLES WHERE variable_name IN ${variables}`);
-            link.#isolation = (row?.[1] ?? '').replace('-', ' ');
-        }
         return link;
+    }
+
+    /** Reads what close() is to restore, before the first call on a session of a pool. */
+    async remember(): Promise<void> {
+        if (this.isPostgresql || !this.#driven.release || this.#isolation) return;
+        const variables = "('transaction_isolation', 'tx_isolation')"; // by the version
+        const row = await this.row(`SHOW VARIABLES WHERE variable_name IN ${variables}`);
+        this.#isolation = (row?.[1] ?? '').replace('-', ' ');
     }
 
     /** Sends a statement, and returns its first row. */
@@ -120,12 +125,11 @@ export class Link {
 
     /** Returns the session to its pool; ends it if it is broken, or has no pool. */
     async close(broken: boolean): Promise<void> {
-        const driven = this.#driven;
-        if (broken && !this.isPostgresql) return driven.destroy?.(); // its errors are heard still
+        if (broken && !this.isPostgresql) return this.#driven.destroy?.(); // the listener stays
         if (this.#isolation) {
             await this.row(`SET SESSION TRANSACTION ISOLATION LEVEL ${this.#isolation}`);
         }
-        if (!broken) driven.removeListener?.('error', this.#failed);
-        await (driven.release ? driven.release(broken) : driven.end?.());
+        if (!broken) this.#driven.removeListener?.('error', this.#failed);
+        await (this.#driven.release ? this.#driven.release(broken) : this.#driven.end?.());
     }
 }

@@ -46,7 +46,7 @@ export class NotInstalledError extends RowlockError {
 /** pg reports the SQLSTATE in `code`, beside a `severity`; mysql2 and mariadb in `sqlState`. */
 type Reported = Record<string, unknown>;
 const MISSING = ['42883', '3F000', '42P01']; // PostgreSQL: function, schema, table
-const NO_SESSION = /^(08...|57P0[1-3]|25P0[34]|53300|1040|1053|1927)$/; // or a number of MariaDB
+const NO_SESSION = /^(08...|57P0[1-3]|25P0[34]|53300|1040|1053|1927|45028)$/; // 45028: of a pool
 
 export function sqlstate(error: unknown): string {
     const { severity, code, sqlState } = (error ?? {}) as Reported;

@@ -1,9 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // SPDX-License-Identifier: Apache-2.0
 // Leases: acquired on a connection of their own, and renewed by a timer.
-//
-// A lease is certain until the time before its last successful call was sent, and its ttl. It counts
-// as lost a little before that, whether or not the database answers.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -28,16 +25,18 @@ export interface LeaseOptions {
     /** Gets debug messages; nothing is printed. */ logger?: Logger;
 }
 
+/** A lease is certain until its ttl after the last successful call was sent, less a margin. */
+const certainUntil = (sent: number, ttl: number) => sent + ttl - Math.min(1000, ttl / 10);
+
 /** A lease that is held: see acquire() and withLease(). */
 export class Lease implements AsyncDisposable {
-    readonly #margin: number;
     readonly #loss = new AbortController();
     /** Aborts when the lease is lost, before another caller can get it. */
     readonly signal = this.#loss.signal;
     #failures = 0;
-    #end: number;
-    #renewal?: NodeJS.Timeout;
-    #watch?: NodeJS.Timeout;
+    #end: number; // until then it is certain, whether or not the database answers
+    #due: number; // the next renewal
+    #timer?: NodeJS.Timeout;
     #renewing?: Promise<void>;
     #released = false;
     #reported = false;
@@ -51,16 +50,15 @@ export class Lease implements AsyncDisposable {
         readonly ttl: number,
         sent: number,
     ) {
-        this.#margin = Math.min(1000, Math.max(100, ttl / 10));
-        this.#end = sent + ttl;
-        this.#renewAt(sent + ttl / 3);
-        this.#watchEnd();
+        this.#end = certainUntil(sent, ttl);
+        this.#due = sent + ttl / 3;
+        this.#watch();
     }
 
     /** The milliseconds for which the lease is still certain; 0: it is lost, or released. */
     remaining(): number {
         if (this.#released || this.signal.aborted) return 0;
-        return Math.max(0, this.#end - this.#margin - now());
+        return Math.max(0, this.#end - now());
     }
 
     /** Throws LostError if the lease is not certain any more. Asks only the clock. */
@@ -85,8 +83,7 @@ export class Lease implements AsyncDisposable {
         if (this.#released) return;
         let certain = this.remaining() > 0;
         this.#released = true;
-        clearTimeout(this.#renewal);
-        clearTimeout(this.#watch);
+        clearTimeout(this.#timer);
         await this.#renewing;
         const end = () => this.session.call('release', [`${this.token}`], this.ttl / 3);
         // a second call finds nothing if only the reply of the first was lost
@@ -111,39 +108,35 @@ export class Lease implements AsyncDisposable {
     #lose(why: unknown): void {
         if (this.signal.aborted) return;
         this.session.debug('lost', why);
-        clearTimeout(this.#renewal);
-        clearTimeout(this.#watch);
+        clearTimeout(this.#timer);
         this.#loss.abort(new LostError(this.name, why));
     }
 
-    /** Announces the end in time, also while a renewal hangs. */
-    #watchEnd(): void {
-        clearTimeout(this.#watch);
+    /** Renews in time, and announces the end in time, also while a renewal hangs. */
+    #watch(): void {
+        clearTimeout(this.#timer);
+        if (this.#released || this.signal.aborted) return;
         if (this.remaining() <= 0) return this.#lose('not renewed in time');
-        this.#watch = setTimeout(() => this.#watchEnd(), this.remaining());
-    }
-
-    #renewAt(due: number): void {
-        const renew = () => void (this.#renewing = this.#renew());
-        this.#renewal = setTimeout(renew, Math.max(0, due - now()));
+        if (now() >= this.#due) this.#renewing = this.#renew();
+        // a timer stops while the machine sleeps, so none is longer than 1 s
+        const pause = Math.min(1000, this.remaining(), this.#due - now());
+        this.#timer = setTimeout(() => this.#watch(), pause);
     }
 
     async #renew(): Promise<void> {
         const sent = now();
-        let due = sent + this.ttl / 3;
-        if (this.remaining() <= 0) return this.#lose('not renewed in time');
+        this.#due = Infinity; // until it has ended
         try {
             await this.session.call('renew', [`${this.token}`, this.ttl], this.ttl / 3);
-            this.#end = sent + this.ttl;
+            this.#end = certainUntil(sent, this.ttl);
+            this.#due = sent + this.ttl / 3;
             this.#failures = 0;
         } catch (error) {
             if (error instanceof LostError) return this.#lose(error);
             this.session.debug('renewal', error); // again, until the end
-            due = now() + pauseAfter(this.#failures++);
+            this.#due = now() + pauseAfter(this.#failures++);
         }
-        if (this.#released || this.signal.aborted) return;
-        this.#renewAt(due);
-        this.#watchEnd();
+        this.#watch();
     }
 }
 
@@ -169,12 +162,14 @@ export async function acquire(source: Source, name: string, options: LeaseOption
             const grace = queued ? 0 : LEAVE; // a first call does not wait, but may acquire
             try {
                 const row = await session.call('request', values, wait + ANSWER, signal, grace);
-                if (row?.[0]) return new Lease(session, name, owner, BigInt(row[0]), ttl, sent);
+                const token = row?.[0];
+                if (token && now() < certainUntil(sent, ttl)) {
+                    return new Lease(session, name, owner, BigInt(token), ttl, sent);
+                }
                 failures = 0;
-                queued = true;
                 holder = row?.[3] ?? holder;
-                // place 0: reserved for this caller
-                if (now() >= deadline && row?.[2] !== '0') throw new BusyError(name, holder);
+                queued = !token && row?.[2] !== '0'; // else the next call gets a lease that lasts
+                if (now() >= deadline && queued) throw new BusyError(name, holder);
             } catch (error) {
                 signal?.throwIfAborted();
                 const again = error instanceof UnavailableError && session.reached;

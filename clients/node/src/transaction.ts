@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls on the application's own connection, in its transaction.
 
-import { type Connection, Link, type Values } from './engine';
+import { type Connection, Link, type Row } from './engine';
 import { BusyError, RowlockError, sqlstate, translated } from './errors';
 
 export interface LockOptions {
@@ -21,18 +21,18 @@ export async function lock(connection: Connection, name: string, options: LockOp
 }
 
 async function lockPostgresql(link: Link, name: string, mode: string, timeout?: number) {
-    if (timeout === undefined) return inside(link, `SELECT rowlock.${mode}($1::text)`, [name]);
+    const wait = `SELECT rowlock.${mode}($1::text)`;
+    if (timeout === undefined) return inside(link, link.row(wait, [name]));
     const call = `SELECT rowlock.try_${mode}($1::text, $2::bigint * interval '1 ms')`;
-    const row = await inside(link, call, [name, Math.ceil(timeout)]);
+    const row = await inside(link, link.row(call, [name, Math.ceil(timeout)]));
     if (row?.[0] !== 't') throw new BusyError(name, (await link.row(HOLDER, [name]))?.[0]);
     return row;
 }
 
 /** The lock of a statement that is its own transaction protects nothing. */
-async function inside(link: Link, call: string, values: Values) {
-    const row = await link.row(call, values);
-    if (link.isOpen === false)
-        throw new RowlockError(`no transaction is open: BEGIN before ${call}`);
+async function inside(link: Link, call: Promise<Row>): Promise<Row> {
+    const row = await call;
+    if (link.isOpen === false) throw new RowlockError('no transaction is open: send BEGIN first');
     return row;
 }
 
@@ -41,24 +41,22 @@ async function lockMariadb(link: Link, name: string, mode: string, timeout?: num
         const limit = `SESSION innodb_lock_wait_timeout = ${Math.ceil(timeout / 1000)}`;
         await link.row(`SET @rowlock_wait = @@innodb_lock_wait_timeout, ${limit}`);
     }
-    try {
-        return await link.row(`CALL rowlock_begin_${mode}(?)`, [name]);
-    } catch (error) {
+    const call = link.row(`CALL rowlock_begin_${mode}(?)`, [name]).catch((error: unknown) => {
         if (sqlstate(error) !== 'RL007') throw error; // a transaction is open
-        return await link.row(`CALL rowlock_${mode}(?)`, [name]);
-    } finally {
-        const limit = 'SET SESSION innodb_lock_wait_timeout = @rowlock_wait';
-        if (timeout !== undefined) await link.row(limit);
-    }
+        return link.row(`CALL rowlock_${mode}(?)`, [name]);
+    });
+    if (timeout === undefined) return call;
+    const restore = () => link.row('SET SESSION innodb_lock_wait_timeout = @rowlock_wait');
+    return call.then(restore, async (error: unknown) => {
+        await restore().catch(() => {}); // the first error is the reason
+        throw error;
+    });
 }
 
 /** Keeps a lease valid until the connection's transaction ends. LostError: it is lost. */
 export async function fence(connection: Connection, name: string, token: bigint) {
-    const [link, values] = [new Link(connection), [name, `${token}`]];
-    const call = link.isPostgresql
-        ? inside(link, 'SELECT rowlock.fence($1::text, $2::bigint)', values)
-        : link.row('CALL rowlock_fence(?, ?)', values);
-    await meaning(name, call);
+    const link = new Link(connection);
+    await meaning(name, inside(link, link.call('fence', [name, `${token}`])));
 }
 
 /** The next number of a counter, without a gap: a rollback takes it back. */

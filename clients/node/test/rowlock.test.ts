@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, connect as dial, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, afterEach, test } from 'node:test';
 import * as mariadb from 'mariadb';
@@ -27,6 +28,7 @@ import {
 
 const url = new URL(process.env['ROWLOCK_TEST_URL']!);
 const isPostgresql = url.protocol === 'postgresql:';
+const isMysql = url.protocol === 'mysql:';
 const server = {
     host: url.hostname,
     port: Number(url.port),
@@ -41,9 +43,9 @@ interface Driver {
     end(connection: Connection): unknown;
 }
 
-const drivers: Record<string, () => Driver> = {
-    pg: () => ({
-        pool: new pg.Pool({ connectionString: url.href, max: 5 }),
+const drivers: Record<string, (at: typeof server) => Driver> = {
+    pg: (at) => ({
+        pool: new pg.Pool({ ...at, max: 5 }),
         connect: async () => {
             const client = new pg.Client(url.href);
             await client.connect();
@@ -51,23 +53,29 @@ const drivers: Record<string, () => Driver> = {
         },
         end: (client) => (client as pg.Client).end(),
     }),
-    mysql2: () => ({
-        pool: mysql2.createPool(server),
+    mysql2: (at) => ({
+        pool: mysql2.createPool(at),
         connect: async () => mysql2.createConnection(server),
         end: (connection) => (connection as mysql2.Connection).end(),
     }),
-    'mysql2/promise': () => ({
-        pool: mysql2promise.createPool(server),
+    'mysql2/promise': (at) => ({
+        pool: mysql2promise.createPool(at),
         connect: () => mysql2promise.createConnection(server),
         end: (connection) => (connection as mysql2promise.Connection).end(),
     }),
-    mariadb: () => ({
-        pool: mariadb.createPool({ ...server, connectionLimit: 5 }),
+    mariadb: (at) => ({
+        pool: mariadb.createPool({
+            ...at,
+            ...(at === server
+                ? { connectionLimit: 5 }
+                : { connectionLimit: 1, acquireTimeout: 1000 }),
+        }),
         connect: () => mariadb.createConnection(server),
         end: (connection) => (connection as mariadb.Connection).end(),
     }),
 };
-const { pool, connect, end } = drivers[process.env['ROWLOCK_TEST_DRIVER']!]!();
+const driver = drivers[process.env['ROWLOCK_TEST_DRIVER']!]!;
+const { pool, connect, end } = driver(server);
 
 function command(...words: string[]): string {
     const all = ['--db', url.href, ...words];
@@ -286,6 +294,32 @@ test('a database that was never there is reported at once', async () => {
     await assert.rejects(acquire(source, 'x'), UnavailableError);
 });
 
+test('a waiter waits for a server that is away', async () => {
+    const sockets: Socket[] = [];
+    const relay = createServer((near) => {
+        const far = dial(server.port, server.host);
+        sockets.push(near, far);
+        near.on('error', () => {}).on('close', () => far.destroy());
+        far.on('error', () => {}).on('close', () => near.destroy());
+        near.pipe(far).pipe(near);
+    }).listen(0, '127.0.0.1');
+    await once(relay, 'listening');
+    const { port } = relay.address() as AddressInfo;
+    const relayed = driver({ ...server, host: '127.0.0.1', port }).pool;
+    if (relayed instanceof pg.Pool) relayed.on('error', () => {}); // of idle sessions
+    const held = await acquire(pool, 'x');
+    const waiting = acquire(relayed, 'x');
+    await until(() => command('ls', 'x').includes('waiting'));
+    relay.close();
+    for (const socket of sockets) socket.destroy();
+    await Promise.race([waiting, sleep(4000)]); // the pool of mariadb gives up after 1 s
+    await once(relay.listen(port, '127.0.0.1'), 'listening');
+    await held.release();
+    await (await waiting).release();
+    await relayed.end();
+    relay.close();
+});
+
 test('permits and shared', async () => {
     const two = { permits: 2 };
     const held = [await acquire(pool, 'p', two), await acquire(pool, 'p', two)];
@@ -313,7 +347,11 @@ test('an abort ends a wait, and leaves the queue', async () => {
 
 test('the pool gets its connection back as it was', async () => {
     const isolation = async (): Promise<unknown> => {
-        const level = isPostgresql ? "current_setting('transaction_isolation')" : '@@tx_isolation';
+        const level = isPostgresql
+            ? "current_setting('transaction_isolation')"
+            : isMysql
+              ? '@@transaction_isolation'
+              : '@@tx_isolation';
         const one = 'connect' in pool ? await pool.connect() : await borrow();
         const found = await execute(one, `SELECT ${level}`);
         (one as unknown as { release(): void }).release();

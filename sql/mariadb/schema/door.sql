@@ -91,8 +91,8 @@ END//
 
 -- For the exit handlers of the public procedures. A KILL QUERY or max_statement_time that arrives
 -- between two statements is raised as an error of the enclosing CALL, and the handlers inside are
--- not used. So each public procedure has a handler around its one CALL. p_status: 7, or 2 by
--- max_statement_time. p_open: 1 if the transaction is the caller's; otherwise it ends here.
+-- not used. So each public procedure has a handler around its one CALL. p_open: 1 if the
+-- transaction is the caller's; otherwise it ends here. p_status: 7, or 2 by max_statement_time.
 CREATE OR REPLACE PROCEDURE rowlock_raise_interrupt(IN p_status TINYINT, IN p_name VARBINARY(255),
                                         IN p_open TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -330,13 +330,7 @@ CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8m
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -353,13 +347,7 @@ CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
 BEGIN
     DECLARE v_before, v_after, v_waiters, v_names, v_pruned BIGINT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -519,13 +507,7 @@ BEGIN
     DECLARE v_status TINYINT;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -546,13 +528,7 @@ CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYIN
 BEGIN
     DECLARE v_rows INT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;

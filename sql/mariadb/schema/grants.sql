@@ -1,6 +1,6 @@
 -- rowlock on MariaDB: the minimum that the role or account application needs to lock. Run it in
--- rowlock's database, after the technique's piece. The procedures run with the caller's rights, so
--- the account needs rights on the tables. An account that only locks needs no CREATE, ALTER or
+-- rowlock's database, after the installation. The procedures run with the caller's rights, so the
+-- account needs rights on the tables. An account that only locks needs no CREATE, ALTER or
 -- DROP. PROCESS is optional and shows which session holds a row.
 --
 -- An account that only monitors needs the views and the tables under them, and no EXECUTE. For an

@@ -1,7 +1,7 @@
--- rowlock on MariaDB: tables and procedures, in the current database. Run it with the mariadb
+-- rowlock on MariaDB: tables and procedures, in the current database. Run it with the server's
 -- client (the DELIMITER lines are for the client), then the other pieces, and the piece of one
--- technique: row.sql or insert.sql. All may be run repeatedly. MariaDB commits after each CREATE;
--- the last statement sets the version in rowlock_meta, and version 0 counts as not installed.
+-- technique. All may be run repeatedly. MariaDB commits after each CREATE; the last statement sets
+-- the version in rowlock_meta, and version 0 counts as not installed.
 --
 -- A lease is a lock that outlives its session: a row of rowlock_lease, and a heartbeat that its
 -- holder renews. The name lock is the lock of the technique on one name until the transaction ends.
@@ -212,23 +212,14 @@ BEGIN
     BEGIN
         DECLARE v_left INT DEFAULT 0;
         DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
-        DECLARE EXIT HANDLER FOR SQLEXCEPTION
-        BEGIN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-            RESIGNAL;
-        END;
+        {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
             SELECT count(*) INTO v_left FROM rowlock_heartbeat
              WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE;
         IF v_left > 0 THEN
-            BEGIN                                   -- see rowlock_log_end
-                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-                CALL rowlock_log_end(p_token, 1);
-            END;
+            {log_end};
         END IF;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
             DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
@@ -391,8 +382,7 @@ END//
 
 -- Converts a wait in milliseconds to whole seconds. p_safe: a timeout does no harm, because the
 -- transaction is the library's own, or because InnoDB rolls back only the statement. Otherwise the
--- wait is unlimited here, and the caller's SET STATEMENT max_statement_time around the CALL ends
--- it.
+-- wait is unlimited here: the caller's SET STATEMENT max_statement_time around the CALL ends it.
 CREATE OR REPLACE PROCEDURE rowlock_seconds(
     IN p_wait_ms BIGINT, IN p_safe TINYINT, OUT p_seconds INT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -440,32 +430,14 @@ BEGIN
     IF @@in_transaction THEN
         CALL rowlock_misuse(p_wants, 7);
     END IF;
-    IF @@read_only OR @@GLOBAL.wsrep_on THEN
-        CALL rowlock_check_server();
-    END IF;
-    IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_restore_idle_limit();
-    END IF;
+    {check_session};
     CALL rowlock_seconds(p_wait_ms, 1, v_seconds);
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     again: LOOP
         BEGIN
-            DECLARE EXIT HANDLER FOR 1205, 1969
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                SET p_status = 2;
-            END;
-            DECLARE EXIT HANDLER FOR 1317
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                SET p_status = 7;
-            END;
+            {handler_refuses};
             DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost yet: retry
-            DECLARE EXIT HANDLER FOR SQLEXCEPTION
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                RESIGNAL;
-            END;
+            {handler_rolls_back};
 
             SET v_rest = p_wants, p_status = 0;
             START TRANSACTION READ WRITE;
@@ -558,12 +530,7 @@ whole: BEGIN
     IF @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_misuse(p_wants, 1);
     END IF;
-    IF @@read_only OR @@GLOBAL.wsrep_on THEN
-        CALL rowlock_check_server();
-    END IF;
-    IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_restore_idle_limit();
-    END IF;
+    {check_session};
     CALL rowlock_may_try(p_wait_ms);
     CALL rowlock_seconds(p_wait_ms, NOT @@innodb_rollback_on_timeout, v_seconds);
     IF p_wait_ms = 0 THEN       -- check first: a row once locked stays locked until the end

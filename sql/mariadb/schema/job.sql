@@ -189,11 +189,7 @@ CREATE OR REPLACE PROCEDURE rowlock_plan_job(
 BEGIN
     DECLARE v_planned INT DEFAULT 0;
     DECLARE v_ended TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
@@ -226,11 +222,7 @@ CREATE OR REPLACE PROCEDURE rowlock_hasten_job(IN p_name VARBINARY(255), IN p_ve
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_planned INT DEFAULT 0;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
@@ -338,11 +330,7 @@ CREATE OR REPLACE PROCEDURE rowlock_finish_job(
 BEGIN
     DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
     DECLARE v_outcome VARCHAR(20);
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
@@ -372,11 +360,7 @@ CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
 BEGIN
     DECLARE v_running, v_live, v_left BIGINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;

@@ -74,12 +74,7 @@ BEGIN
             'rowlock: a lease needs a transaction of its own, but one is open: COMMIT or ROLLBACK '
             'first';
     END IF;
-    IF @@read_only OR @@GLOBAL.wsrep_on THEN
-        CALL rowlock_check_server();
-    END IF;
-    IF @rowlock_idle IS NOT NULL THEN           -- a grant that waited has left a limit: see below
-        CALL rowlock_restore_idle_limit();
-    END IF;
+    {check_session}; -- a grant that waited has left a limit: see below
     CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 END//
@@ -304,15 +299,20 @@ BEGIN
 END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
--- it. p_end NULL: no limit; p_try: does not wait.
+-- it. Under a shared name lock it locks the owner too: an earlier call of that owner, whose reply
+-- was lost, may still be about to commit. That lock is a key among the heartbeats, below all
+-- tokens, which it inserts and deletes; by REPLACE, because a KILL QUERY may have left the key of
+-- an earlier call. (No procedure of its own: accounts of version 1 would have no GRANT for it.)
+-- p_end NULL: no limit; p_try: does not wait. p_status: 0, or 1 after a try.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_try TINYINT, IN p_end DATETIME(6),
-    OUT p_status TINYINT, OUT p_name VARBINARY(255),
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
+    IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count, v_seconds INT;
+    DECLARE v_key BIGINT;
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
@@ -322,8 +322,27 @@ BEGIN
         SET v_seconds = CASE WHEN p_try THEN 0 WHEN p_end IS NULL THEN 100000000
             ELSE GREATEST(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) / 1000000),
                           1) END;
-        CALL rowlock_name_lock(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
-                          p_status, p_detail);
+        IF v_mode = 's' AND v_technique <> 'insert' AND p_owner IS NOT NULL THEN
+            BEGIN
+                DECLARE EXIT HANDLER FOR 1205
+                BEGIN
+                    IF v_seconds > 0 THEN
+                        RESIGNAL;
+                    END IF;
+                    SET p_status = 1;
+                END;
+
+                SET v_key = -1 - CAST(CONV(LEFT(SHA2(p_owner, 256), 15), 16, 10) AS SIGNED);
+                SET STATEMENT innodb_lock_wait_timeout = v_seconds FOR
+                    REPLACE INTO rowlock_heartbeat (token, expires) VALUES (v_key, '1970-01-01');
+                DELETE FROM rowlock_heartbeat WHERE token = v_key;
+            END;
+            SET p_owner = NULL;
+        END IF;
+        IF p_status = 0 THEN
+            CALL rowlock_name_lock(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
+                                   p_status, p_detail);
+        END IF;
     END WHILE;
 END//
 
@@ -429,7 +448,7 @@ BEGIN
         SET v_count = IF(v_mode = 'p', v_count, 1), v_lower = NULL;
         SELECT count(*) INTO v_lower FROM rowlock_name
          WHERE name = v_name AND least_token > p_token;
-        IF v_lower IS NULL OR v_lower > 0 THEN  -- the clock and the sequence were set back
+        IF v_lower IS NULL OR v_lower > 0 THEN  -- the clock and the tokens were set back
             REPLACE INTO rowlock_name (name, least_token) VALUES (v_name, 0);
         END IF;
         WHILE v_count > 0 DO
@@ -465,30 +484,17 @@ CREATE OR REPLACE PROCEDURE rowlock_grant_once(
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE EXIT HANDLER FOR 1205, 1969
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        SET p_status = 2;
-    END;
-    DECLARE EXIT HANDLER FOR 1317
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        SET p_status = 7;
-    END;
+    {handler_refuses};
     DECLARE EXIT HANDLER FOR 1213
     BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
         SET p_status = NULL;
     END;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     SET p_token = 0, p_number = 0;
     START TRANSACTION READ WRITE;
-    CALL rowlock_name_lock_all(p_wants, p_try, p_end, p_status, p_name, p_detail);
+    CALL rowlock_name_lock_all(p_wants, p_owner, p_try, p_end, p_status, p_name, p_detail);
     IF p_status = 0 THEN
         CALL rowlock_decide_grant(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);
@@ -626,11 +632,7 @@ BEGIN
     CALL rowlock_require_no_transaction();
     renewal: BEGIN
         DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_stop = -1;
-        DECLARE EXIT HANDLER FOR SQLEXCEPTION
-        BEGIN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-            RESIGNAL;
-        END;
+        {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
         IF p_name IS NOT NULL THEN
@@ -679,11 +681,7 @@ BEGIN
     again: LOOP
         BEGIN
             DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
-            DECLARE EXIT HANDLER FOR SQLEXCEPTION
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                RESIGNAL;
-            END;
+            {handler_rolls_back};
 
             START TRANSACTION READ WRITE;
             SET v_rows = 0;
@@ -693,12 +691,7 @@ BEGIN
             END IF;
             SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_beats > 0 THEN
-                BEGIN                                   -- see rowlock_log_end
-                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-                    CALL rowlock_log_end(p_token, 1);
-                END;
+                {log_end};
             END IF;
             REPEAT
                 DELETE FROM rowlock_heartbeat WHERE token = p_token;
@@ -731,11 +724,7 @@ BEGIN
     END IF;
     release_it: BEGIN
         DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
-        DECLARE EXIT HANDLER FOR SQLEXCEPTION
-        BEGIN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-            RESIGNAL;
-        END;
+        {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
         IF p_name IS NOT NULL THEN              -- as rowlock_identify
@@ -757,12 +746,7 @@ BEGIN
         IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
             SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_logged > 0 THEN
-                BEGIN                                   -- see rowlock_log_end
-                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-                    CALL rowlock_log_end(p_token, 1);
-                END;
+                {log_end};
             END IF;
             DELETE FROM rowlock_heartbeat WHERE token = p_token;
             SET v_beats = ROW_COUNT();
@@ -873,12 +857,7 @@ BEGIN
         SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
             'rowlock: no transaction is open: the fence holds until yours ends';
     END IF;
-    IF @@read_only OR @@GLOBAL.wsrep_on THEN
-        CALL rowlock_check_server();
-    END IF;
-    IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_restore_idle_limit();
-    END IF;
+    {check_session};
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
     SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR

@@ -102,6 +102,16 @@ BEGIN
         SET p_removed = p_removed + IF(v_gone, v_rows, 0);
     END LOOP;
     CLOSE c_tickets;
+    BEGIN
+        -- A waiter has its row locked, and deletes the others at its next roll call; or the account
+        -- has the GRANTs of version 1 (1142, 1370).
+        DECLARE EXIT HANDLER FOR 1142, 1205, 1213, 1370 ROLLBACK AND NO CHAIN NO RELEASE;
+
+        START TRANSACTION READ WRITE;
+        SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+            CALL rowlock_forget_roll_calls();
+        COMMIT AND NO CHAIN NO RELEASE;
+    END;
 END//
 
 -- ---- positions in the queue ---------------------------------------------------------------------
@@ -476,14 +486,10 @@ BEGIN
             ROLLBACK AND NO CHAIN NO RELEASE;
             SET v_number = 0;
         END;
-        DECLARE EXIT HANDLER FOR SQLEXCEPTION
-        BEGIN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-            RESIGNAL;
-        END;
+        {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
-        CALL rowlock_name_lock_all(p_wants, 0,
+        CALL rowlock_name_lock_all(p_wants, NULL, 0,
                                    utc_timestamp(6) + INTERVAL ABS(p_limit_ms) * 1000 MICROSECOND,
                                  v_status, v_name, v_detail);
         IF v_status = 0 THEN
@@ -669,11 +675,7 @@ BEGIN
     DECLARE v_exclusive, v_shared TINYINT DEFAULT 0;
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on) THEN
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;

@@ -94,6 +94,14 @@ BEGIN
     END LOOP;
 END//
 
+-- Deletes the roll calls of tickets that are gone.
+CREATE OR REPLACE PROCEDURE rowlock_forget_roll_calls()
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DELETE c FROM rowlock_roll_caller c
+      LEFT JOIN rowlock_waiter w ON w.ticket = c.ticket WHERE w.ticket IS NULL;
+END//
+
 -- Passes frozen waiters by a roll call, for a ticket that finds the name free behind p_behind, with
 -- the visits and times of the library's waiters. One call makes one visit at most.
 CREATE OR REPLACE PROCEDURE rowlock_visit(
@@ -114,8 +122,7 @@ BEGIN
     SET v_now = utc_timestamp(6);
     IF v_due IS NULL OR p_before > 16 AND v_behind <> p_behind THEN
         START TRANSACTION READ WRITE;
-        DELETE c FROM rowlock_roll_caller c
-          LEFT JOIN rowlock_waiter w ON w.ticket = c.ticket WHERE w.ticket IS NULL;
+        CALL rowlock_forget_roll_calls();
         REPLACE INTO rowlock_roll_caller (ticket, behind, due)
             VALUES (p_ticket, p_behind, v_now + INTERVAL IF(p_before > 16, 10, 2) SECOND);
         COMMIT AND NO CHAIN NO RELEASE;
@@ -305,13 +312,7 @@ BEGIN
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
     DECLARE v_status TINYINT;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -365,13 +366,7 @@ BEGIN
     DECLARE v_ticket, v_token BIGINT;
     DECLARE v_rows INT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        IF NOT v_open THEN
-            ROLLBACK AND NO CHAIN NO RELEASE;
-        END IF;
-        RESIGNAL;
-    END;
+    {handler_ends_own};
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;

@@ -163,11 +163,7 @@ BEGIN
             DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost yet
             DECLARE EXIT HANDLER FOR 1205, 1969 SET v_status = 2;
             DECLARE EXIT HANDLER FOR 1317 SET v_status = 7;
-            DECLARE EXIT HANDLER FOR SQLEXCEPTION
-            BEGIN
-                ROLLBACK AND NO CHAIN NO RELEASE;
-                RESIGNAL;
-            END;
+            {handler_rolls_back};
 
             SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 6));
             START TRANSACTION READ WRITE;

@@ -60,11 +60,7 @@ CREATE OR REPLACE PROCEDURE rowlock_subject_look(IN p_name VARBINARY(255), IN p_
 BEGIN
     DECLARE v_stale TINYINT;
     DECLARE v_age_ms BIGINT;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     CALL rowlock_subject_judge(p_name, p_max_age_ms, v_stale, v_age_ms);
@@ -148,11 +144,7 @@ BEGIN
     DECLARE v_now_ms BIGINT;
     DECLARE v_rows, v_mine INT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
@@ -188,11 +180,7 @@ CREATE OR REPLACE PROCEDURE rowlock_subject_finish(
 BEGIN
     DECLARE v_now_ms BIGINT;
     DECLARE v_beats, v_rows INT;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
@@ -200,12 +188,7 @@ BEGIN
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     CALL rowlock_check_answer(v_beats + v_rows);
     IF v_beats > 0 THEN
-        BEGIN                                   -- see rowlock_log_end
-            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-            DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-            CALL rowlock_log_end(p_token, 1);
-        END;
+        {log_end};
     END IF;
     WHILE v_beats > 0 DO
         DELETE FROM rowlock_heartbeat WHERE token = p_token;
@@ -235,11 +218,7 @@ BEGIN
     DECLARE v_now_ms, v_began BIGINT;
     DECLARE v_known INT DEFAULT 1;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_known = 0;
-    DECLARE EXIT HANDLER FOR SQLEXCEPTION
-    BEGIN
-        ROLLBACK AND NO CHAIN NO RELEASE;
-        RESIGNAL;
-    END;
+    {handler_rolls_back};
 
     CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);

@@ -13,14 +13,14 @@ BEGIN
             'other sessions';
     END IF;
 END//
--- Sets @rowlock_open: outside a transaction a savepoint does not outlive its own statement.
+-- Sets @rowlock_open. MySQL refuses to set the next transaction's mode while a transaction is open;
+-- otherwise the next one gets the session's mode, which it has anyway.
 DROP PROCEDURE IF EXISTS rowlock_in_transaction//
 CREATE PROCEDURE rowlock_in_transaction()
-    SQL SECURITY INVOKER MODIFIES SQL DATA
+    SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE CONTINUE HANDLER FOR 1305 SET @rowlock_open = 0;
+    DECLARE EXIT HANDLER FOR 1568 SET @rowlock_open = 1;
 
-    SET @rowlock_open = 1;
-    SAVEPOINT rowlock_open_point;
-    RELEASE SAVEPOINT rowlock_open_point;
+    SET @@transaction_read_only = @@SESSION.transaction_read_only;
+    SET @rowlock_open = 0;
 END//

@@ -1,7 +1,6 @@
 # Edits that turn MariaDB's schema into MySQL's, line by line. The files beside this one, one for
 # each piece, hold the procedures that need more than that.
 
-1s/on MariaDB/on MySQL/
 s/MariaDB/MySQL/
 s/mariadb client/mysql client/
 
@@ -16,10 +15,18 @@ BEGIN|
 CALL rowlock_once()//\
 DROP PROCEDURE rowlock_once//|
 }
-s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
-\1PREPARE rowlock_statement FROM @rowlock_text;\
-\1EXECUTE rowlock_statement;\
-\1DEALLOCATE PREPARE rowlock_statement;|
+
+# It does not offer technique insert (left_out), for whose table MariaDB's has EXECUTE IMMEDIATE.
+/^-- technique insert: its table$/,$d
+/^    IF v_technique = 'insert' AND v_owned THEN$/,/^    END IF;$/d
+/^-- of technique insert$/{
+    N
+    d
+}
+s/ A table of technique insert that existed before stays\.//
+s/-- technique insert: .*/-- not used/
+s/; technique insert has no row//
+/^-- Technique insert: does nothing\.$/d
 
 # It has no SET STATEMENT ... FOR. The setting changes around the statement; a KILL QUERY, for which
 # no handler runs there, leaves it to rowlock_restore_idle_limit. The shortest timeout is 1 s.
@@ -44,6 +51,7 @@ s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
 \3\
 \1    SET SESSION innodb_lock_wait_timeout = v_row_wait, @rowlock_row_wait = NULL;\
 \1END;/
+    s/CAST\(GREATEST\([01], 1\) AS SIGNED\)/1/
 }
 s/LOCK IN SHARE MODE/FOR SHARE/
 
@@ -58,8 +66,12 @@ s/@rowlock_idle IS NOT NULL/COALESCE(@rowlock_idle, @rowlock_row_wait) IS NOT NU
 s/ OR @@GLOBAL\.wsrep_on//
 s/1205, 1969/1205/
 /^ *DECLARE EXIT HANDLER FOR 1969 /d
-s/IF\(@@max_statement_time > 0, 3, 7\)/7/
-s/@@max_statement_time/0/g
+/IF\(@@max_statement_time > 0, [^,]*,$/N
+s/IF\(@@max_statement_time > 0, [^,]*,[ \n]*/(/
+s/ or max_statement_time that/ that/
+s/, or 2 by max_statement_time\././
+/^ *-- by max_statement_time$/d
+s/: the caller's SET STATEMENT max_statement_time around the CALL/: only a KILL QUERY/
 s/, 3 if$/./
 /^-- max_statement_time did\./s/max_statement_time did\. //
 /^-- Callers also check max_statement_time/,/^-- QUERY that hits/d
@@ -95,6 +107,10 @@ s/^-- DROP\. PROCESS is optional and shows which session holds a row\.$/-- DROP.
 -- PROCESS, and SELECT on performance_schema.data_locks and data_lock_waits, are optional and show\
 -- which session holds a row./
 /^--   GRANT PROCESS ON/d
+
+# Its information_schema.processlist cannot be read while any session runs a statement with a
+# character of four bytes.
+s/information_schema\.processlist/performance_schema.processlist/
 
 # A table may need a primary key there (sql_require_primary_key).
 s/^    KEY rowlock_history_ended \(ended\)$/\

@@ -1,5 +1,6 @@
 -- Changes the tables of older versions to those of this one; the pieces of an install then create
--- the tables that are new, and finish.sql writes the version. Each statement commits by itself.
+-- the tables that are new, and finish.sql writes the version. Each statement commits by itself; on
+-- SQLite all of them are one transaction.
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock_job ADD runs_done {big} DEFAULT 0 NOT NULL;
@@ -27,6 +28,7 @@ UPDATE rowlock_job
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'not started' AND finished > 0),
        last_success = (SELECT COALESCE(MAX(finished), 0) FROM rowlock_run
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done');
+{drop_views}
 ALTER TABLE rowlock_lease ADD waited {big} DEFAULT 0 NOT NULL;
 ALTER TABLE rowlock_heartbeat ADD quiet_until {big} DEFAULT 9223372036854775807 NOT NULL;
 ALTER TABLE rowlock_number ADD history {big} DEFAULT 2 NOT NULL;

@@ -56,7 +56,6 @@ BEGIN
                      FROM pg_catalog.unnest(wants) WITH ORDINALITY w (want, place)
                     WHERE rowlock.try_name_lock(pg_catalog.convert_from(pg_catalog.decode(
                               pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
-    -- OFFSET 0: forces a lookup by index for each name instead of a scan of the whole table
     WITH free AS MATERIALIZED (
              SELECT pg_catalog.nextval('rowlock.number') AS token,
                     greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token,
@@ -66,11 +65,8 @@ BEGIN
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
                                FROM pg_catalog.unnest(taken) t (want)) p) w
                LEFT JOIN rowlock.least_token s ON s.name = w.name, rowlock.lift o
-              WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-                AND NOT EXISTS (SELECT FROM rowlock.lease l
-                                 WHERE l.name = w.name
-                                   AND l.token + 0 >= coalesce(s.token, 0::bigint)
-                                OFFSET 0)
+              WHERE
+                {unheld w.name}
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
          heartbeats AS (
              INSERT INTO rowlock.heartbeat (token, expires, quiet_until)

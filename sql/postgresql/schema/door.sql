@@ -237,6 +237,7 @@ BEGIN
     FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w ORDER BY w.ticket LOOP
         removed := removed + rowlock.remove_dead(dead)::integer;
     END LOOP;
+    PERFORM rowlock.forget_roll_calls();
     DELETE FROM rowlock.least_token s
      WHERE s.name = ANY (ARRAY(SELECT u.name FROM rowlock.least_token u FOR UPDATE SKIP LOCKED));
     WHILE rowlock.prune(10000) = 10000 LOOP

@@ -146,11 +146,8 @@ DECLARE
     ended record;
 BEGIN
     DELETE FROM rowlock.heartbeat b
-     WHERE b.token = end_heartbeat.token
-       AND (end_heartbeat.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = end_heartbeat.token
-                             AND o.name COLLATE "default" = end_heartbeat.name
-                             AND (end_heartbeat.owner IS NULL OR o.owner = end_heartbeat.owner)))
+     WHERE b.token = end_heartbeat.token AND
+       {is_of end_heartbeat}
            RETURNING b.expires, b.stop INTO ended;
     IF FOUND THEN
         PERFORM rowlock.log_end(end_heartbeat.token, ended.expires, ended.stop);

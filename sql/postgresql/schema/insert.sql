@@ -297,23 +297,7 @@ BEGIN
     RETURN rowlock.begin_name(name, wait_ms);
 END $$;
 
--- Prepares a name in a transaction of its own; this technique needs no preparation.
-CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.check_use(name);
-END $$;
-COMMENT ON FUNCTION rowlock.prepare(text) IS
-    'Prepares a name, which technique row requires before its first lock later in a transaction. '
-    'Call it before BEGIN.';
-
--- Removes what a lock of the name leaves behind; this technique leaves nothing.
-CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.check_use(name);
-END $$;
-COMMENT ON FUNCTION rowlock.unlock(text) IS
-    'Removes what a lock of the name leaves behind; this technique leaves nothing. The name stays '
-    'locked until the transaction ends.';
+{no_rows};
 
 -- Lists waiting sessions by key of the name: those that wait for a transaction which holds the
 -- name's advisory lock.
@@ -345,11 +329,6 @@ BEGIN
                                  WHERE d.datname = pg_catalog.current_database())
                AND h.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
                AND h.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
-END $$;
-
--- Lists the names that the technique keeps in a table; this one keeps none.
-CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
 END $$;
 
 -- Deletes leftovers of the technique: committed rows, which would hold their names forever.

@@ -447,10 +447,8 @@ BEGIN
               INTO token, lowest, quiet_ms
               FROM rowlock.lift o
               LEFT JOIN rowlock.least_token s ON s.name = one
-             WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-               AND NOT EXISTS (SELECT FROM rowlock.lease l
-                                WHERE l.name = one AND l.token + 0 >= coalesce(s.token, 0::bigint)
-                               OFFSET 0)
+             WHERE
+               {unheld one}
                AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
         END IF;
         IF token > lowest THEN
@@ -495,19 +493,13 @@ BEGIN
        SET expires = greatest(b.expires,
                               pg_catalog.clock_timestamp() + ttl_ms::double precision *
                                   interval '1 ms')
-     WHERE b.token = renew_lease.token AND NOT b.stop
-       AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = renew_lease.token
-                             AND o.name COLLATE "default" = renew_lease.name
-                             AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)));
+     WHERE b.token = renew_lease.token AND NOT b.stop AND
+       {is_of renew_lease};
     IF FOUND THEN
         RETURN 0;
     END IF;
-    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = renew_lease.token)
-                 AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                              WHERE o.token = renew_lease.token
-                                AND o.name COLLATE "default" = renew_lease.name
-                                AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)))
+    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = renew_lease.token) AND
+                 {is_of renew_lease}
                 THEN 14 ELSE 8 END;
 END $$;
 
@@ -520,20 +512,14 @@ BEGIN
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = remove_lease.token
        AND b.quiet_until > pg_catalog.clock_timestamp()
-       AND b.expires > pg_catalog.clock_timestamp() AND NOT b.stop
-       AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = remove_lease.token
-                             AND o.name COLLATE "default" = remove_lease.name
-                             AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
+       AND b.expires > pg_catalog.clock_timestamp() AND NOT b.stop AND
+       {is_of remove_lease};
     IF NOT FOUND THEN
         PERFORM rowlock.end_heartbeat(token, name, owner);
     END IF;
     DELETE FROM rowlock.lease l
-     WHERE l.token = remove_lease.token
-       AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = remove_lease.token
-                             AND o.name COLLATE "default" = remove_lease.name
-                             AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
+     WHERE l.token = remove_lease.token AND
+       {is_of remove_lease};
     RETURN FOUND;
 END $$;
 

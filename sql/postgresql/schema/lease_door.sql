@@ -26,9 +26,7 @@ BEGIN
             USING ERRCODE = '22023';
     ELSIF mode = 'permit' AND (limit_ IS NULL OR limit_ < 1) THEN
         RAISE EXCEPTION 'rowlock: limit_ is missing: state how many permits "%" has', name
-            USING ERRCODE = '22023',
-                HINT = pg_catalog.format('SELECT rowlock.acquire(%L, ''30 s'', ''permit'', 3);',
-                                         name);
+            USING ERRCODE = '22023', HINT = 'Such as: mode => ''permit'', limit_ => 3';
     ELSIF mode <> 'permit' AND limit_ IS NOT NULL THEN
         RAISE EXCEPTION 'rowlock: limit_ requires mode permit, not %', mode
             USING ERRCODE = '22023';

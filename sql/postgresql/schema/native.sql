@@ -46,11 +46,7 @@ RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.pg_try_advisory_xact_lock(
            pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
-        PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
-        IF FOUND THEN
-            RETURN rowlock.look(name, false);
-        END IF;
-        RETURN 0;
+        {look_for_leases};
     END IF;
     FOR attempt IN 1..2 LOOP
         IF attempt = 2 AND pg_catalog.pg_advisory_xact_lock(
@@ -73,11 +69,7 @@ BEGIN
                pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
         RETURN rowlock.begin_name(name, wait_ms);
     END IF;
-    PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
-    IF FOUND THEN
-        RETURN rowlock.look(name, false);
-    END IF;
-    RETURN 0;
+    {look_for_leases};
 END $$;
 
 -- Grants one name exclusively, without waiting, when no lease conflicts and no waiter queues; the
@@ -101,10 +93,8 @@ BEGIN
           INTO drawn, lowest, quiet_ms
           FROM rowlock.lift o
           LEFT JOIN rowlock.least_token s ON s.name = grant_one.name
-         WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-           AND NOT EXISTS (SELECT FROM rowlock.lease l
-                            WHERE l.name = grant_one.name
-                              AND l.token + 0 >= coalesce(s.token, 0::bigint) OFFSET 0)
+         WHERE
+           {unheld grant_one.name}
            AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = grant_one.name);
     END IF;
     IF drawn > lowest THEN
@@ -162,23 +152,7 @@ BEGIN
     PERFORM rowlock.lock_one(name COLLATE "default", false, token);
 END $$;
 
--- Prepares a name in a transaction of its own; this technique needs no preparation.
-CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.check_use(name);
-END $$;
-COMMENT ON FUNCTION rowlock.prepare(text) IS
-    'Prepares a name, which technique row requires before its first lock later in a transaction. '
-    'Call it before BEGIN.';
-
--- Removes what a lock of the name leaves behind; this technique leaves nothing.
-CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.check_use(name);
-END $$;
-COMMENT ON FUNCTION rowlock.unlock(text) IS
-    'Removes what a lock of the name leaves behind; this technique leaves nothing. The name stays '
-    'locked until the transaction ends.';
+{no_rows};
 
 -- Describes the committed row that holds the name; this technique has none.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
@@ -208,11 +182,6 @@ BEGIN
                                  WHERE d.datname = pg_catalog.current_database())
                AND w.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
                AND w.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
-END $$;
-
--- Lists the names that the technique keeps in a table; this one keeps none.
-CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
 END $$;
 
 -- Removes leftovers of the technique; this one has none.

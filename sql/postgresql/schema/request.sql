@@ -29,9 +29,39 @@ BEGIN
     END IF;
 END $$;
 
+-- The lengths are those of MariaDB's columns.
+CREATE FUNCTION rowlock.check_about(host text, program text, note text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    wrong constant text := CASE
+        WHEN pg_catalog.length(host) > 255 THEN 'host has more than 255'
+        WHEN pg_catalog.length(program) > 255 THEN 'program has more than 255'
+        WHEN pg_catalog.length(note) > 1024 THEN 'note has more than 1024' END;
+BEGIN
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'rowlock: % characters', wrong USING ERRCODE = '22001';
+    END IF;
+END $$;
+
+-- Refuses a transaction that has written: others would wait for its COMMIT. One that has only read
+-- looks like a call in autocommit, so the server ends its session when it idles for 2 s. Returns
+-- that limit, or the caller's if it is shorter.
+CREATE FUNCTION rowlock.check_transaction() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    idle constant text := pg_catalog.current_setting('idle_in_transaction_session_timeout');
+BEGIN
+    IF pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RAISE EXCEPTION 'rowlock: a request needs a transaction of its own, but one is open'
+            USING ERRCODE = '25001',
+                HINT = 'COMMIT first, and call it in autocommit: the others wait for your COMMIT.';
+    END IF;
+    RETURN CASE WHEN idle::interval > interval '0' AND idle::interval < interval '2 s' THEN idle
+                ELSE '2s' END;
+END $$;
+
 -- Waits until the ticket is next and no lease conflicts, and only reads. It ends early if the
 -- ticket must report that its waiter lives, or is gone; if the ticket ahead has not reported in
--- time; and if that one is dead: its session lock is free.
+-- time, and no other session has its row; and if that one is dead: its session lock is free.
 CREATE FUNCTION rowlock.wait_turn(wants text, name text, ticket bigint, until timestamptz,
                                   OUT is_next boolean, OUT waited boolean, OUT dead bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -56,6 +86,9 @@ BEGIN
         is_next := ahead.ticket IS NULL AND way.status IN (0, 4);
         EXIT WHEN is_next OR left_ms <= 0 OR way.status = 13
             OR ahead.alive_until <= pg_catalog.clock_timestamp()
+               AND (SELECT w.ticket FROM rowlock.waiter w
+                     WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket = ahead.ticket
+                       FOR UPDATE SKIP LOCKED) IS NOT NULL
             OR NOT EXISTS (SELECT FROM rowlock.waiter w
                             WHERE w.name = wait_turn.name COLLATE "C"
                               AND w.ticket = wait_turn.ticket AND w.roll_call IS NULL);
@@ -76,6 +109,16 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Deletes the roll calls of tickets that are gone.
+CREATE FUNCTION rowlock.forget_roll_calls() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    DELETE FROM rowlock.roll_caller c
+     WHERE c.ticket = ANY (ARRAY(
+        SELECT o.ticket FROM rowlock.roll_caller o
+         WHERE NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = o.ticket)
+           FOR UPDATE SKIP LOCKED));
+END $$;
+
 -- Passes frozen waiters by a roll call, for a ticket that finds the name free behind `behind`, with
 -- the visits and times of the library's waiters. One call makes one visit at most.
 CREATE FUNCTION rowlock.visit(wants text, ticket bigint, behind bigint, before bigint,
@@ -89,12 +132,7 @@ BEGIN
     SELECT c.behind, c.due, c.called, c.waited INTO own
       FROM rowlock.roll_caller c WHERE c.ticket = visit.ticket;
     IF NOT FOUND OR before > 16 AND own.behind <> behind THEN
-        -- those of tickets that are gone
-        DELETE FROM rowlock.roll_caller c
-         WHERE c.ticket = ANY (ARRAY(
-            SELECT o.ticket FROM rowlock.roll_caller o
-             WHERE NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = o.ticket)
-               FOR UPDATE SKIP LOCKED));
+        PERFORM rowlock.forget_roll_calls();
         INSERT INTO rowlock.roll_caller (ticket, behind, due)
         VALUES (visit.ticket, visit.behind,
                 now_ + CASE WHEN before > 16 THEN interval '10 s' ELSE interval '2 s' END)
@@ -238,11 +276,12 @@ CREATE FUNCTION rowlock.request(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     wait_limit constant text := pg_catalog.current_setting('lock_timeout');
-    idle constant text := pg_catalog.current_setting('idle_in_transaction_session_timeout');
+    idle constant text := rowlock.check_transaction();
     commit_ constant text := pg_catalog.current_setting('synchronous_commit');
     answer record;
 BEGIN
-    PERFORM rowlock.check_use(name COLLATE "default"), rowlock.check_owner(owner);
+    PERFORM rowlock.check_use(name COLLATE "default"), rowlock.check_owner(owner),
+            rowlock.check_about(host, program, note);
     SELECT * INTO answer FROM rowlock.attempt(
         rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default",
         owner COLLATE "default", rowlock.check_ttl(ttl),

@@ -68,11 +68,7 @@ BEGIN
         RETURN rowlock.begin_name(name, -1);
     END IF;
     PERFORM rowlock.show_holder(name);
-    PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
-    IF FOUND THEN
-        RETURN rowlock.look(name, false);
-    END IF;
-    RETURN 0;
+    {look_for_leases};
 END $$;
 
 -- The same with a time limit: tries first, and sets a timeout only if it has to wait.
@@ -84,11 +80,7 @@ BEGIN
         RETURN rowlock.begin_name(name, wait_ms);
     END IF;
     PERFORM rowlock.show_holder(name);
-    PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
-    IF FOUND THEN
-        RETURN rowlock.look(name, false);
-    END IF;
-    RETURN 0;
+    {look_for_leases};
 END $$;
 
 -- Creates the row of a name, in a transaction of its own before the name is locked.

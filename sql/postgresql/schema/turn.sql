@@ -25,10 +25,8 @@ BEGIN
               JOIN rowlock.waiter m ON m.name = grant_first.name COLLATE "C"
                                    AND m.ticket = grant_first.ticket
               LEFT JOIN rowlock.least_token s ON s.name = grant_first.name COLLATE "C"
-             WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-               AND NOT EXISTS (SELECT FROM rowlock.lease l
-                                WHERE l.name = grant_first.name COLLATE "C"
-                                  AND l.token + 0 >= coalesce(s.token, 0::bigint) OFFSET 0)
+             WHERE
+               {unheld grant_first.name COLLATE "C"}
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND w.ticket < grant_first.ticket)) n

@@ -1,14 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Views for people and monitoring: holders, waiters, names, jobs and subjects. They only read.
--- Times are timestamptz, or NULL.
+-- Times are timestamptz, or NULL. OFFSET 0: each lease, heartbeat and run is searched by its index,
+-- also when the planner expects no rows; it would join the tables in full then. A run is searched
+-- by job and token: by the token alone it might read the index run_job in full.
 
 -- Every name that some table contains. The server shows only the key of a transaction's lock, and a
 -- key cannot be turned into a name.
 CREATE VIEW rowlock.names AS
 SELECT n.name, n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
-       EXISTS (SELECT FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
-                WHERE l.name = n.name COLLATE "C"
-                  AND b.expires > pg_catalog.clock_timestamp()) AS leased,
+       EXISTS (SELECT FROM (SELECT l.token FROM rowlock.lease l
+                             WHERE l.name = n.name COLLATE "C" OFFSET 0) l,
+                   LATERAL (SELECT b.expires FROM rowlock.heartbeat b
+                             WHERE b.token = l.token OFFSET 0) b
+                WHERE b.expires > pg_catalog.clock_timestamp()) AS leased,
        rowlock.key(n.name) AS key
   FROM (SELECT k.name FROM rowlock.names() k (name)
         UNION SELECT l.name FROM rowlock.lease l
@@ -74,7 +78,9 @@ WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM 
                l.host,
            l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
            rowlock.key(l.name) AS key
-      FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
+      FROM rowlock.lease l,
+           LATERAL (SELECT b.expires, b.stop FROM rowlock.heartbeat b
+                     WHERE b.token = l.token OFFSET 0) b
      WHERE b.expires > pg_catalog.clock_timestamp()
      GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired,
          b.expires, b.stop
@@ -123,15 +129,22 @@ SELECT j.name, j.schedule,
        j.runs_not_started
   FROM rowlock.job j
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t
-  LEFT JOIN rowlock.run c ON c.token = j.running
-  LEFT JOIN rowlock.heartbeat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()
+  LEFT JOIN LATERAL (SELECT * FROM rowlock.run c
+                      WHERE c.job = j.name AND c.token = j.running OFFSET 0) c ON true
+  LEFT JOIN LATERAL (SELECT * FROM rowlock.heartbeat b WHERE b.token = j.running OFFSET 0) b
+    ON b.expires > pg_catalog.clock_timestamp()
   LEFT JOIN LATERAL (SELECT * FROM rowlock.run e WHERE e.job = j.name AND e.token <> j.running
                       ORDER BY e.token DESC LIMIT 1) l ON true
-  LEFT JOIN rowlock.run r ON r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END
+  LEFT JOIN LATERAL (SELECT * FROM rowlock.run r
+                      WHERE r.job = j.name
+                        AND r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END
+                     OFFSET 0) r ON true
  CROSS JOIN LATERAL (SELECT pg_catalog.min(h.acquired) AS since
-                       FROM rowlock.lease h JOIN rowlock.heartbeat e ON e.token = h.token
-                      WHERE h.name = ('job:' || j.name) COLLATE "C" AND h.pid IS NULL
-                        AND e.expires > pg_catalog.clock_timestamp()) p;
+                       FROM (SELECT * FROM rowlock.lease h
+                              WHERE h.name = ('job:' || j.name) COLLATE "C" OFFSET 0) h,
+                            LATERAL (SELECT e.expires FROM rowlock.heartbeat e
+                                      WHERE e.token = h.token OFFSET 0) e
+                      WHERE h.pid IS NULL AND e.expires > pg_catalog.clock_timestamp()) p;
 COMMENT ON VIEW rowlock.jobs IS
     'Jobs: the due time of each (NULL: never again), and its last run: state is running, done, '
     'failed, timed out, broken, lost, late, not started, or never run; token while it runs. '

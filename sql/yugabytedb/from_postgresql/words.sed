@@ -45,6 +45,7 @@ s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 # PostgreSQL's functions return no number for its transactions.
 s/^( *)writer xid8/\1writer text/
 s/pg_catalog\.pg_current_xact_id\(\)/rowlock.transaction()/
+s/pg_catalog\.pg_current_xact_id_if_assigned\(\) IS NOT NULL/false/
 
 # Its pg_locks shows no advisory locks: waiters record in alive_until how long they count as alive.
 /^        WITH session_locked AS MATERIALIZED/,/current_database\(\)\)\)/d

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/output/file.h"
+#include "command/output/output.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "command/exit_status.h"
-#include "command/output/output.h"
 
 static int file_failed(const char *action, const char *path)
 {

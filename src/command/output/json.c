@@ -49,12 +49,17 @@ void json_text(FILE *out, const char *text)
     putc('"', out);
 }
 
-void json_number(FILE *out, int64_t number)
+void json_count(FILE *out, int is, int64_t number)
 {
-    if (number)
+    if (is)
         fprintf(out, "%" PRId64, number);
     else
         fputs("null", out);
+}
+
+void json_number(FILE *out, int64_t number)
+{
+    json_count(out, number != 0, number);
 }
 
 int utc_instant(int64_t ms, char *out, size_t size)
@@ -74,45 +79,8 @@ void json_instant(FILE *out, int64_t ms)
 {
     char text[UTC_INSTANT_SIZE];
 
-    if (ms == 0 || utc_instant(ms, text, sizeof text))
+    if (ms == 0 || ms == INT64_MAX || utc_instant(ms, text, sizeof text))
         fputs("null", out);
     else
         fprintf(out, "\"%s\"", text);
-}
-
-FILE *json_key(struct json *json, const char *key)
-{
-    fprintf(json->out, "%s\"%s%s\":", json->before, json->prefix, key);
-    json->before = ",";
-    return json->out;
-}
-
-void json_put_text(struct json *json, const char *key, const char *text)
-{
-    json_text(json_key(json, key), text);
-}
-
-void json_put_number(struct json *json, const char *key, int64_t number)
-{
-    json_number(json_key(json, key), number);
-}
-
-void json_put_instant(struct json *json, const char *key, int64_t ms)
-{
-    json_instant(json_key(json, key), ms);
-}
-
-void json_put_is(struct json *json, const char *key, int is)
-{
-    fputs(is ? "true" : "false", json_key(json, key));
-}
-
-void json_put_count(struct json *json, const char *key, int is, int64_t number)
-{
-    FILE *out = json_key(json, key);
-
-    if (is)
-        fprintf(out, "%" PRId64, number);
-    else
-        fputs("null", out);
 }

@@ -4,14 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command/output/output.h"
-#include "util/instant.h"
+#include "util/calendar.h"
 #include "util/utf8.h"
 
-/* Whether a backslash could be read as the begin of an escape, and so must be doubled. Before
+/* Whether a backslash could be read as the beginning of an escape, and so must be doubled. Before
    another printable character it stays single, so that a printed GRANT on `some\_db` can be copied.
    */
 static int is_ambiguous(const unsigned char *at)
@@ -61,10 +60,8 @@ void message_with_time(void)
 size_t put_time_now(char *out, size_t size)
 {
     char when[ROWLOCK_INSTANT_SIZE];
-    struct timespec now;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    rowlock__local_time((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, when, sizeof when);
+    rowlock__local_time(rowlock__wall_ms(), when, sizeof when);
     return (size_t)snprintf(out, size, "%s ", when);
 }
 

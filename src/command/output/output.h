@@ -4,6 +4,7 @@
 #define ROWLOCK_OUTPUT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* ---- message.c ---------------------------------------------------------------- */
 
@@ -40,11 +41,30 @@ int check_output(void);
 /* Flushes standard output; an exit status, with a message. */
 int finish_output(void);
 
-/* ---- terminal.c --------------------------------------------------------------- */
-
 /* Whether standard output is a terminal, and NO_COLOR and TERM=dumb do not forbid colours. */
 int terminal_is_coloured(void);
 /* The columns of the terminal; 0: unknown, or standard output is not a terminal. */
 size_t terminal_columns(void);
+
+/* ---- width.c ------------------------------------------------------------------ */
+
+/* The columns that UTF-8 text takes on a terminal; colours take none. The thread's LC_CTYPE must be
+   C.UTF-8: begin_width() sets it, whatever the user's locale is. */
+
+void begin_width(void);
+
+size_t text_width(const char *text);
+/* The number of bytes of `text` that fit into `columns`. */
+size_t text_within(const char *text, size_t columns);
+/* Cuts a text that is wider, and ends it with an ellipsis; `text` has room for three bytes more. */
+void cut_text(char *text, size_t columns);
+
+/* ---- file.c ------------------------------------------------------------------- */
+
+/* Replaces a file as a whole by the output of `write`: a reader sees either the old file or the
+   new one. Returns the exit status that `write` returns, or that of a failure to write, after a
+   message. The umask decides who can read the file. Follows a symbolic link; refuses a device, a
+   pipe or a folder (STATUS_USAGE). */
+int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data);
 
 #endif

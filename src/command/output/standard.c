@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command/exit_status.h"
@@ -52,4 +54,21 @@ int finish_output(void)
         return STATUS_OK;
     message("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
     return STATUS_FAILED;
+}
+
+/* The terminal on standard output, if any. */
+
+int terminal_is_coloured(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+size_t terminal_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }

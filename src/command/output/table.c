@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats a table for people. */
-#include "command/output/table.h"
+#include "command/output/list.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "command/output/output.h"
-#include "command/output/width.h"
-#include "util/instant.h"
+#include "util/calendar.h"
+#include "util/rows.h"
 
 #define WIDEST 40     /* a wider cell shifts only its own row */
 #define LAST_LEAST 12 /* minimum width of the last column on a narrow terminal */
@@ -25,6 +26,20 @@ char *cell_text(const char *text)
     if (out)
         escape_controls(text, out, size);
     return out;
+}
+
+char *cell_format(const char *format, ...)
+{
+    va_list arguments;
+    char *plain, *text = NULL;
+
+    va_start(arguments, format);
+    if (vasprintf(&plain, format, arguments) >= 0) {
+        text = cell_text(plain);
+        free(plain);
+    }
+    va_end(arguments);
+    return text;
 }
 
 char *cell_instant(int64_t ms)
@@ -55,41 +70,31 @@ char *cell_duration(int64_t ms)
 
 char *cell_number(int64_t number)
 {
-    char *text;
-
-    if (number == 0)
-        return strdup("-");
-    return asprintf(&text, "%" PRId64, number) < 0 ? NULL : text;
+    return number ? cell_format("%" PRId64, number) : strdup("-");
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int grow(struct table *table)
+int table_add(struct table *table, const void *row)
 {
-    size_t size = table->size ? 2 * table->size : 64;
-    void *rows = realloc(table->rows, size * sizeof *table->rows);
+    struct table_row *rows =
+        rowlock__grown(table->rows, table->n, &table->size, sizeof *table->rows);
+    struct fields to = {.headings = table->headings};
+    int complete = 1;
 
     if (!rows)
         return -1;
     table->rows = rows;
-    table->size = size;
-    return 0;
-}
-
-int table_add(struct table *table, char *const *cells)
-{
-    int complete = 1;
-
-    for (size_t i = 0; i < table->columns; i++)
-        complete = complete && cells[i];
-    if (!complete || (table->n == table->size && grow(table))) {
-        for (size_t i = 0; i < table->columns; i++)
-            free(cells[i]);
-        return -1;
-    }
-    table->rows[table->n] = (struct table_row){.number = table->n};
-    memcpy(table->rows[table->n++].cells, cells, table->columns * sizeof *cells);
-    return 0;
+    rows[table->n].number = table->n;
+    to.cells = rows[table->n].cells;
+    table->list->fields(&to, row);
+    table->columns = to.n;
+    for (size_t i = 0; i < to.n; i++)
+        complete = complete && to.cells[i];
+    for (size_t i = 0; !complete && i < to.n; i++)
+        free(to.cells[i]);
+    table->n += (size_t)complete;
+    return complete ? 0 : -1;
 }
 
 void table_free(struct table *table)
@@ -119,21 +124,18 @@ void table_sort(struct table *table)
 /* ---- printing -------------------------------------------------------------------------------- */
 
 struct layout {
-    size_t widths[TABLE_MOST];
-    char is_hidden[TABLE_MOST];
+    size_t widths[LIST_MOST];
+    char is_hidden[LIST_MOST + 1]; /* the last: no column */
 };
 
-static void measure(const struct table *table, size_t *widths)
+/* The column of a heading; the number of columns: none. */
+static size_t column_of(const struct table *table, const char *heading)
 {
-    for (size_t column = 0; column < table->columns; column++) {
-        widths[column] = strlen(table->titles[column]);
-        for (size_t i = 0; i < table->n; i++) {
-            size_t width = text_width(table->rows[i].cells[column]);
+    size_t column = 0;
 
-            if (width > widths[column] && width <= WIDEST)
-                widths[column] = width;
-        }
-    }
+    while (column < table->columns && (!heading || strcmp(table->headings[column], heading) != 0))
+        column++;
+    return column;
 }
 
 /* The least width of "HOST:PID COMMAND": without the command. Nothing is cut from a transaction,
@@ -180,19 +182,20 @@ static size_t needed(const struct table *table, const struct layout *layout)
 /* Cuts the commands to the room beside the other columns; leaves out spare ones if necessary. */
 static void narrow(const struct table *table, struct layout *layout, size_t columns)
 {
-    size_t who = table->who, most = 0, least = 0, others;
+    size_t who = column_of(table, table->list->who), most = 0, least = 0, others;
+    int has_who = who < table->columns;
 
-    for (size_t i = 0; who && i < table->n; i++) {
+    for (size_t i = 0; has_who && i < table->n; i++) {
         const char *cell = table->rows[i].cells[who];
 
         most = greater(most, text_width(cell));
         least = greater(least, least_of_who(cell));
     }
-    if (who)
-        layout->widths[who] = greater(least, strlen(table->titles[who]));
-    for (const unsigned char *spare = table->spare; spare && *spare; spare++)
-        layout->is_hidden[*spare] = needed(table, layout) > columns;
-    if (!who)
+    if (has_who)
+        layout->widths[who] = greater(least, strlen(table->headings[who]));
+    for (const char *const *spare = table->list->spare; spare && *spare; spare++)
+        layout->is_hidden[column_of(table, *spare)] = needed(table, layout) > columns;
+    if (!has_who)
         return;
     others = needed(table, layout) - layout->widths[who];
     if (columns > others + layout->widths[who])
@@ -214,26 +217,23 @@ static void cut_last(const struct table *table, char **row, const struct layout 
     cut_text(row[last], room);
 }
 
-static const char *colour_of(const struct table *table, const char *const *row)
-{
-    return row == table->titles ? "\033[1m" : table->colour(row[table->coloured]);
-}
-
 static void print_row(FILE *out, const struct table *table, const char *const *row,
                       const struct layout *layout, int coloured)
 {
-    size_t last = table->columns - 1;
+    size_t last = table->columns - 1, of_colour = column_of(table, table->list->coloured);
+    int is_head = row == table->headings;
 
     while (last > 0 && (!row[last][0] || layout->is_hidden[last]))
         last--;
     for (size_t column = 0; column <= last; column++) {
         size_t width = text_width(row[column]), full = layout->widths[column];
-        int in_colour = coloured && (row == table->titles || column == table->coloured);
+        int in_colour = coloured && (is_head || column == of_colour);
 
         if (layout->is_hidden[column])
             continue;
-        fprintf(out, "%s%s%s", in_colour ? colour_of(table, row) : "", row[column],
-                in_colour ? "\033[0m" : "");
+        if (in_colour)
+            fputs(is_head ? "\033[1m" : table->list->colour(row[column]), out);
+        fprintf(out, "%s%s", row[column], in_colour ? "\033[0m" : "");
         if (column < last)
             fprintf(out, "%*s", (int)(width < full ? full - width : 0) + 2, "");
     }
@@ -244,11 +244,21 @@ void table_write(FILE *out, const struct table *table, size_t columns, int colou
 {
     struct layout layout = {.is_hidden = {0}};
 
+    if (table->n == 0)
+        return;
     begin_width();
-    measure(table, layout.widths);
+    for (size_t column = 0; column < table->columns; column++) {
+        layout.widths[column] = strlen(table->headings[column]);
+        for (size_t i = 0; i < table->n; i++) {
+            size_t width = text_width(table->rows[i].cells[column]);
+
+            if (width > layout.widths[column] && width <= WIDEST)
+                layout.widths[column] = width;
+        }
+    }
     if (columns)
         narrow(table, &layout, columns);
-    print_row(out, table, table->titles, &layout, coloured);
+    print_row(out, table, table->headings, &layout, coloured);
     for (size_t i = 0; i < table->n; i++) {
         if (columns)
             cut_last(table, table->rows[i].cells, &layout, columns);

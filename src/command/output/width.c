@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures and cuts text for a terminal. */
-#include "command/output/width.h"
+#include "command/output/output.h"
 
 #include <locale.h>
 #include <string.h>

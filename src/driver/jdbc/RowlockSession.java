@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Java part of the JDBC driver: an object for each session, a call for each statement. Requests
- * and replies are bytes (src/driver/jdbc/message.h), so that no text and no exception crosses JNI.
- * tools/embed-class compiles it for Java 8 into src/driver/jdbc/class.c. It must stay one class, so
- * it has no nested classes and no lambdas.
+ * and replies are bytes (src/driver/jdbc/jvm.h), so that no text and no exception crosses JNI.
+ * The class is checked in; tools/embed-class says how to compile it. It must stay one class, so it
+ * has no nested classes and no lambdas.
  */
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;

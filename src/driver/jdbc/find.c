@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "driver/jdbc/jvm.h"
-#include "system/library.h"
+#include "system/system.h"
 #include "util/bytes.h"
 #include "util/error.h"
 

@@ -3,14 +3,13 @@
  * The driver for JDBC: the functions of driver.h. Java is in jvm.c, connecting in session.c, a
  * call of Java in request.c.
  */
-#include <poll.h>
 #include <stdlib.h>
 
 #include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
 #include "driver/script.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/clock.h"
 #include "util/error.h"
 

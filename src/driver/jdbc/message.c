@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packs requests to the helper class, and unpacks its replies. */
-#include "driver/jdbc/message.h"
+#include "driver/jdbc/jvm.h"
 
 #include <stdlib.h>
 #include <string.h>

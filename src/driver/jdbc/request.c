@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call of the helper class: the request, its failure, and the end of its time. */
-#include <stdio.h>
 #include <string.h>
 
 #include "driver/credentials.h"

@@ -2,14 +2,12 @@
 /* Opens and closes a session through JDBC. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "dialect/plain.h"
 #include "driver/credentials.h"
-#include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
 #include "util/bytes.h"
@@ -30,15 +28,6 @@ static const struct rowlock__jdbc_engine engines[] = {
     {"DB2", "db2", true, NULL, NULL},
     {"", "", true, NULL, NULL},
 };
-
-static const struct rowlock__jdbc_engine *engine_named(const char *name)
-{
-    size_t i = 0;
-
-    while (*engines[i].name && strcmp(engines[i].name, name) != 0)
-        i++;
-    return &engines[i];
-}
 
 static const struct rowlock__jdbc_engine *engine_of(const char *product)
 {
@@ -162,7 +151,7 @@ static void *start_and_open(void *data)
 }
 
 /* Signals belong to the application. The JVM and JDBC drivers start threads of their own, which
-   inherit the mask of the thread that starts them: so that is one that blocks all. */
+   inherit the mask of the thread that starts them, so this thread blocks all signals. */
 static int open_in_thread(struct opening *opening)
 {
     sigset_t all, before;
@@ -217,8 +206,11 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
 {
     struct opening opening = {.link = link, .url = url, .error = error};
     int code;
+    size_t i = 0;
 
-    link->engine = engine_named(url->engine);
+    while (*engines[i].name && strcmp(engines[i].name, url->engine) != 0)
+        i++;
+    link->engine = &engines[i];
     code = open_session(&opening, budget);
     if (code)
         return code;

@@ -4,7 +4,7 @@
  * belongs to this process alone, or locks its file against all others, so a lock in it would
  * exclude no other process.
  */
-#include "driver/jdbc/url.h"
+#include "driver/jdbc/link.h"
 
 #include <stdlib.h>
 #include <string.h>

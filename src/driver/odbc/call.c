@@ -5,7 +5,6 @@
 
 #include "driver/failure.h"
 #include "driver/odbc/link.h"
-#include "util/error.h"
 
 #define O rowlock__odbc
 

@@ -10,7 +10,7 @@
 
 #include "driver/failure.h"
 #include "driver/odbc/link.h"
-#include "driver/odbc/string.h"
+#include "driver/odbc/text.h"
 #include "util/bytes.h"
 #include "util/error.h"
 
@@ -226,16 +226,6 @@ static int open_session(struct rowlock_link *link, char *string, struct rowlock_
     return ROWLOCK_OK;
 }
 
-static void close_session(struct rowlock_link *link)
-{
-    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
-    O.SQLDisconnect(link->dbc);
-    rowlock__watch_end(link->watch);
-    O.SQLFreeHandle(SQL_HANDLE_DBC, link->dbc);
-    link->dbc = SQL_NULL_HDBC;
-    link->connected = false;
-}
-
 int rowlock__odbc_product_name(struct rowlock_link *link, char *product, size_t size,
                                struct rowlock_error *error)
 {
@@ -308,7 +298,12 @@ static int connect_by(struct rowlock_link *link, char **string, char *product, s
         code = add_options(link->product, string, &added, error);
     if (code || !added)
         return code;
-    close_session(link);
+    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
+    O.SQLDisconnect(link->dbc);
+    rowlock__watch_end(link->watch);
+    O.SQLFreeHandle(SQL_HANDLE_DBC, link->dbc);
+    link->dbc = SQL_NULL_HDBC;
+    link->connected = false;
     return open_session(link, *string, error);
 }
 

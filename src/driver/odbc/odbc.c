@@ -4,7 +4,6 @@
  * statements are in statement.c, time limits and errors in call.c. Everything that
  * depends on the product is in the table of product.c.
  */
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "driver/failure.h"
 #include "driver/odbc/link.h"
 #include "driver/script.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/bytes.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -352,7 +351,8 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         end_transaction(link, SQL_ROLLBACK, NULL) == ROWLOCK_OK)
         link->work = WORK_NONE;
     outcome->left = left_of(link);
-    if (link->work == WORK_GONE && (transaction_flags & ROWLOCK_COMMIT)) /* the caller knows */
+    /* the failed COMMIT shows the caller that the transaction has ended */
+    if (link->work == WORK_GONE && (transaction_flags & ROWLOCK_COMMIT))
         ended(link);
     if (code && outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit)
         code = error->code = ROWLOCK_EUNKNOWN;

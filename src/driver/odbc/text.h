@@ -18,4 +18,13 @@ size_t rowlock__utf16(const char *text, size_t length, uint16_t *out);
    U+FFFD. */
 size_t rowlock__utf8_from_utf16(const uint16_t *units, size_t n, char *out);
 
+/* Reads and extends an ODBC connection string: KEY=value;KEY={value; with a semicolon};... */
+
+/* The value of the first of these keys ("PWD,Password"), without its braces; any case. NULL: the
+   string has none of them, or out of memory. The caller frees it. */
+char *rowlock__odbc_value(const char *string, const char *keys);
+
+/* Appends KEY=value to the malloc'd string, in braces where necessary. -1: out of memory. */
+int rowlock__odbc_append(char **string, const char *key, const char *value);
+
 #endif

@@ -49,14 +49,6 @@ static step probe(machine *m, int64_t now, const reply *r)
     return (step){.act = ROWLOCK_ACT_AWAIT, .number = r->number};
 }
 
-/* The conflict may be our own grant: the lost session may still have been working. Take the name
-   lock to check, because that session held it until it was done. */
-static step settle(machine *m, int64_t now)
-{
-    m->settles = false;
-    return try_once(m, rowlock__step_within(m, now, SETTLE_MS));
-}
-
 static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     switch (r->status) {
@@ -67,8 +59,12 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
     default:
         break;
     }
-    if (m->settles)
-        return settle(m, now);
+    if (m->settles) {
+        /* The conflict may be our own grant: the lost session may still have been working. Take
+           the name lock to check, because that session held it until it was done. */
+        m->settles = false;
+        return try_once(m, rowlock__step_within(m, now, SETTLE_MS));
+    }
     switch (r->status) {
     case ROWLOCK_STATUS_LEASED:
         m->held_by = r->number;

@@ -79,8 +79,8 @@ struct rowlock_acquire_machine {
         waited_for;   /* the number whose session lock is awaited, or was free: its row may exist */
     int64_t visit_ms; /* when the next visit of a roll call is due; 0: none, a lease conflicts */
     int64_t called;   /* the number of our roll call; 0: none yet */
-    bool waited;      /* since the call we got the name lock after all who were waiting for it */
-    bool lost;        /* the session, without any answer since */
+    bool waited; /* since our roll call we got the name lock, after all earlier waiters for it */
+    bool lost;   /* the session was lost, and nothing was answered since */
     int64_t lost_since_ms;
     bool settles,
         asked; /* whether the conflict is our own lease: to check before and while queuing */

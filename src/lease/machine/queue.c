@@ -54,14 +54,6 @@ static int64_t good(machine *m)
     return m->good_ms;
 }
 
-/* Measures how late looks are answered: keeps the maximum, and halves it after each one in time. */
-static void measure(machine *m, int64_t now)
-{
-    if (m->due_ms)
-        m->late_ms = rowlock__most(m->late_ms / 2, rowlock__least(now - m->due_ms, LATE_MOST_MS));
-    m->due_ms = 0;
-}
-
 static void forget_roll(machine *m)
 {
     m->visit_ms = m->called = 0;
@@ -240,7 +232,11 @@ static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t di
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     m->locked = r->locked;
-    measure(m, now);
+    /* Measures how late looks are answered: keeps the maximum, and halves it after each one in
+       time. */
+    if (m->due_ms)
+        m->late_ms = rowlock__most(m->late_ms / 2, rowlock__least(now - m->due_ms, LATE_MOST_MS));
+    m->due_ms = 0;
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
         m->place = 1;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "run/cron/daemon.h"
-#include "run/job/on_failure.h"
+#include "run/job/job_run.h"
 #include "util/clock.h"
 #include "util/random.h"
 
@@ -97,17 +97,6 @@ static int reconnect(struct cron *cron)
     return -1;
 }
 
-/* Closes the session, which keeps a session lock of every lease that it claimed, and so releases
-   these. The runs have sessions of their own. */
-static void drop_session_locks(struct cron *cron)
-{
-    if (!cron->claimed)
-        return;
-    cron->claimed = 0;
-    rowlock_close(cron->connection);
-    cron->connection = NULL;
-}
-
 /* ---- one job --------------------------------------------------------------------------------- */
 
 static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
@@ -127,17 +116,6 @@ static void give_up(struct rowlock_lease *lease)
                                     .output = "cron could not start a process\n"};
 
     rowlock_finish(lease, &result, NULL);
-}
-
-static void run_claimed(struct cron *cron, const struct crontab_entry *entry,
-                        const struct rowlock_claim *claim, struct rowlock_lease *lease)
-{
-    cron->claimed = 1;
-    if (cron_start(cron, entry, claim, rowlock_token(lease)) == 0)
-        say_claimed(entry, claim, rowlock_token(lease));
-    else
-        give_up(lease);
-    rowlock_lease_free(lease);
 }
 
 static int64_t in_time(int64_t now_ms, int64_t delay_ms)
@@ -202,8 +180,14 @@ static void ask_for(struct cron *cron, struct cron_job *job)
         return;
     }
     there(cron);
-    if (claim.claimed == ROWLOCK_JOB_CLAIMED)
-        run_claimed(cron, entry, &claim, lease);
+    if (claim.claimed == ROWLOCK_JOB_CLAIMED) {
+        cron->claimed = 1;
+        if (cron_start(cron, entry, &claim, rowlock_token(lease)) == 0)
+            say_claimed(entry, &claim, rowlock_token(lease));
+        else
+            give_up(lease);
+        rowlock_lease_free(lease);
+    }
     if (claim.lost)
         report_lost(cron, entry, claim.lost);
     plan_next(job, &claim);
@@ -274,17 +258,6 @@ static int may_ask(const struct cron *cron)
            (!cron->away || rowlock__now_ms() >= cron->retry_ms);
 }
 
-/* At the start and once a minute, after the jobs: the history gets the expired leases, and loses
-   its old entries. An account that may not do this still runs its jobs. */
-static void tidy(struct cron *cron)
-{
-    cron->has_tidied = 1;
-    if (cron->connection && may_ask(cron))
-        rowlock_sweep(cron->connection, NULL);
-    if (cron->connection && may_ask(cron))
-        rowlock_prune_history(cron->connection, NULL, NULL);
-}
-
 void cron_ask(struct cron *cron)
 {
     int looks = rowlock__now_ms() >= cron->look_ms;
@@ -299,9 +272,22 @@ void cron_ask(struct cron *cron)
             cron_alive(cron);
             ask_for(cron, &cron->jobs[i]);
         }
-    if (looks || !cron->has_tidied)
-        tidy(cron);
-    drop_session_locks(cron);
+    if (looks || !cron->has_tidied) {
+        /* At the start and once a minute, after the jobs: the history gets the expired leases,
+           and loses its old entries. An account that may not do this still runs its jobs. */
+        cron->has_tidied = 1;
+        if (cron->connection && may_ask(cron))
+            rowlock_sweep(cron->connection, NULL);
+        if (cron->connection && may_ask(cron))
+            rowlock_prune_history(cron->connection, NULL, NULL);
+    }
+    if (cron->claimed) {
+        /* Closes the session, which keeps a session lock of every lease that it claimed, and so
+           releases these. The runs have sessions of their own. */
+        cron->claimed = 0;
+        rowlock_close(cron->connection);
+        cron->connection = NULL;
+    }
 }
 
 int64_t cron_next_ms(const struct cron *cron)

@@ -9,15 +9,16 @@
 #include <string.h>
 
 #include "command/job_name.h"
+#include "util/rows.h"
 
-#define LINE_MOST 100000 /* an argument of a program has its limit, too */
+#define LINE_MOST 100000 /* below the kernel's limit for one argument of a program */
 #define ZONE_WORD "CRON_TZ"
 
 struct reading {
     struct crontab *crontab;
     struct crontab_mistake mistake; /* the mistake of the line */
     size_t line;
-    char *start;      /* the begin of the line */
+    char *start;      /* the beginning of the line */
     char *at;         /* the unread rest of the line */
     const char *zone; /* CRON_TZ; NULL: none yet */
     const char *name; /* of the line's job, which H requires */
@@ -256,16 +257,13 @@ static int take_job(struct reading *r, struct crontab_entry *entry)
 
 static struct crontab_entry *add_entry(struct crontab *crontab)
 {
-    if (crontab->n == crontab->room) {
-        size_t room = crontab->room ? 2 * crontab->room : 16;
-        struct crontab_entry *more = realloc(crontab->entries, room * sizeof *more);
+    struct crontab_entry *entries =
+        rowlock__grown(crontab->entries, crontab->n, &crontab->room, sizeof *entries);
 
-        if (!more)
-            return NULL;
-        crontab->entries = more;
-        crontab->room = room;
-    }
-    return &crontab->entries[crontab->n];
+    if (!entries)
+        return NULL;
+    crontab->entries = entries;
+    return &entries[crontab->n];
 }
 
 static int read_job(struct reading *r)

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "run/job/settings.h"
+#include "run/job/job_run.h"
 
 struct crontab_entry {
     size_t line; /* from 1 */

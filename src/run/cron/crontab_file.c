@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "command/output/json.h"
-#include "command/output/table.h"
+#include "command/output/list.h"
 #include "run/cron/daemon.h"
+#include "util/calendar.h"
 
 #define FILE_MOST (1 << 20)
 
@@ -108,58 +107,28 @@ int cron_file_read(const char *path, struct crontab *out)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
+static void entry_fields(struct fields *to, const void *row)
 {
-    struct timespec now;
+    const struct crontab_entry *entry = row;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    field_text(to, "NAME", "name", entry->name);
+    field_instant(to, "NEXT", "next_run",
+                  rowlock_schedule_next(entry->schedule, rowlock__wall_ms()));
+    field_text(to, "SCHEDULE", "schedule", rowlock_schedule_text(entry->schedule));
 }
 
-static void print_json(const struct crontab *crontab)
+int cron_file_print(const struct crontab *crontab, int json)
 {
-    for (size_t i = 0; i < crontab->n; i++) {
-        const struct crontab_entry *entry = &crontab->entries[i];
-        int64_t next_ms = rowlock_schedule_next(entry->schedule, now_ms());
+    static const struct list list = {.fields = entry_fields};
+    struct listing listing = {.json = json, .table.list = &list};
+    int status = listing_open(&listing);
 
-        fputs(i ? ",\n {\"name\":" : "[{\"name\":", stdout);
-        json_text(stdout, entry->name);
-        fputs(",\"next_run\":", stdout);
-        json_instant(stdout, next_ms == INT64_MAX ? 0 : next_ms);
-        fputs(",\"schedule\":", stdout);
-        json_text(stdout, rowlock_schedule_text(entry->schedule));
-        putchar('}');
-    }
-    puts(crontab->n ? "]" : "[]");
-}
-
-static const char *no_colour(const char *cell)
-{
-    (void)cell;
-    return "";
-}
-
-void cron_file_print(const struct crontab *crontab, int json)
-{
-    static const char *const titles[] = {"NAME", "NEXT", "SCHEDULE"};
-    struct table table = {.titles = titles, .columns = 3, .colour = no_colour};
-
-    if (json) {
-        print_json(crontab);
-        return;
-    }
-    for (size_t i = 0; i < crontab->n; i++) {
-        const struct crontab_entry *entry = &crontab->entries[i];
-        char *cells[] = {cell_text(entry->name),
-                         cell_instant(rowlock_schedule_next(entry->schedule, now_ms())),
-                         cell_text(rowlock_schedule_text(entry->schedule))};
-
-        if (table_add(&table, cells))
-            break;
-    }
-    if (table.n > 0)
-        table_print(&table);
-    else
+    for (size_t i = 0; !status && i < crontab->n; i++)
+        listing_add(&listing, &crontab->entries[i]);
+    if (!status)
+        status = listing_print(&listing);
+    if (!status && !json && listing_is_empty(&listing))
         puts("0 jobs");
-    table_free(&table);
+    listing_free(&listing);
+    return status;
 }

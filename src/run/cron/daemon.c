@@ -6,8 +6,7 @@
 
 #include "command/signals.h"
 #include "run/cron/daemon.h"
-#include "system/command/signals.h"
-#include "system/command/timer.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 
 #define LEAVE_MS 60000 /* longer than the deadlines that a run has after a signal to end */
@@ -117,8 +116,8 @@ static void stop_runs(struct cron *cron)
     cron_tell_runs(cron, SIGTERM);
 }
 
-/* Obeys a signal to end: the first stops claims, the second ends the grace period, the third kills
-   the runs. */
+/* Obeys a signal to end: the first stops claims, the second ends the grace period, the third leaves
+   the runs to their guards. */
 static void take_stop(struct cron *cron)
 {
     while (signals_next(cron->stop_fd, NULL)) {
@@ -158,11 +157,6 @@ static void sleep_until(const struct cron *cron, int64_t at)
     poll(fds, 3, -1);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void live(struct cron *cron)
 {
     for (;;) {
@@ -172,14 +166,14 @@ static void live(struct cron *cron)
             if (go_on_stopping(cron))
                 return;
             cron_show(cron);
-            sleep_until(cron, earlier(cron->stop_ms, cron_alive_ms(cron)));
+            sleep_until(cron, rowlock__least(cron->stop_ms, cron_alive_ms(cron)));
             continue;
         }
         cron_ask(cron);
         if (cron->status)
             return;
         cron_show(cron);
-        sleep_until(cron, earlier(cron_next_ms(cron), cron_alive_ms(cron)));
+        sleep_until(cron, rowlock__least(cron_next_ms(cron), cron_alive_ms(cron)));
     }
 }
 

@@ -21,8 +21,8 @@
 
 /* Reads the file. 0, or an exit status after printing the mistakes. */
 int cron_file_read(const char *path, struct crontab *out);
-/* cron --check: prints the next due times, by this machine's clock. */
-void cron_file_print(const struct crontab *crontab, int json);
+/* cron --check: prints the next due times, by this machine's clock. Returns an exit status. */
+int cron_file_print(const struct crontab *crontab, int json);
 
 /* ---- the daemon's state -------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ struct cron {
 /* Reports to the service manager that the daemon is ready, its status if that changed, and that it
    is alive. */
 void cron_show(struct cron *cron);
-/* Reports the begin and the end of a reload, unless the service manager awaits the start. */
+/* Reports the beginning and the end of a reload, unless the service manager awaits the start. */
 void cron_show_reloading(struct cron *cron);
 void cron_show_reloaded(struct cron *cron);
 void cron_show_stopping(struct cron *cron);

@@ -13,8 +13,9 @@
 #include "command/signals.h"
 #include "run/cron/daemon.h"
 #include "run/supervise/child.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
+#include "util/rows.h"
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
@@ -85,18 +86,13 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
 /* Allocates before the fork, so that nothing can fail once there is a process. */
 static struct cron_run *new_run(struct cron *cron, const char *name)
 {
+    struct cron_run *runs = rowlock__grown(cron->runs, cron->n_runs, &cron->room, sizeof *runs);
     struct cron_run *run;
 
-    if (cron->n_runs == cron->room) {
-        size_t room = cron->room ? 2 * cron->room : 16;
-        struct cron_run *more = realloc(cron->runs, room * sizeof *more);
-
-        if (!more)
-            return NULL;
-        cron->runs = more;
-        cron->room = room;
-    }
-    run = &cron->runs[cron->n_runs];
+    if (!runs)
+        return NULL;
+    cron->runs = runs;
+    run = &runs[cron->n_runs];
     *run = (struct cron_run){.name = strdup(name), .began_ms = rowlock__now_ms()};
     return run->name ? run : NULL;
 }

@@ -71,24 +71,19 @@ static void add_next(struct text *text, const struct cron *cron)
     free(when);
 }
 
-static void write_status(struct text *text, const struct cron *cron)
-{
-    add(text, "STATUS=");
-    if (cron->stopping)
-        add(text, "stopping; ");
-    else if (cron->away)
-        add(text, "%s; ", outage_text(cron->why.code));
-    add_running(text, cron);
-    if (!cron->stopping)
-        add_next(text, cron);
-}
-
 /* Sends the status, but not the same text twice, except with a new state. */
 static void tell(struct cron *cron, const char *state)
 {
     struct text status = {0}, lines = {0};
 
-    write_status(&status, cron);
+    add(&status, "STATUS=");
+    if (cron->stopping)
+        add(&status, "stopping; ");
+    else if (cron->away)
+        add(&status, "%s; ", outage_text(cron->why.code));
+    add_running(&status, cron);
+    if (!cron->stopping)
+        add_next(&status, cron);
     if (!state && strcmp(status.at, cron->last_status) == 0)
         return;
     memcpy(cron->last_status, status.at, sizeof status.at);

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command/command.h"
 #include "command/job_name.h"
@@ -133,7 +132,8 @@ static int wait_until_due(const struct job_run *job, const struct signals *signa
     return not_started_if_interrupted(signals, holding, STATUS_OK);
 }
 
-/* The command runs beside that of the run which this node may have claimed. */
+/* Runs the --on-failure command for a lost run. It runs beside the command of a run that this node
+   may have claimed. */
 static void report_lost(const struct job_run *job, struct rowlock_connection *connection,
                         int64_t token)
 {

@@ -4,10 +4,9 @@
  * --on-failure. The node that recorded the result calls it; each result is recorded once, so no two
  * nodes run the command for it. The lease has ended before, and the command may hang.
  */
-#include "run/job/on_failure.h"
+#include "run/job/job_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 #include "command/output/output.h"
 #include "command/signals.h"
 #include "run/supervise/child.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 
 /* ---- the change ------------------------------------------------------------------------------ */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of a job, shared by the options of `job` and the lines of a crontab. */
-#include "run/job/settings.h"
+#include "run/job/job_run.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -163,7 +162,8 @@ int job_settings_check(const struct job_settings *settings, char *why, size_t si
     return 0;
 }
 
-/* Leaves time to be dead before the lease ends, and time to renew it before that. */
+/* Limits kill_after_ms, so that the command can be ended before its lease ends, and the lease
+   renewed before that. */
 void job_settings_settle(struct job_settings *settings)
 {
     if (!settings->ttl_ms)

@@ -2,14 +2,18 @@
 /* Acquires a lease for the verbs acquire and hold, and prints its token. */
 #include "run/lease/take.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "command/lock_options.h"
+#include "command/output/json.h"
+#include "command/output/words.h"
 #include "command/url_lookup.h"
-#include "run/lease/argument.h"
 
 /* A keeper changes its working directory, and may have to open the file again. The library refuses
    anything that is not a path. */
@@ -113,4 +117,142 @@ int end_taking(struct taking *taking, int status)
     if (status < 0)
         die_by(-status);
     return status;
+}
+
+/* Reads NAME --token T, and finds that lease. */
+
+#define OF_STAND_IN required_argument /* rowlock passes these to itself: help does not name them */
+
+void take_token(const struct command *command, const struct option_row *row, void *into)
+{
+    char *end;
+    long long token;
+
+    (void)row;
+    errno = 0;
+    token = strtoll(optarg, &end, 10);
+    if (errno || end == optarg || *end || token <= 0)
+        usage_error(command, "--token: '%s' is not a token: acquire and hold print it, ls shows it",
+                    shown(optarg));
+    *(int64_t *)into = token;
+}
+
+#define AT(member) offsetof(struct lease_argument, member)
+
+static const struct option_row token_option[] = {
+    {"token", 0, required_argument, take_token, AT(token), 0, 0}, {0}};
+
+static const struct option_row options_of_renewal[] = {
+    {"ttl", 0, required_argument, take_lasting, AT(ttl_ms), 1000, 0},
+    {"url-fd", 0, OF_STAND_IN, set_number, AT(url_fd), 3, 1024},
+    {"guard-fd", 0, OF_STAND_IN, set_number, AT(guard_fd), 3, 1024},
+    {0}};
+
+void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument)
+{
+    *argument = (struct lease_argument){0};
+    scan_options(command, (struct option_table[]){{token_option, argument},
+                                                  {with_ttl ? options_of_renewal : NULL, argument},
+                                                  {0}});
+    argument->name = one_name(command);
+    if (!argument->token)
+        usage_error(command,
+                    "--token T is missing: acquire or hold printed it; 'rowlock ls %s%s' "
+                    "shows it",
+                    before_name(argument->name), shown(argument->name));
+}
+
+/* ---- the lease ------------------------------------------------------------------------------- */
+
+int adopt_lease(const struct command *command, const struct lease_argument *argument,
+                struct rowlock_connection **connection, struct rowlock_lease **lease,
+                struct rowlock_error *error)
+{
+    int status = connect_by_lookup(command, connection);
+
+    *error = (struct rowlock_error){0};
+    if (status)
+        return status;
+    return exit_status(rowlock_adopt(*connection, argument->name, argument->token, lease, error));
+}
+
+struct seen {
+    int64_t token;
+    int is_there;
+};
+
+static int see_token(const struct rowlock_holder *holder, void *data)
+{
+    struct seen *seen = data;
+
+    seen->is_there |= holder->token == seen->token;
+    return seen->is_there;
+}
+
+/* A lease that is still listed was broken. For one that is gone the database does not record the
+   reason. */
+int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
+                 const struct rowlock_error *error)
+{
+    struct seen seen = {.token = argument->token};
+    const char *name = argument->name;
+
+    if (error->code != ROWLOCK_ELOST)
+        return report(error);
+    rowlock_list(connection, name, see_token, &seen, NULL);
+    if (seen.is_there)
+        message("%s; the work under it may overlap with another holder's, stop it; 'rowlock ls "
+                "%s%s' shows who holds the name now",
+                error->text, before_name(name), name);
+    else
+        message(
+            "%s: it was released, or has expired or was broken; if it was not released, the "
+            "work under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
+            "holds the name now",
+            error->text, before_name(name), name);
+    return STATUS_LOST;
+}
+
+struct wanted {
+    int64_t token, expires_ms;
+};
+
+static int find_expiry(const struct rowlock_holder *holder, void *data)
+{
+    struct wanted *wanted = data;
+
+    if (holder->token == wanted->token)
+        wanted->expires_ms = is_endless(holder) ? INT64_MAX : holder->expires_ms;
+    return wanted->expires_ms != 0;
+}
+
+int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token)
+{
+    struct wanted wanted = {.token = token};
+
+    rowlock_list(connection, name, find_expiry, &wanted, NULL);
+    return wanted.expires_ms;
+}
+
+int lease_is_endless(const struct rowlock_lease *lease)
+{
+    return rowlock_remaining(lease) > ROWLOCK_UNTIL_RELEASED / 2;
+}
+
+void print_lease_json(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease,
+                      int64_t expires_ms)
+{
+    fputs(n > 1 ? "{\"name\":[" : "{\"name\":", stdout);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            putchar(',');
+        json_text(stdout, wants[i].name);
+    }
+    fputs(n > 1 ? "],\"token\":" : ",\"token\":", stdout);
+    json_number(stdout, rowlock_token(lease));
+    fputs(",\"owner\":", stdout);
+    json_text(stdout, rowlock_owner(lease));
+    fputs(",\"expires\":", stdout);
+    json_instant(stdout, expires_ms);
+    fputs("}\n", stdout);
 }

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <syslog.h>
@@ -17,12 +16,9 @@
 
 #include "run/lease/take.h"
 #include "run/supervise/ancestors.h"
-#include "system/command/descriptors.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 #include "system/command/processes.h"
-#include "system/command/sockets.h"
-#include "system/command/timer.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 #define SAY_WHY_MS 200
@@ -30,7 +26,7 @@
 
 struct keeping {
     struct taking *taking;
-    int process_fd; /* of the process, and no later one with its pid */
+    int process_fd; /* a pidfd of the process, never of a later one with the same pid */
     int caller_fd;  /* to the first process: our result, and its end */
     struct rowlock_wakeup lost;
     int timer_fd;              /* readable: its end is near */
@@ -82,13 +78,6 @@ static int open_interrupt(const struct keeping *keeping)
     const int fds[] = {keeping->taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd};
 
     return any_of(fds, sizeof fds / sizeof *fds);
-}
-
-/* After the grant neither of them may interrupt the database. */
-static void close_interrupt(const struct keeping *keeping)
-{
-    any_of_others(keeping->taking->interrupt_fd, keeping->process_fd);
-    any_of_others(keeping->taking->interrupt_fd, keeping->caller_fd);
 }
 
 /* The process's later output must follow our message, which needs a shared file offset; so for a
@@ -227,7 +216,7 @@ static enum keeping_end keep(const struct keeping *keeping)
         announce_again(keeping->announced[0]);
         announce_again(keeping->announced[1]);
         while ((number = signals_next(keeping->taking->signals.fd, NULL)))
-            give_up(keeping, number); /* and kept until it has ended */
+            give_up(keeping, number); /* the lease is kept until the process has ended */
     }
     return how_it_is_over(keeping);
 }
@@ -239,7 +228,9 @@ static int begin_to_keep(struct keeping *keeping)
 {
     struct rowlock_error error = {0};
 
-    close_interrupt(keeping);
+    /* After the grant neither of them may interrupt the database. */
+    any_of_others(keeping->taking->interrupt_fd, keeping->process_fd);
+    any_of_others(keeping->taking->interrupt_fd, keeping->caller_fd);
     announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease), keeping->announced);
     keeping->timer_fd = timer_descriptor();
     if (rowlock__wakeup_open(&keeping->lost) || keeping->timer_fd < 0) {

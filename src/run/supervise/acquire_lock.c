@@ -14,8 +14,9 @@
 #include "run/supervise/waiting.h"
 #include "util/clock.h"
 
-#define TRY_MS 12000   /* maximum duration of a try on a slow or dead server */
-#define SLICE_MS 10000 /* interval of these looks where a call cannot make them as it waits */
+#define TRY_MS 12000 /* maximum duration of a try on a slow or dead server */
+/* interval at which the holders are listed where a waiting call cannot do it */
+#define SLICE_MS 10000
 
 static int look_again(void *data);
 

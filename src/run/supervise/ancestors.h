@@ -27,8 +27,8 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
 /* For the keeper of `acquire --while-pid`: descendants of `pid` must not wait for this lease. `fds`
    stay open; a readable one is for announce_again(); -1 if the name was bound already. */
 void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
-/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any
-   lease. */
+/* Whether a keeper of this user or of root keeps the lease `token` for this process or one of its
+   ancestors. 0: any lease. */
 int is_kept_for_ancestor(int64_t token);
 
 #endif

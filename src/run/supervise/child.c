@@ -13,7 +13,7 @@
 #include "run/supervise/child.h"
 #include "run/supervise/pass_output.h"
 #include "run/supervise/run_options.h"
-#include "system/command/descriptors.h"
+#include "system/command/calls.h"
 
 #define MOST_DESCRIPTORS 1024
 

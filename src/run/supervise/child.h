@@ -3,6 +3,8 @@
 #ifndef ROWLOCK_CHILD_H
 #define ROWLOCK_CHILD_H
 
+#include <stdint.h>
+
 struct descriptors;
 struct holding;
 struct output;
@@ -29,5 +31,18 @@ struct child {
 int become_command(void *child);
 /* Writes to stderr why `program` could not be executed: errno was `number`. */
 void say_not_executed(const char *program, int number);
+
+/* The process that renews a lease while job control stops the command and rowlock. */
+
+/* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
+void become_stand_in(void *child, int fd);
+/* The stand-in's work: renews the lease, and sends orders to the guard, until the guard ends it. An
+   exit status. */
+struct stand_in_argument {
+    const char *name;
+    int64_t token, ttl_ms;
+    int url_fd, guard_fd;
+};
+int stand_in(const struct stand_in_argument *argument);
 
 #endif

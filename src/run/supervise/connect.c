@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connects to the database for a command under a lock. */
-#include <stdlib.h>
 
 #include "command/url_lookup.h"
 #include "run/supervise/holding.h"

@@ -128,7 +128,8 @@ static int set_lease(const struct rowlock_lease *lease)
     return setenv("ROWLOCK_TOKEN", token, 1) || setenv("ROWLOCK_OWNER", rowlock_owner(lease), 1);
 }
 
-/* A lock that the job's command acquires leaves them as they are. */
+/* Only a run of a job sets these variables: a lock that the job's command acquires keeps their
+   values. */
 static int set_job(const struct holding *holding)
 {
     char due[UTC_INSTANT_SIZE], attempt[16];

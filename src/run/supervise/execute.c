@@ -6,13 +6,11 @@
 #include "run/supervise/child.h"
 #include "run/supervise/execute.h"
 #include "run/supervise/pass_output.h"
-#include "run/supervise/stand_in_process.h"
 #include "run/supervise/supervise.h"
 
 #define LOST_MS \
     200 /* after a lost lock rowlock ends within a second, even if its output is not read */
 
-/* A renewal that hangs must leave time for others. */
 static int start_threads(struct watch *watch)
 {
     if (watch->output && output_start(watch->output))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the command's end: releases the lock, records the result, and prints messages. */
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +8,8 @@
 
 #include "run/supervise/pass_output.h"
 #include "run/supervise/supervise.h"
+#include "util/calendar.h"
 #include "util/clock.h"
-#include "util/instant.h"
 
 /* After a lost lock, or a signal now, rowlock ends within a second, even if the database does not
    answer. */
@@ -35,19 +33,6 @@ static int time_left(int64_t until)
     return until == ROWLOCK_NEVER ? -1 : left < 0 ? 0 : (int)left;
 }
 
-static int64_t sooner(int64_t one, int64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* Signals before the command's end were for the command: after a ^C that ended it, the lock must
-   still be released. */
-static void forget_signals(struct watch *watch)
-{
-    while (signals_next(watch->signals->fd, NULL))
-        ;
-}
-
 /* Waits until the database has answered, or `*until` has passed. A signal shortens the wait for a
    hanging database, but leaves time for the release: it may have come twice, or to both us and the
    command. 0, or -N: signal N came. */
@@ -65,7 +50,7 @@ static int await_answer(struct watch *watch, int64_t *until)
         next = n > 0 ? signals_next(watch->signals->fd, NULL) : 0;
         if (next && !number) {
             number = -next;
-            *until = sooner(*until, rowlock__after(rowlock__now_ms(), SOON_MS));
+            *until = rowlock__least(*until, rowlock__after(rowlock__now_ms(), SOON_MS));
         }
         if (n > 0 && fds[1].revents)
             keeper_answer(&watch->keeper);
@@ -150,14 +135,6 @@ static int is_worth_repeating(const struct watch *watch)
            rowlock_remaining(watch->holding->lease) > 0;
 }
 
-/* Returns 0, or -N: signal N came meanwhile. */
-static int pause_before(const struct watch *watch, int64_t pause_ms)
-{
-    struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};
-
-    return poll(&fd, 1, (int)pause_ms) > 0 ? -signals_next(watch->signals->fd, NULL) : 0;
-}
-
 /* Repeats recording the result as long as the lease lasts. */
 static int give_back_surely(struct watch *watch, int64_t until)
 {
@@ -168,8 +145,11 @@ static int give_back_surely(struct watch *watch, int64_t until)
         message("could not record the result of '%s', trying again: %s", name_of(watch),
                 watch->keeper.error.text);
     while (!number && is_worth_repeating(watch) && rowlock__now_ms() < until) {
-        number = pause_before(watch, pause_ms);
-        pause_ms = sooner(2 * pause_ms, PAUSE_MOST_MS);
+        struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};
+
+        /* number is 0, or -N if signal N came meanwhile */
+        number = poll(&fd, 1, (int)pause_ms) > 0 ? -signals_next(watch->signals->fd, NULL) : 0;
+        pause_ms = rowlock__least(2 * pause_ms, PAUSE_MOST_MS);
         if (!number)
             number = give_back(watch, until);
     }
@@ -228,22 +208,6 @@ static void say_survivors(const struct watch *watch, const struct tree *tree)
         message("%d process%s of the command did not end: %s", n, n == 1 ? "" : "es", pids);
 }
 
-static void say_end(struct watch *watch)
-{
-    if (watch->end.event == GUARD_NOT_STARTED)
-        message("cannot fork: %s", strerror(watch->end.number));
-    if (watch->end.event == GUARD_GONE) {
-        if (!watch->lost)
-            message("the command's guard process was killed: ending the command too");
-        watch->end.cause = GUARD_LOCK_OVER;
-        watch->end.began = watch->guard.has_command;
-        watch->end.survivors = guard_replace(&watch->guard);
-    }
-    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
-        message("the command under '%s' exceeded --max-run and was ended", name_of(watch));
-    say_survivors(watch, &watch->end.survivors);
-}
-
 static int status_of(const struct watch *watch)
 {
     if (watch->lost)
@@ -252,7 +216,7 @@ static int status_of(const struct watch *watch)
         WIFSIGNALED(watch->end.number))
         return -WTERMSIG(watch->end.number);
     if (watch->keeper.ending.outcome == ROWLOCK_RUN_FAILED && watch->told && exit_of(watch) == 0)
-        return -SIGTERM; /* as of a command that does not catch it */
+        return -SIGTERM; /* the status of a command that does not catch TERM */
     return exit_of(watch);
 }
 
@@ -267,8 +231,22 @@ int finish(struct watch *watch)
 {
     int number;
 
-    forget_signals(watch);
-    say_end(watch);
+    /* Signals before the command's end were for the command: after a ^C that ended it, the lock
+       must still be released. */
+    while (signals_next(watch->signals->fd, NULL))
+        ;
+    if (watch->end.event == GUARD_NOT_STARTED)
+        message("cannot fork: %s", strerror(watch->end.number));
+    if (watch->end.event == GUARD_GONE) {
+        if (!watch->lost)
+            message("the command's guard process was killed: ending the command too");
+        watch->end.cause = GUARD_LOCK_OVER;
+        watch->end.began = watch->guard.has_command;
+        watch->end.survivors = guard_replace(&watch->guard);
+    }
+    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
+        message("the command under '%s' exceeded --max-run and was ended", name_of(watch));
+    say_survivors(watch, &watch->end.survivors);
     guard_close(&watch->guard);
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_LOCK_OVER && !watch->lost) {
         watch->lost = 1;

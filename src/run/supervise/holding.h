@@ -5,7 +5,7 @@
 
 #include "command/signals.h"
 #include "run/supervise/run_options.h"
-#include "util/owner.h"
+#include "util/random.h"
 
 /* ---- connect.c ------------------------------------------------------------------------------- */
 
@@ -29,8 +29,9 @@ struct holding {
     struct rowlock_connection *connection;
     struct rowlock_lease *lease; /* NULL: the lock of the connection's transaction */
     int64_t waited_ms;
-    struct waiting *waiting;        /* the line that explains the wait; NULL: none */
-    const struct run *nested;       /* waits beneath a lock of an ancestor; NULL: not known to */
+    struct waiting *waiting; /* the line that explains the wait; NULL: none */
+    /* an ancestor holds a lock of these names, and the call waits; or NULL */
+    const struct run *nested;
     char owner[ROWLOCK_OWNER_SIZE]; /* of the attempt under way; "": chosen by the library */
     int hopeless;     /* the index of the name that an ancestor keeps from us; -1: none */
     int said_away;    /* the outage of the database was reported */

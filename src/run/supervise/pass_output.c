@@ -16,10 +16,10 @@
 
 #include "command/command.h"
 #include "run/supervise/pass_output.h"
-#include "system/descriptors.h"
+#include "system/system.h"
 #include "util/utf8.h"
 
-#define PIECE PIPE_BUF      /* a pipe that poll() calls writable takes so much without blocking */
+#define PIECE PIPE_BUF      /* a pipe that poll() calls writable takes this much without blocking */
 #define REST_MOST (1 << 20) /* read after the command's end: a pipe holds no more */
 #define DRAIN_SECONDS 2     /* for a thread that is still stuck in a write() */
 
@@ -114,12 +114,6 @@ static ssize_t put(struct stream *stream, const char *bytes, size_t n)
     return (ssize_t)n;
 }
 
-static void put_all(struct stream *stream, const char *bytes, size_t n)
-{
-    for (size_t at = 0; at < n;)
-        at += (size_t)put(stream, bytes + at, n - at);
-}
-
 /* Whole lines, as far as one write takes them without blocking. */
 static size_t piece_of(const char *bytes, size_t n)
 {
@@ -179,14 +173,6 @@ static void read_rest(struct stream *stream, struct rest *rest)
     prefix_end(&stream->prefix, add_rest, rest);
 }
 
-static void tell_drained(struct output *output)
-{
-    pthread_mutex_lock(&output->lock);
-    output->undrained--;
-    pthread_cond_signal(&output->drained);
-    pthread_mutex_unlock(&output->lock);
-}
-
 static void *pump(void *data)
 {
     struct stream *stream = data;
@@ -211,8 +197,12 @@ static void *pump(void *data)
             memmove(rest.bytes, rest.bytes + passed, rest.n);
     }
     read_rest(stream, &rest);
-    tell_drained(stream->output);
-    put_all(stream, rest.bytes, rest.n);
+    pthread_mutex_lock(&stream->output->lock);
+    stream->output->undrained--;
+    pthread_cond_signal(&stream->output->drained);
+    pthread_mutex_unlock(&stream->output->lock);
+    for (size_t at = 0; at < rest.n;)
+        at += (size_t)put(stream, rest.bytes + at, rest.n - at);
     free(rest.bytes);
     rowlock__wakeup_send(&stream->output->done);
     return NULL;
@@ -239,19 +229,6 @@ int output_start(struct output *output)
 
 /* ---- after ----------------------------------------------------------------------------------- */
 
-static void await_drained(struct output *output)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += DRAIN_SECONDS;
-    pthread_mutex_lock(&output->lock);
-    while (output->undrained > 0 &&
-           pthread_cond_timedwait(&output->drained, &output->lock, &until) == 0)
-        ;
-    pthread_mutex_unlock(&output->lock);
-}
-
 /* A character whose beginning was overwritten is left out; a byte 0 ends no text. */
 static void make_text(struct output *output)
 {
@@ -273,8 +250,16 @@ static void make_text(struct output *output)
 
 const char *output_end(struct output *output)
 {
+    struct timespec until;
+
     rowlock__wakeup_send(&output->stop);
-    await_drained(output);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += DRAIN_SECONDS;
+    pthread_mutex_lock(&output->lock);
+    while (output->undrained > 0 &&
+           pthread_cond_timedwait(&output->drained, &output->lock, &until) == 0)
+        ;
+    pthread_mutex_unlock(&output->lock);
     pthread_mutex_lock(&output->lock);
     make_text(output);
     pthread_mutex_unlock(&output->lock);

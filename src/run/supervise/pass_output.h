@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "command/signals.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 
 /* ---- prefix.c -------------------------------------------------------------------------------- */
 
@@ -16,7 +16,7 @@
 /* The line of a stream that is being read. */
 struct prefix {
     const char *name; /* NULL: bytes are passed on unchanged */
-    char line[4096];  /* a pipe takes so much at once; a longer line is passed on in parts */
+    char line[4096];  /* a pipe takes this much at once; a longer line is passed on in parts */
     size_t n;
     int in_line;
 };

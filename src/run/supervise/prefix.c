@@ -6,15 +6,6 @@
 #include "command/output/output.h"
 #include "run/supervise/pass_output.h"
 
-static void begin_line(struct prefix *prefix)
-{
-    prefix->n = put_time_now(prefix->line, sizeof prefix->line);
-    prefix->n += escape_controls(prefix->name, prefix->line + prefix->n, PREFIX_NAME_MOST);
-    memcpy(prefix->line + prefix->n, ": ", 2);
-    prefix->n += 2;
-    prefix->in_line = 1;
-}
-
 static int pass_line(struct prefix *prefix, prefix_emit *emit, void *data)
 {
     int failed = emit(data, prefix->line, prefix->n);
@@ -25,8 +16,13 @@ static int pass_line(struct prefix *prefix, prefix_emit *emit, void *data)
 
 static int add_byte(struct prefix *prefix, char byte, prefix_emit *emit, void *data)
 {
-    if (!prefix->in_line)
-        begin_line(prefix);
+    if (!prefix->in_line) {
+        prefix->n = put_time_now(prefix->line, sizeof prefix->line);
+        prefix->n += escape_controls(prefix->name, prefix->line + prefix->n, PREFIX_NAME_MOST);
+        memcpy(prefix->line + prefix->n, ": ", 2);
+        prefix->n += 2;
+        prefix->in_line = 1;
+    }
     prefix->line[prefix->n++] = byte;
     if (byte == '\n')
         prefix->in_line = 0;

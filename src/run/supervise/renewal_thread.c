@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "run/supervise/supervise.h"
-#include "system/command/sockets.h"
+#include "system/command/calls.h"
 
 static int receive(int fd, char *byte)
 {

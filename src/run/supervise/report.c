@@ -35,15 +35,6 @@ int report_open(const char *path)
     return fd;
 }
 
-static void put_names(FILE *out, const struct lock_options *lock)
-{
-    for (size_t i = 0; i < lock->n; i++) {
-        fputs(i ? "," : "[", out);
-        json_text(out, lock->wants[i].name);
-    }
-    putc(']', out);
-}
-
 static void put_line(FILE *out, const struct outcome *outcome, const struct lock_options *lock)
 {
     int status = outcome->status < 0 ? 128 - outcome->status : outcome->status;
@@ -52,7 +43,11 @@ static void put_line(FILE *out, const struct outcome *outcome, const struct lock
             outcome->acquired ? "true" : "false", outcome->waited_ms);
     json_number(out, outcome->token);
     fprintf(out, ",\"lost\":%s,\"exit\":%d,\"names\":", outcome->lost ? "true" : "false", status);
-    put_names(out, lock);
+    for (size_t i = 0; i < lock->n; i++) {
+        fputs(i ? "," : "[", out);
+        json_text(out, lock->wants[i].name);
+    }
+    putc(']', out);
     fputs("}\n", out);
 }
 

@@ -2,7 +2,6 @@
 /* The options of the verb run. */
 #include <fcntl.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -96,13 +95,6 @@ static void check_transaction(const struct command *command, const struct run *r
         usage_error(command, "--note is for leases: not with --tx");
 }
 
-static void settle_times(struct run *run)
-{
-    if (!run->transaction && !run->lock.ttl_ms)
-        run->lock.ttl_ms = ROWLOCK_TTL_MS;
-    run->kill_after_ms = kill_after_of(run->kill_after_ms, run->lock.ttl_ms);
-}
-
 /* A program such as `less` reads the keyboard even if its input is a pipe. */
 static int is_in_foreground(void)
 {
@@ -122,7 +114,9 @@ int has_terminal(void)
 
 void settle_run(struct run *run)
 {
-    settle_times(run);
+    if (!run->transaction && !run->lock.ttl_ms)
+        run->lock.ttl_ms = ROWLOCK_TTL_MS;
+    run->kill_after_ms = kill_after_of(run->kill_after_ms, run->lock.ttl_ms);
     if (!run->terminal)
         run->terminal = has_terminal();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stand-in renews the lease while job control stops the command and rowlock together. It is a
- * process of its own, by exec, for a client library must not be used on both sides of a fork. The
- * guard starts it, and ends it by KILL.
+ * process of its own, by exec, because a client library must not be used on both sides of a fork.
+ * The guard starts it, and ends it by KILL.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,8 @@
 #include "run/supervise/child.h"
 #include "run/supervise/holding.h"
 #include "run/supervise/run_options.h"
-#include "run/supervise/stand_in_process.h"
 #include "run/supervise/times.h"
-#include "system/command/process.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
 #include "util/renewal.h"

@@ -5,10 +5,8 @@
  * all in one poll(). A transaction's session is checked once a second, and also when its socket
  * becomes readable while no question is open: the server may have ended the session.
  */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -212,12 +210,6 @@ static int wake(struct watch *watch)
 
 /* ---- the guard ------------------------------------------------------------------------------- */
 
-static void take_end(struct watch *watch, const struct guard_report *report)
-{
-    watch->end = *report;
-    watch->done = 1;
-}
-
 static void take_report(struct watch *watch, const struct guard_report *report)
 {
     switch (report->event) {
@@ -248,7 +240,8 @@ static void take_report(struct watch *watch, const struct guard_report *report)
     case GUARD_NOT_STARTED:
     case GUARD_ENDED:
     case GUARD_GONE:
-        take_end(watch, report);
+        watch->end = *report;
+        watch->done = 1;
         break;
     }
 }
@@ -263,13 +256,6 @@ static void take_reports(struct watch *watch)
         guard_next(&watch->guard, &report);
         take_report(watch, &report);
     } while (!watch->done && report.event != GUARD_NOTHING);
-}
-
-static void replace_guard(struct watch *watch)
-{
-    lose(watch, why_over(watch));
-    watch->end = (struct guard_report){.event = GUARD_GONE, .cause = GUARD_LOCK_OVER};
-    watch->done = 1;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -296,8 +282,11 @@ static void on_time(struct watch *watch)
 {
     int64_t now = rowlock__now_ms();
 
-    if (now >= watch->replace_ms && !wake(watch))
-        replace_guard(watch);
+    if (now >= watch->replace_ms && !wake(watch)) {
+        lose(watch, why_over(watch));
+        watch->end = (struct guard_report){.event = GUARD_GONE, .cause = GUARD_LOCK_OVER};
+        watch->done = 1;
+    }
     if (now >= watch->stop_look_ms)
         stop_too(watch);
     else if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)

@@ -16,7 +16,7 @@ int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms);
 int64_t end_of_lease(const struct rowlock_lease *lease);
 /* The time between KILL and the end of the lease. */
 int64_t margin_for_kill(int64_t ttl_ms);
-/* statement_ms of a connection that renews in time. */
+/* statement_ms of a connection that renews: a renewal that hangs must leave time for others. */
 int64_t statement_limit(const struct run *run);
 
 #endif

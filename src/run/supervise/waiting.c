@@ -11,10 +11,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "command/output/width.h"
+#include "command/output/output.h"
 #include "command/url_lookup.h"
-#include "run/supervise/waiting_text.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 #define FIRST_MS 1000 /* a shorter wait needs no explanation */
@@ -43,8 +42,8 @@ struct waiting {
 
 /* ---- the terminal ---------------------------------------------------------------------------- */
 
-/* A description of its own, if this user may open it: a terminal that is stopped by ^S must block
-   neither of the threads. */
+/* Opens a file description of its own, if this user may: a terminal that is stopped by ^S must
+   block neither of the threads. */
 static int open_terminal(void)
 {
     const char *terminal = getenv("TERM");

@@ -10,7 +10,12 @@
 #ifndef ROWLOCK_WAITING_H
 #define ROWLOCK_WAITING_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "command/lock_options.h"
+#include "rowlock.h"
+#include "util/random.h"
 
 struct waiting;
 
@@ -21,5 +26,34 @@ void waiting_as(struct waiting *waiting, const char *owner);
 /* Removes the line until its next update, for a message. */
 void waiting_hide(struct waiting *waiting);
 void waiting_end(struct waiting *waiting);
+
+/* The content of the line that explains a wait: a view of one name's queue, and its text. */
+
+struct waiting_view {
+    size_t name, next_name;         /* index of the name, and of the one to ask about next */
+    size_t others;                  /* number of further names */
+    char owner[ROWLOCK_OWNER_SIZE]; /* of the call that waits */
+    int64_t at_ms;                  /* of the last complete view, by this node's clock; 0: none */
+    char *text;                     /* the name */
+    int64_t place, queue;           /* place 0: not in the queue, as of a transaction */
+    int64_t holders;
+    char *who, *note; /* of the first holder */
+    int64_t since_ms; /* of its lock, by the database's clock */
+    int stop;         /* it must stop: rowlock break */
+};
+
+void waiting_view_begin(struct waiting_view *view, const char *name);
+/* A rowlock_visit. */
+int waiting_view_add(const struct rowlock_holder *holder, void *view);
+/* Whether a holder or an earlier waiter is known. */
+int waiting_view_explains(const struct waiting_view *view);
+void waiting_view_clear(struct waiting_view *view);
+
+/* "rowlock: waiting 12s for 'a' ...", control characters escaped; malloc'd, with room for
+   WAITING_MORE bytes. A text that is wider than `columns` (0: any width) has fewer words, no
+   command of the holder, and then each of its parts is cut; it fits if there is room for the
+   numbers. The thread has called begin_width(). NULL: out of memory. */
+#define WAITING_MORE 16
+char *waiting_text(const struct waiting_view *view, int64_t waited_ms, size_t columns);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Describes a wait in one line. */
-#include "run/supervise/waiting_text.h"
+#include "run/supervise/waiting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/holder.h"
+#include "command/output/output.h"
 #include "command/output/table.h"
-#include "command/output/width.h"
+#include "command/output/words.h"
 
 void waiting_view_clear(struct waiting_view *view)
 {
@@ -104,13 +104,6 @@ static char *compose(const struct line *line)
     return text;
 }
 
-/* A transaction has its session's number at the end. */
-static void cut_command(char *who)
-{
-    if (!strstr(who, ", server session "))
-        who[strcspn(who, " ")] = '\0';
-}
-
 static size_t lesser(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -152,8 +145,11 @@ static char *shorten(struct line *line, size_t columns)
     while (text && columns && text_width(text) > columns && line->step + 1 < STEPS) {
         free(text);
         line->step++;
-        if (line->step == NO_COMMAND)
-            cut_command(line->who);
+        if (line->step == NO_COMMAND) {
+            /* A transaction has its session's number at the end. */
+            if (!strstr(line->who, ", server session "))
+                line->who[strcspn(line->who, " ")] = '\0';
+        }
         if (line->step == CUT)
             cut_parts(line, columns);
         text = compose(line);

@@ -6,15 +6,14 @@
  * them with the keeper. Every user may bind such a name, so the client checks which user listens
  * (SO_PEERCRED).
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "guard/guard.h"
 #include "run/supervise/ancestors.h"
+#include "system/command/calls.h"
 #include "system/command/processes.h"
-#include "system/command/sockets.h"
 
 #define MOST_ANCESTORS 1000
 

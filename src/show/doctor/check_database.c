@@ -3,16 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include "command/output/job_words.h"
+#include "command/output/words.h"
 #include "show/doctor/doctor.h"
+#include "util/calendar.h"
 #include "util/clock.h"
-#include "util/instant.h"
 
 #define OLD_MS 300000  /* of a transaction that holds a name */
 #define CLOCK_MS 2000  /* how long the database's clock is watched */
@@ -212,22 +210,14 @@ struct reading {
     int64_t database_ms;
 };
 
-static int64_t time_of_day(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int read_clock(struct doctor *doctor, struct reading *out, struct rowlock_error *error)
 {
     int code;
 
     out->before_ms = rowlock__now_ms();
-    out->from_ms = time_of_day();
+    out->from_ms = rowlock__wall_ms();
     code = rowlock_clock(doctor->connection, &out->database_ms, error);
-    out->to_ms = time_of_day();
+    out->to_ms = rowlock__wall_ms();
     out->after_ms = rowlock__now_ms();
     return code;
 }

@@ -41,18 +41,16 @@ void finding(struct doctor *doctor, const char *check, enum rowlock_finding_stat
 const struct found *found_by(const struct doctor *doctor, const char *check);
 void free_findings(struct doctor *doctor);
 
-/* ---- node.c: this node, without a database -------------------------------------------- */
+/* ---- check_node.c: this node, without a database -------------------------------------- */
 
 void examine_url(struct doctor *doctor);
 void examine_proc(struct doctor *doctor);
 void examine_init(struct doctor *doctor);
 void examine_systemd(struct doctor *doctor);
 
-/* ---- guard.c -------------------------------------------------------------------------- */
-
 void examine_guard(struct doctor *doctor);
 
-/* ---- database.c ----------------------------------------------------------------------- */
+/* ---- check_database.c ----------------------------------------------------------------- */
 
 /* Opens the session, and adds the findings of rowlock_examine. Creates no SQLite file. */
 void examine_database(struct doctor *doctor);

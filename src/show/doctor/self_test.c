@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "show/doctor/doctor.h"
@@ -155,18 +154,6 @@ static int run(struct test *test)
     return 0;
 }
 
-static void clean_up(struct test *test)
-{
-    if (test->first)
-        rowlock_release(test->first, NULL);
-    if (test->next)
-        rowlock_release(test->next, NULL);
-    rowlock_lease_free(test->first);
-    rowlock_lease_free(test->next);
-    rowlock_close(test->second);
-    rowlock_vacuum_name(test->doctor->connection, test->name, NULL);
-}
-
 void examine_locks(struct doctor *doctor)
 {
     struct test test = {.doctor = doctor};
@@ -181,6 +168,13 @@ void examine_locks(struct doctor *doctor)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     if (run(&test) == 0)
         judge(&test);
-    clean_up(&test);
+    if (test.first)
+        rowlock_release(test.first, NULL);
+    if (test.next)
+        rowlock_release(test.next, NULL);
+    rowlock_lease_free(test.first);
+    rowlock_lease_free(test.next);
+    rowlock_close(test.second);
+    rowlock_vacuum_name(test.doctor->connection, test.name, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -1,53 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints jobs and runs: tables and JSON. */
-#include "show/lists/job_columns.h"
+/* Jobs, and their runs. */
+#include "show/lists/lists.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/job_words.h"
-#include "command/output/json.h"
+#include "command/output/words.h"
 #include "util/clock.h"
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
 static char *where_of(const struct rowlock_run *run)
 {
-    char *plain, *text;
-
-    if (!run->token)
-        return strdup("-");
-    if (asprintf(&plain, "%s:%" PRId64, *run->node ? run->node : "-", run->pid) < 0)
-        return NULL;
-    text = cell_text(plain);
-    free(plain);
-    return text;
-}
-
-static char *took(const struct rowlock_run *run)
-{
-    return has_ended(run) ? cell_duration(rowlock__between(run->started_ms, run->finished_ms))
-                          : strdup("-");
+    return run->token ? cell_format("%s:%" PRId64, *run->node ? run->node : "-", run->pid)
+                      : strdup("-");
 }
 
 /* The last line that is not blank. */
 static char *last_line(const char *output)
 {
     const char *end = output + strlen(output), *start;
-    char *line, *text;
 
     while (end > output && strchr(" \t\r\n", end[-1]))
         end--;
     for (start = end; start > output && start[-1] != '\n'; start--)
         ;
-    line = strndup(start, (size_t)(end - start));
-    text = line ? cell_text(line) : NULL;
-    free(line);
-    return text;
+    return cell_format("%.*s", (int)(end - start), start);
 }
-
-/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *colour_of(const char *result)
 {
@@ -56,158 +36,139 @@ static const char *colour_of(const char *result)
     return strcmp(result, "-") == 0 || strcmp(result, "running") == 0 ? "" : "\033[31m";
 }
 
-#define JOB_COLUMNS(XX)                                                       \
-    XX(NAME, cell_text(job->name))                                            \
-    XX(STATE, strdup(job_healths[rowlock_job_health(job, &since_ms)]))        \
-    XX(NEXT, cell_instant(job->next_ms))                                      \
-    XX(RUNNING, where_of(&job->running))                                      \
-    XX(SINCE, cell_instant(job->running.token ? job->running.started_ms : 0)) \
-    XX(LAST, run_result(last))                                                \
-    XX(ENDED, cell_instant(last->token ? last->finished_ms : 0))              \
-    XX(BY, cell_text(last->token ? last->node : "-"))                         \
-    XX(AVERAGE, job->runs > 0 ? cell_duration(job->average_ms) : strdup("-")) \
-    XX(SCHEDULE, cell_text(job->schedule))                                    \
-    XX(NOTE, cell_text(job->paused_note))
-
-enum { JOB_COLUMNS(COLUMN_INDEX) N_JOB_COLUMNS };
-
-static const char *const job_titles[] = {JOB_COLUMNS(COLUMN_TITLE)};
-
-struct table jobs_table(void)
-{
-    return (struct table){
-        .titles = job_titles, .columns = N_JOB_COLUMNS, .coloured = LAST, .colour = colour_of};
-}
-
-int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
-{
-    const struct rowlock_run *last = &job->last;
-    int64_t since_ms;
-    char *cells[] = {JOB_COLUMNS(COLUMN_CELL)};
-
-    return table_add(table, cells);
-}
-
-#define RUN_COLUMNS(XX)                        \
-    XX(STARTED, cell_instant(run->started_ms)) \
-    XX(TOOK, took(run))                        \
-    XX(RESULT, run_result(run))                \
-    XX(NODE, where_of(run))                    \
-    XX(DUE, cell_instant(run->due_ms))         \
-    XX(REPEAT, cell_number(run->retry_number)) \
-    XX(TOKEN, cell_number(run->token))         \
-    XX(OUTPUT, last_line(run->output))
-
-enum { RUN_COLUMNS(COLUMN_INDEX) N_RUN_COLUMNS };
-
-static const char *const run_titles[] = {RUN_COLUMNS(COLUMN_TITLE)};
-
-struct table runs_table(void)
-{
-    return (struct table){
-        .titles = run_titles, .columns = N_RUN_COLUMNS, .coloured = RESULT, .colour = colour_of};
-}
-
-int runs_table_add(struct table *table, const struct rowlock_run *run)
-{
-    char *cells[] = {RUN_COLUMNS(COLUMN_CELL)};
-
-    return table_add(table, cells);
-}
-
-void print_output(const char *output)
-{
-    while (*output) {
-        size_t length = strcspn(output, "\n");
-        char *line = strndup(output, length), *text = line ? cell_text(line) : NULL;
-
-        printf("  %s\n", text ? text : "");
-        free(text);
-        free(line);
-        output += length + (output[length] == '\n');
-    }
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Without a run (token 0) all members are null. The exit status is known if the run has ended. */
-static void put_members(struct json *json, const struct rowlock_run *run)
+static void run_members(struct fields *to, const struct rowlock_run *run)
 {
     int is = run->token != 0, ended = has_ended(run);
 
-    json_put_instant(json, "due", is ? run->due_ms : 0);
-    json_put_instant(json, "started", is ? run->started_ms : 0);
-    json_put_instant(json, "finished", is ? run->finished_ms : 0);
-    json_put_count(json, "took_ms", ended, rowlock__between(run->started_ms, run->finished_ms));
-    json_put_text(json, "outcome", is ? rowlock_outcome_text(run->outcome) : "");
-    json_put_count(json, "exit", ended, run->exit);
-    json_put_text(json, "node", is ? run->node : "");
-    json_put_count(json, "pid", is, run->pid);
-    json_put_count(json, "token", is, run->token);
-    json_put_count(json, "repeat", is, run->retry_number);
-    json_put_text(json, "output", is ? run->output : "");
+    field_instant(to, "STARTED", "started", is ? run->started_ms : 0);
+    field_duration(to, "TOOK", "took_ms", ended,
+                   rowlock__between(run->started_ms, run->finished_ms));
+    field_cell(to, "RESULT", run_result(run));
+    field_text(to, NULL, "outcome", is ? rowlock_outcome_text(run->outcome) : "");
+    field_count(to, NULL, "exit", ended, run->exit);
+    field_instant(to, NULL, "finished", is ? run->finished_ms : 0);
+    field_cell(to, "NODE", where_of(run));
+    field_text(to, NULL, "node", is ? run->node : "");
+    field_count(to, NULL, "pid", is, run->pid);
+    field_instant(to, "DUE", "due", is ? run->due_ms : 0);
+    field_count(to, "REPEAT", "repeat", is, run->retry_number);
+    field_count(to, "TOKEN", "token", is, run->token);
+    field_cell(to, "OUTPUT", last_line(run->output));
+    field_text(to, NULL, "output", is ? run->output : "");
 }
 
+static void run_fields(struct fields *to, const void *row)
+{
+    const struct rowlock_run *run = row;
+
+    field_text(to, NULL, "job", run->job);
+    run_members(to, run);
+}
+
+const struct list run_list = {.fields = run_fields, .coloured = "RESULT", .colour = colour_of};
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
 /* Until it is released: paused_until is null. */
-static void put_pause(struct json *json, const struct rowlock_job_view *job)
+static void pause_members(struct fields *to, const struct rowlock_job_view *job)
 {
     int is = job->paused_token != 0;
     int ends =
         is && rowlock__between(job->now_ms, job->paused_until_ms) < ROWLOCK_UNTIL_RELEASED / 2;
 
-    json->prefix = "paused_";
-    json_put_count(json, "token", is, job->paused_token);
-    json_put_text(json, "by", job->paused_by);
-    json_put_text(json, "note", job->paused_note);
-    json_put_instant(json, "since", job->paused_since_ms);
-    json_put_instant(json, "until", ends ? job->paused_until_ms : 0);
+    field_text(to, "NOTE", "paused_note", job->paused_note);
+    field_count(to, NULL, "paused_token", is, job->paused_token);
+    field_text(to, NULL, "paused_by", job->paused_by);
+    field_instant(to, NULL, "paused_since", job->paused_since_ms);
+    field_instant(to, NULL, "paused_until", ends ? job->paused_until_ms : 0);
 }
 
 /* Named as the columns of the view jobs: "runs_timed_out". */
-static void put_counts(struct json *json, const struct rowlock_job_view *job)
+static void ended_members(struct fields *to, const struct rowlock_job_view *job)
 {
-    char name[16];
+    char name[24];
 
-    json->prefix = "runs_";
     for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++) {
-        snprintf(name, sizeof name, "%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
+        snprintf(name, sizeof name, "runs_%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
         for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
             *blank = '_';
-        json_put_count(json, name, 1, job->ended[i]);
+        field_count(to, NULL, name, 1, job->ended[i]);
     }
 }
 
-void put_job(FILE *out, const struct rowlock_job_view *job)
+static void last_members(struct fields *to, const struct rowlock_run *last)
 {
-    struct json json = {out, "", ""};
-    const struct rowlock_run *running = &job->running;
-    int runs = running->token != 0;
-    int64_t since_ms;
-
-    json_put_text(&json, "name", job->name);
-    json_put_text(&json, "schedule", job->schedule);
-    json_put_instant(&json, "next_run", job->next_ms == INT64_MAX ? 0 : job->next_ms);
-    json_put_text(&json, "running_at", runs ? running->node : "");
-    json_put_count(&json, "running_pid", runs, running->pid);
-    json_put_instant(&json, "running_since", runs ? running->started_ms : 0);
-    json_put_count(&json, "running_token", runs, running->token);
-    json.prefix = "last_";
-    put_members(&json, &job->last);
-    json.prefix = "";
-    json_put_count(&json, "average_ms", job->runs > 0, job->average_ms);
-    json_put_instant(&json, "failed_since", job->failed_since_ms);
-    json_put_text(&json, "state", job_healths[rowlock_job_health(job, &since_ms)]);
-    json_put_instant(&json, "state_since", since_ms);
-    put_pause(&json, job);
-    json.prefix = "";
-    json_put_instant(&json, "last_success", job->succeeded_ms);
-    put_counts(&json, job);
+    if (to->json) {
+        to->prefix = "last_";
+        run_members(to, last);
+        to->prefix = "";
+    }
+    field_cell(to, "LAST", run_result(last));
+    field_cell(to, "ENDED", cell_instant(last->token ? last->finished_ms : 0));
+    field_cell(to, "BY", cell_text(last->token ? last->node : "-"));
 }
 
-void put_run(FILE *out, const struct rowlock_run *run)
+static void job_fields(struct fields *to, const void *row)
 {
-    struct json json = {out, "", ""};
+    const struct rowlock_job_view *job = row;
+    const struct rowlock_run *running = &job->running;
+    int64_t since_ms;
+    int runs = running->token != 0;
 
-    json_put_text(&json, "job", run->job);
-    put_members(&json, run);
+    field_text(to, "NAME", "name", job->name);
+    field_text(to, "STATE", "state", job_healths[rowlock_job_health(job, &since_ms)]);
+    field_instant(to, NULL, "state_since", since_ms);
+    field_instant(to, "NEXT", "next_run", job->next_ms);
+    field_cell(to, "RUNNING", where_of(running));
+    field_text(to, NULL, "running_at", runs ? running->node : "");
+    field_count(to, NULL, "running_pid", runs, running->pid);
+    field_count(to, NULL, "running_token", runs, running->token);
+    field_instant(to, "SINCE", "running_since", runs ? running->started_ms : 0);
+    last_members(to, &job->last);
+    field_instant(to, NULL, "failed_since", job->failed_since_ms);
+    field_instant(to, NULL, "last_success", job->succeeded_ms);
+    field_duration(to, "AVERAGE", "average_ms", job->runs > 0, job->average_ms);
+    field_text(to, "SCHEDULE", "schedule", job->schedule);
+    pause_members(to, job);
+    ended_members(to, job);
+}
+
+const struct list job_list = {.fields = job_fields, .coloured = "LAST", .colour = colour_of};
+
+/* ---- documents ------------------------------------------------------------------------------- */
+
+void print_output(const char *output)
+{
+    while (*output) {
+        size_t length = strcspn(output, "\n");
+        char *text = cell_format("%.*s", (int)length, output);
+
+        printf("  %s\n", text ? text : "");
+        free(text);
+        output += length + (output[length] == '\n');
+    }
+}
+
+void job_document_add(struct listing *listing, const struct rowlock_job_view *job)
+{
+    list_members(listing_next(listing), &job_list, job);
+}
+
+void job_document_begin_history(struct listing *listing)
+{
+    fputs(",\n  \"history\":[", listing->out);
+}
+
+void job_document_add_run(struct listing *listing, const struct rowlock_run *run, size_t n)
+{
+    fputs(n ? ",\n  " : "", listing->out);
+    list_object(listing->out, &run_list, run);
+}
+
+void job_document_end_history(struct listing *listing)
+{
+    fputs("]}", listing->out);
 }

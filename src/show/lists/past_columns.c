@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/lists/past_columns.h"
+/* The history, for the verb log. */
+#include "show/lists/lists.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/json.h"
-
-static const char *const modes[] = {
-    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+#include "command/output/words.h"
 
 static const char *ending_in_json(const struct rowlock_past *past)
 {
@@ -32,77 +30,13 @@ int64_t rounded_ms(int64_t ms)
     return ms < 1000 || ms > INT64_MAX - 500 ? ms : (ms + 500) / 1000 * 1000;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-void put_past(FILE *out, const struct rowlock_past *past)
-{
-    struct json json = {out, "{", ""};
-    int is_run = past->ending == ROWLOCK_ENDED_RUN;
-    int gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP;
-
-    json_put_text(&json, "name", past->name);
-    json_put_text(&json, "kind", is_run ? "run" : gave_up ? "waiter" : "lease");
-    json_put_text(&json, "how", ending_in_json(past));
-    json_put_text(&json, "broken_by", past->broken_by);
-    json_put_is(&json, "problem", is_problem(past));
-    json_put_count(&json, "exit", is_run && (past->outcome == ROWLOCK_RUN_DONE || past->exit),
-                   past->exit);
-    json_put_text(&json, "mode", modes[past->mode]);
-    json_put_number(&json, "permits", past->mode == ROWLOCK_PERMIT ? past->count : 0);
-    json_put_number(&json, "token", past->token);
-    json_put_instant(&json, "acquired", past->acquired_ms);
-    json_put_instant(&json, "ended", past->ended_ms);
-    json_put_count(&json, "held_ms", past->acquired_ms != 0, past->held_ms);
-    json_put_count(&json, "waited_ms", 1, past->waited_ms);
-    json_put_text(&json, "host", past->host);
-    json_put_number(&json, "pid", past->pid);
-    json_put_text(&json, "command", past->command);
-    json_put_text(&json, "note", past->note);
-    putc('}', out);
-}
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-#define COLUMNS(XX)                                                                        \
-    XX(ENDED, cell_instant(past->ended_ms))                                                \
-    XX(NAME, cell_text(past->name))                                                        \
-    XX(MODE, mode_of(past))                                                                \
-    XX(HELD, past->acquired_ms ? cell_duration(rounded_ms(past->held_ms)) : strdup("-"))   \
-    XX(WAITED, past->waited_ms ? cell_duration(rounded_ms(past->waited_ms)) : strdup("-")) \
-    XX(WHO, who_of(past))                                                                  \
-    XX(HOW, how_of(past))                                                                  \
-    XX(NOTE, cell_text(past->note))
-
-enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
-
-static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
-
-static const char *colour_of(const char *how)
-{
-    return strcmp(how, "released") == 0 || strcmp(how, "done") == 0 ? "\033[32m" : "\033[31m";
-}
-
-struct table log_table(void)
-{
-    static const unsigned char spare[] = {NOTE, MODE, WAITED, HELD, 0};
-
-    return (struct table){.titles = titles,
-                          .columns = N_COLUMNS,
-                          .coloured = HOW,
-                          .colour = colour_of,
-                          .spare = spare,
-                          .who = WHO};
-}
-
 static char *mode_of(const struct rowlock_past *past)
 {
-    char *text;
-
     if (past->ending == ROWLOCK_ENDED_RUN)
         return strdup("run");
     if (past->mode != ROWLOCK_PERMIT || past->count <= 1)
-        return strdup(modes[past->mode]);
-    return asprintf(&text, "%d permits", past->count) < 0 ? NULL : text;
+        return strdup(holder_modes[past->mode]);
+    return cell_format("%d permits", past->count);
 }
 
 char *past_holder(const struct rowlock_past *past)
@@ -127,22 +61,51 @@ static char *who_of(const struct rowlock_past *past)
 
 static char *how_of(const struct rowlock_past *past)
 {
-    char *text, *cell;
-
     if (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_FAILED)
-        return asprintf(&text, "failed, exit %d", past->exit) < 0 ? NULL : text;
-    if (!*past->broken_by)
-        return strdup(ending_word(past));
-    if (asprintf(&text, "%s by %s", ending_word(past), past->broken_by) < 0)
-        return NULL;
-    cell = cell_text(text);
-    free(text);
-    return cell;
+        return cell_format("failed, exit %d", past->exit);
+    return cell_format("%s%s%s", ending_word(past), *past->broken_by ? " by " : "",
+                       past->broken_by);
 }
 
-int log_table_add(const struct rowlock_past *past, struct table *table)
+static void past_fields(struct fields *to, const void *row)
 {
-    char *cells[] = {COLUMNS(COLUMN_CELL)};
+    const struct rowlock_past *past = row;
+    int is_run = past->ending == ROWLOCK_ENDED_RUN;
+    int gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP, was_held = past->acquired_ms != 0;
 
-    return table_add(table, cells);
+    field_instant(to, "ENDED", "ended", past->ended_ms);
+    field_text(to, "NAME", "name", past->name);
+    field_cell(to, "MODE", mode_of(past));
+    field_text(to, NULL, "mode", holder_modes[past->mode]);
+    field_text(to, NULL, "kind", is_run ? "run" : gave_up ? "waiter" : "lease");
+    field_duration(to, "HELD", NULL, was_held, rounded_ms(past->held_ms));
+    field_count(to, NULL, "held_ms", was_held, past->held_ms);
+    field_duration(to, "WAITED", NULL, past->waited_ms != 0, rounded_ms(past->waited_ms));
+    field_count(to, NULL, "waited_ms", 1, past->waited_ms);
+    field_cell(to, "WHO", who_of(past));
+    field_text(to, NULL, "host", past->host);
+    field_number(to, NULL, "pid", past->pid);
+    field_text(to, NULL, "command", past->command);
+    field_cell(to, "HOW", how_of(past));
+    field_text(to, NULL, "how", ending_in_json(past));
+    field_text(to, NULL, "broken_by", past->broken_by);
+    field_is(to, "problem", is_problem(past));
+    field_count(to, NULL, "exit", is_run && (past->outcome == ROWLOCK_RUN_DONE || past->exit),
+                past->exit);
+    field_text(to, "NOTE", "note", past->note);
+    field_instant(to, NULL, "acquired", past->acquired_ms);
+    field_number(to, NULL, "token", past->token);
+    field_number(to, NULL, "permits", past->mode == ROWLOCK_PERMIT ? past->count : 0);
 }
+
+static const char *colour_of(const char *how)
+{
+    return strcmp(how, "released") == 0 || strcmp(how, "done") == 0 ? "\033[32m" : "\033[31m";
+}
+
+const struct list past_list = {.fields = past_fields,
+                               .coloured = "HOW",
+                               .colour = colour_of,
+                               .spare =
+                                   (const char *const[]){"NOTE", "MODE", "WAITED", "HELD", NULL},
+                               .who = "WHO"};

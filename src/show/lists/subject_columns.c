@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/lists/subject_columns.h"
+/* The subjects of refresh, for the verb subjects. */
+#include <inttypes.h>
+#include <string.h>
 
-#include "command/output/json.h"
+#include "show/lists/lists.h"
 
 const char *const subject_statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
                                         [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
@@ -13,21 +15,47 @@ int is_expired(const struct rowlock_subject_view *subject)
     return subject->status == ROWLOCK_SUBJECT_COMPLETE && subject->age_ms < 0;
 }
 
-void put_subject(FILE *out, const struct rowlock_subject_view *subject)
+static char *who(const struct rowlock_subject_view *subject)
 {
-    struct json json = {out, "{", ""};
-
-    json_put_text(&json, "subject", subject->name);
-    json_put_text(&json, "description", subject->description);
-    json_put_text(&json, "status", subject_statuses[subject->status]);
-    json_put_instant(&json, "began", subject->began_ms);
-    json_put_instant(&json, "ended", subject->ended_ms);
-    json_put_instant(&json, "updated", subject->updated_ms);
-    json_put_count(&json, "age_ms", subject->age_ms >= 0, subject->age_ms);
-    json_put_text(&json, "by", subject->by);
-    json_put_text(&json, "host", subject->host);
-    json_put_count(&json, "pid", subject->pid > 0, subject->pid);
-    json_put_text(&json, "error", subject->error);
-    json_put_count(&json, "exit", subject->exit >= 0, subject->exit);
-    putc('}', out);
+    return *subject->host
+               ? cell_format("%s:%" PRId64 " %s", subject->host, subject->pid, subject->by)
+               : strdup("-");
 }
+
+static char *age(const struct rowlock_subject_view *subject)
+{
+    if (subject->age_ms >= 0)
+        return cell_duration(subject->age_ms);
+    return strdup(is_expired(subject) ? "expired" : "-");
+}
+
+static void subject_fields(struct fields *to, const void *row)
+{
+    const struct rowlock_subject_view *subject = row;
+
+    field_text(to, "SUBJECT", "subject", subject->name);
+    field_text(to, "STATUS", "status", subject_statuses[subject->status]);
+    field_cell(to, "AGE", age(subject));
+    field_count(to, NULL, "age_ms", subject->age_ms >= 0, subject->age_ms);
+    field_instant(to, "ENDED", "ended", subject->ended_ms);
+    field_instant(to, NULL, "began", subject->began_ms);
+    field_instant(to, NULL, "updated", subject->updated_ms);
+    field_cell(to, "BY", who(subject));
+    field_text(to, NULL, "by", subject->by);
+    field_text(to, NULL, "host", subject->host);
+    field_count(to, NULL, "pid", subject->pid > 0, subject->pid);
+    field_cell(to, "ABOUT", cell_text(*subject->error ? subject->error : subject->description));
+    field_text(to, NULL, "description", subject->description);
+    field_text(to, NULL, "error", subject->error);
+    field_count(to, NULL, "exit", subject->exit >= 0, subject->exit);
+}
+
+static const char *colour_of(const char *status)
+{
+    return strcmp(status, "ERROR") == 0        ? "\033[31m"
+           : strcmp(status, "PROCESSING") == 0 ? "\033[33m"
+                                               : "";
+}
+
+const struct list subject_list = {
+    .fields = subject_fields, .coloured = "STATUS", .colour = colour_of};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/log/since.h"
+#include "show/log/log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/log/timeline.h"
+#include "show/log/log.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "command/output/width.h"
-#include "show/lists/past_columns.h"
+#include "command/output/output.h"
+#include "show/lists/lists.h"
 #include "show/log/timeline_layout.h"
+#include "util/calendar.h"
 #include "util/clock.h"
-#include "util/instant.h"
+#include "util/rows.h"
 #include "util/utf8.h"
 
 #define WIDTH 1000
@@ -27,7 +28,8 @@
 
 /* ---- what was added -------------------------------------------------------------------------- */
 
-/* "held 2m05s, waited 3s, released; web3:812 backup; note; 2026-11-21 02:00:01 +0100" */
+/* Four lines: "backup: held 2m05s, waited 3s,", "released; NOTE", "ended 2026-11-21 02:00:01
+   +0100", "web3:812 backup". */
 static char *text_of(const struct rowlock_past *past)
 {
     char *held = cell_duration(rounded_ms(past->held_ms));
@@ -56,21 +58,6 @@ static char *text_of(const struct rowlock_past *past)
     return text;
 }
 
-static int grow(struct timeline *timeline)
-{
-    size_t size = timeline->size ? 2 * timeline->size : 64;
-    struct timeline_bar *bars;
-
-    if (timeline->n < timeline->size)
-        return 0;
-    bars = realloc(timeline->bars, size * sizeof *bars);
-    if (!bars)
-        return -1;
-    timeline->bars = bars;
-    timeline->size = size;
-    return 0;
-}
-
 /* `ms`, or the nearer end of 0 to `most`. */
 static int64_t limited(int64_t ms, int64_t most)
 {
@@ -87,9 +74,11 @@ int timeline_add(struct timeline *timeline, const struct rowlock_past *past)
                                .is_run = past->ending == ROWLOCK_ENDED_RUN,
                                .is_problem = is_problem(past),
                                .gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP};
+    void *bars = rowlock__grown(timeline->bars, timeline->n, &timeline->size, sizeof bar);
 
-    if (grow(timeline))
+    if (!bars)
         return -1;
+    timeline->bars = bars;
     bar.name = strdup(past->name);
     bar.text = text_of(past);
     if (!bar.name || !bar.text) {
@@ -121,7 +110,7 @@ static int is_allowed(const char *character, size_t n)
                                 memcmp(character, "\xef\xbf\xbf", 3) != 0));
 }
 
-/* Others wrote it. */
+/* Escapes the text, because other users may have written it. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
@@ -190,7 +179,7 @@ static void put_label(FILE *out, struct labels *labels, double x, int64_t ms, in
     labels->last_x = x;
 }
 
-/* At most one label per TICK_SPACE + 20: the number of ticks depends on the width alone. */
+/* At most one label per TICK_SPACE + 20, so that the number of ticks depends on the width alone. */
 static int64_t step_of(const struct stretch *stretch)
 {
     static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,     60,

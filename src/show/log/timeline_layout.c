@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SHORTEST_MS 1000 /* of the whole axis, and of compressed idle time */
-#define IDLE_SHARE 12    /* idle time is compressed from this part of the busy time on */
+#define IDLE_SHARE 12    /* idle time longer than this part of the busy time is compressed */
 
 /* ---- the axis -------------------------------------------------------------------------------- */
 

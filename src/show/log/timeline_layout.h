@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "show/log/timeline.h"
+#include "show/log/log.h"
 
 #define MOST_BREAKS 24
 

@@ -4,21 +4,17 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/command.h"
-#include "command/output/holder.h"
-#include "command/output/job_words.h"
+#include "command/output/words.h"
 #include "show/metrics/metrics.h"
 #include "show/metrics/sample.h"
+#include "util/calendar.h"
 #include "util/clock.h"
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 enum { MODES = ROWLOCK_PERMIT + 1 };
-
-static const char *const modes[MODES] = {
-    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
 
 enum lock_state { HELD, STOPPING, IN_TRANSACTION, WAITING, LOCK_STATES };
 
@@ -121,14 +117,9 @@ static int visit_lock(const struct rowlock_holder *holder, void *data)
 /* Without a lease only this node's clock is known. */
 static int64_t waited(const struct locks *locks, int64_t since_ms)
 {
-    struct timespec now;
-
     if (!since_ms)
         return 0;
-    if (locks->now_ms)
-        return rowlock__between(since_ms, locks->now_ms);
-    clock_gettime(CLOCK_REALTIME, &now);
-    return rowlock__between(since_ms, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    return rowlock__between(since_ms, locks->now_ms ? locks->now_ms : rowlock__wall_ms());
 }
 
 static void put_sum(const struct name_sum *sum)
@@ -139,8 +130,8 @@ static void put_sum(const struct name_sum *sum)
 
     for (int mode = 0; mode < MODES; mode++)
         if (sum->held[mode] > 0)
-            sample_count(samples, LEASE_HELD, sum->held[mode], "name", name, "mode", modes[mode],
-                         NULL);
+            sample_count(samples, LEASE_HELD, sum->held[mode], "name", name, "mode",
+                         holder_modes[mode], NULL);
     sample_count(samples, LEASE_WAITING, sum->waiting, "name", name, NULL);
     sample_time(samples, LEASE_OLDEST_WAIT, waited(locks, sum->waits_since_ms), "name", name, NULL);
     if (sum->limit)

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "command/output/json.h"
 #include "show/metrics/metrics.h"
-#include "show/serve/assets.h"
-#include "show/serve/history_page.h"
-#include "show/serve/pages.h"
+#include "show/serve/page.h"
 #include "util/glob.h"
+#include "util/utf8.h"
 
 #define OLD_MS 5000 /* a script gets an error instead of data that is older */
 
@@ -182,7 +182,7 @@ static int list(void *data, rowlock_visit visit, void *visitor, struct rowlock_e
 
     (void)error;
     for (size_t i = 0; i < view->holders.n; i++)
-        if (visit(&view_holders(view)[i], visitor))
+        if (visit(&view->holders.items.holder[i], visitor))
             break;
     return ROWLOCK_OK;
 }
@@ -193,7 +193,7 @@ static int jobs(void *data, rowlock_visit_job visit, void *visitor, struct rowlo
 
     (void)error;
     for (size_t i = 0; i < view->jobs.n; i++)
-        if (visit(&view_jobs(view)[i], visitor))
+        if (visit(&view->jobs.items.job[i], visitor))
             break;
     return ROWLOCK_OK;
 }
@@ -205,7 +205,7 @@ static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
 
     (void)error;
     for (size_t i = 0; i < view->subjects.n; i++)
-        if (visit(&view_subjects(view)[i], visitor))
+        if (visit(&view->subjects.items.subject[i], visitor))
             break;
     return ROWLOCK_OK;
 }
@@ -276,4 +276,58 @@ void answer_write(const struct question *question, const struct shown *shown, st
         write_timeline(shown, out);
     else
         write_document(question, shown, out);
+}
+
+static int digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at;
+
+    if (c >= 'A' && c <= 'F')
+        c = (char)(c - 'A' + 'a');
+    at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+int request_decode(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; text && *text; text++) {
+        int byte = (unsigned char)*text;
+
+        if (byte == '%') {
+            int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
+
+            if (low < 0)
+                return -1;
+            byte = 16 * high + low;
+            text += 2;
+        }
+        if (byte == 0 || n + 1 >= size)
+            return -1;
+        out[n++] = (char)byte;
+    }
+    out[n] = '\0';
+    return rowlock__utf8_length(out, n) < 0 ? -1 : 0;
+}
+
+/* Whether the host looks like an address of 127.0.0.0/8: it begins with "127." and has digits and
+   dots only. */
+static int is_loopback(const char *host, size_t length)
+{
+    return length >= strlen("127.0.0.1") && strncmp(host, "127.", 4) == 0 &&
+           strspn(host, "0123456789.") == length;
+}
+
+int request_host_is_local(const char *host)
+{
+    size_t length;
+
+    if (!host)
+        return 0;
+    if (strncmp(host, "[::1]", 5) == 0)
+        return host[5] == '\0' || host[5] == ':';
+    length = strcspn(host, ":");
+    return (length == strlen("localhost") && strncasecmp(host, "localhost", length) == 0) ||
+           is_loopback(host, length);
 }

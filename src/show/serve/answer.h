@@ -6,8 +6,18 @@
 
 #include <stddef.h>
 
-#include "show/serve/request.h"
 #include "show/serve/source.h"
+
+/* Reads a request: its parameters and its header Host, which anybody may have written. */
+
+#define REQUEST_NAME 256 /* bytes of a parameter, with the zero byte */
+
+/* Decodes %XX. 0; -1: it is malformed, too long, not UTF-8, or has a zero byte. NULL: "". */
+int request_decode(const char *text, char *out, size_t size);
+
+/* Whether the header Host names this machine. A page of another site whose host name was rebound to
+   127.0.0.1 sends the name of that site. NULL: there is no header. */
+int request_host_is_local(const char *host);
 
 struct route;
 
@@ -37,5 +47,14 @@ enum view_kind answer_detail(const struct question *question, int may_probe);
 void answer_write(const struct question *question, const struct shown *shown, struct answer *out);
 /* Writes the page for the status 400, 404, 405, 413, 414, 421 or 503. */
 void answer_error(unsigned status, struct answer *out);
+
+/* The files of src/show/serve/assets, which tools/embed-files turns into data. */
+
+struct asset {
+    const char *name; /* the file's name */
+    const char *data;
+    size_t size;
+};
+extern const struct asset serve_assets[]; /* ends with a NULL name */
 
 #endif

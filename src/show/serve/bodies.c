@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/serve/bodies.h"
 
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "command/output/output.h"
 
 #define MOST ((size_t)64 << 20)  /* bytes in all; beyond that only small answers are added */
 #define SMALL ((size_t)64 << 10) /* bytes; every connection may have one such answer */
@@ -67,15 +70,6 @@ static void forget(void *text)
     free(body);
 }
 
-static void link_first(struct bodies *bodies, struct body *body)
-{
-    body->next = bodies->first;
-    body->link = &bodies->first;
-    if (body->next)
-        body->next->link = &body->next;
-    bodies->first = body;
-}
-
 struct MHD_Response *bodies_add(struct bodies *bodies, const struct serve_library *library,
                                 const struct body_key *key, const struct answer *answer)
 {
@@ -94,6 +88,43 @@ struct MHD_Response *bodies_add(struct bodies *bodies, const struct serve_librar
         free(body);
         return NULL;
     }
-    link_first(bodies, body);
+    body->next = bodies->first;
+    body->link = &bodies->first;
+    if (body->next)
+        body->next->link = &body->next;
+    bodies->first = body;
     return body->response;
+}
+
+#define LIBRARY_FILE "libmicrohttpd.so.12"
+
+static const struct {
+    const char *name;
+    size_t offset;
+} functions[] = {
+#define SERVE_XX(function) {#function, offsetof(struct serve_library, function)},
+    SERVE_FUNCTIONS(SERVE_XX)
+#undef SERVE_XX
+};
+
+static struct serve_library library;
+
+const struct serve_library *serve_library(void)
+{
+    void *handle = dlopen(LIBRARY_FILE, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle) {
+        message("cannot load %s; install the package libmicrohttpd12", LIBRARY_FILE);
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *symbol = dlsym(handle, functions[i].name);
+
+        if (!symbol) {
+            message("%s has no %s; install a newer libmicrohttpd", LIBRARY_FILE, functions[i].name);
+            return NULL;
+        }
+        memcpy((char *)&library + functions[i].offset, &symbol, sizeof symbol);
+    }
+    return &library;
 }

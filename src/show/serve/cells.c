@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/serve/cells.h"
+#include "show/serve/html.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "command/output/holder.h"
-#include "show/lists/holder_columns.h"
-#include "show/lists/subject_columns.h"
-#include "show/serve/html.h"
+#include "command/output/words.h"
+#include "show/lists/lists.h"
 #include "util/clock.h"
 
 static void put_none(FILE *out)

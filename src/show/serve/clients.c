@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/serve/clients.h"
+#include "show/serve/bodies.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

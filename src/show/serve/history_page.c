@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/serve/history_page.h"
+#include "show/serve/page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/lists/past_columns.h"
-#include "show/log/timeline.h"
-#include "show/serve/cells.h"
+#include "show/lists/lists.h"
+#include "show/log/log.h"
 #include "show/serve/html.h"
-#include "show/serve/pages.h"
 
 static int is_shown(const struct page *page, const struct rowlock_past *past)
 {
@@ -53,7 +51,7 @@ static int has_other_name(const struct page *page, const struct view *view)
 {
     size_t i = 0;
 
-    while (i < view->pasts.n && strcmp(view_pasts(view)[i].name, page->name) == 0)
+    while (i < view->pasts.n && strcmp(view->pasts.items.past[i].name, page->name) == 0)
         i++;
     return i < view->pasts.n;
 }
@@ -68,22 +66,12 @@ static size_t put_list(const struct page *page, const struct view *view)
     size_t n = 0;
 
     for (size_t i = 0; i < view->pasts.n; i++)
-        if (is_shown(page, &view_pasts(view)[i])) {
-            put_past_row(&table, &view_pasts(view)[i], page->shown->now_ms, with_name);
+        if (is_shown(page, &view->pasts.items.past[i])) {
+            put_past_row(&table, &view->pasts.items.past[i], page->shown->now_ms, with_name);
             n++;
         }
     html_table_end(&table);
     return n;
-}
-
-/* The number in the address makes a browser load the picture again when it has changed. */
-static void put_timeline(const struct page *page, const struct view *view)
-{
-    fputs("<div class=\"picture\"><img class=\"timeline\" alt=\"Timeline of holders and waiters\" "
-          "src=\"/timeline.svg?name=",
-          page->out);
-    html_encoded(page->out, page->name);
-    fprintf(page->out, "&amp;v=%" PRId64 "\"></div>\n", view_pasts(view)[0].ended_ms);
 }
 
 void history_put(const struct page *page, const struct view *view)
@@ -97,7 +85,12 @@ void history_put(const struct page *page, const struct view *view)
                          "badly, waited a second, or were held ten; "
                          "<code>rowlock schema set history all</code> keeps each one.");
     } else {
-        put_timeline(page, view);
+        /* The number in the address makes a browser load the picture again when it has changed. */
+        fputs("<div class=\"picture\"><img class=\"timeline\" alt=\"Timeline of holders and "
+              "waiters\" src=\"/timeline.svg?name=",
+              page->out);
+        html_encoded(page->out, page->name);
+        fprintf(page->out, "&amp;v=%" PRId64 "\"></div>\n", view->pasts.items.past[0].ended_ms);
         if (put_list(page, view) == 0)
             page_empty(page, "No name, host, command, note or ending contains the filter.");
     }
@@ -117,7 +110,7 @@ void history_draw(FILE *out, const struct view *view, int64_t now_ms)
     int failed = 0;
 
     for (size_t i = 0; i < view->pasts.n && !failed; i++)
-        failed = timeline_add(&timeline, &view_pasts(view)[i]);
+        failed = timeline_add(&timeline, &view->pasts.items.past[i]);
     timeline_draw(out, &timeline);
     timeline_free(&timeline);
 }

@@ -7,7 +7,7 @@
 
 #include "command/output/json.h"
 #include "command/output/table.h"
-#include "util/instant.h"
+#include "util/calendar.h"
 
 static void put_escaped(FILE *out, const char *text)
 {

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "command/output/words.h"
+#include "rowlock.h"
+
 /* Writes the text, escaped. Control characters, and bytes that are not UTF-8, appear as on a
    terminal: \n, \x1b. */
 void html_text(FILE *out, const char *text);
@@ -46,5 +49,23 @@ void html_row(struct html_table *table);
 /* Begins the next cell. */
 FILE *html_cell(struct html_table *table);
 void html_table_end(struct html_table *table);
+
+/* Parts that several pages show. */
+
+/* Writes host:pid and the command; for a transaction the server's number of the session. */
+void cell_who(FILE *out, const struct rowlock_holder *holder);
+void cell_mode(FILE *out, const struct rowlock_holder *holder);
+/* The time until the lease expires. */
+void cell_left(FILE *out, const struct rowlock_holder *holder, int64_t now_ms);
+/* A text, or "-". */
+void cell_or_none(FILE *out, const char *text);
+
+void cell_node(FILE *out, const struct rowlock_run *run);
+/* How the run ended, as a pill. */
+void cell_result(FILE *out, const struct rowlock_run *run);
+void cell_took(FILE *out, const struct rowlock_run *run);
+void cell_health(FILE *out, enum rowlock_health health);
+
+void cell_subject_status(FILE *out, enum rowlock_subject_status status);
 
 #endif

@@ -9,8 +9,6 @@
 #include "command/output/output.h"
 #include "show/serve/answer.h"
 #include "show/serve/bodies.h"
-#include "show/serve/clients.h"
-#include "show/serve/library.h"
 #include "util/clock.h"
 
 #define CONNECTIONS 100

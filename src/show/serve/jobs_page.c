@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/command.h"
 #include "command/job_name.h"
-#include "show/serve/cells.h"
 #include "show/serve/html.h"
-#include "show/serve/pages.h"
+#include "show/serve/page.h"
 
 #define JOBS_MOST 500
 
@@ -50,7 +48,7 @@ static size_t list_jobs(const struct page *page)
     size_t n = 0;
 
     for (size_t i = 0; i < view->jobs.n; i++) {
-        const struct rowlock_job_view *job = &view_jobs(view)[i];
+        const struct rowlock_job_view *job = &view->jobs.items.job[i];
         int64_t since_ms;
         const char *texts[] = {job->name, job_healths[rowlock_job_health(job, &since_ms)], NULL};
 
@@ -197,7 +195,7 @@ static void put_runs(const struct page *page, const struct view *view)
     int64_t now_ms = page->shown->now_ms;
 
     for (size_t i = 0; i < view->runs.n; i++) {
-        const struct rowlock_run *run = &view_runs(view)[i];
+        const struct rowlock_run *run = &view->runs.items.run[i];
 
         html_row(&table);
         html_since(html_cell(&table), run->started_ms, now_ms);
@@ -231,8 +229,8 @@ static const struct rowlock_job_view *find(const struct page *page)
     const struct view *view = page->shown->detail ? page->shown->detail : page->shown->all;
 
     for (size_t i = 0; i < view->jobs.n; i++)
-        if (strcmp(view_jobs(view)[i].name, page->name) == 0)
-            return &view_jobs(view)[i];
+        if (strcmp(view->jobs.items.job[i].name, page->name) == 0)
+            return &view->jobs.items.job[i];
     return NULL;
 }
 

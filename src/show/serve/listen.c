@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/serve/listen.h"
+#include "show/serve/http.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "command/exit_status.h"
 #include "command/output/output.h"
-#include "system/command/sockets.h"
+#include "system/command/calls.h"
 
 #define QUEUE 64
 

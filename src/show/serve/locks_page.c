@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "show/serve/cells.h"
-#include "show/serve/history_page.h"
 #include "show/serve/html.h"
-#include "show/serve/names.h"
-#include "show/serve/pages.h"
+#include "show/serve/page.h"
+#include "show/serve/view.h"
 
 #define NAMES_MOST 500
 #define HOLDERS_MOST 200
@@ -167,13 +165,6 @@ static void put_relations(const struct page *page)
     }
 }
 
-static void put_document(const struct page *page, const char *path)
-{
-    fprintf(page->out, "<p class=\"more\"><a href=\"%s?name=", path);
-    html_encoded(page->out, page->name);
-    fputs("\">JSON</a></p>\n", page->out);
-}
-
 void page_lock(struct page *page)
 {
     struct lock_names names;
@@ -196,7 +187,9 @@ void page_lock(struct page *page)
     page_cut(page, name.waiting, HOLDERS_MOST, "/api/ls.json");
     page_section_end(page);
     history_put(page, page->shown->detail);
-    put_document(page, "/api/ls.json");
+    fputs("<p class=\"more\"><a href=\"/api/ls.json?name=", page->out);
+    html_encoded(page->out, page->name);
+    fputs("\">JSON</a></p>\n", page->out);
     names_free(&names);
     page_end(page);
 }

@@ -2,11 +2,9 @@
 /* The first page: problems, queues, held locks, and the jobs that run and come next. */
 #include <stdlib.h>
 
-#include "show/serve/cells.h"
 #include "show/serve/html.h"
-#include "show/serve/names.h"
-#include "show/serve/pages.h"
-#include "show/serve/problems.h"
+#include "show/serve/page.h"
+#include "show/serve/view.h"
 
 #define QUEUES_MOST 10
 #define HELD_MOST 20
@@ -21,7 +19,7 @@ struct totals {
 
 static struct totals add_up(const struct view *view)
 {
-    const struct rowlock_holder *holder = view_holders(view);
+    const struct rowlock_holder *holder = view->holders.items.holder;
     struct totals sum = {0};
 
     for (size_t i = 0; i < view->holders.n; i++, holder++) {
@@ -34,7 +32,7 @@ static struct totals add_up(const struct view *view)
             sum.waits_since_ms = holder->since_ms;
     }
     for (size_t i = 0; i < view->jobs.n; i++)
-        sum.running += view_jobs(view)[i].running.token != 0;
+        sum.running += view->jobs.items.job[i].running.token != 0;
     return sum;
 }
 
@@ -84,22 +82,6 @@ static void put_tiles(const struct page *page)
 
 /* ---- queues and locks ------------------------------------------------------------------------ */
 
-static void put_queue(struct html_table *table, const struct lock_name *name, int64_t now_ms)
-{
-    const struct rowlock_holder *first = name->items[0];
-
-    html_row(table);
-    html_link(html_cell(table), "/lock", name->name);
-    html_cell(table);
-    if (name->held)
-        cell_who(table->out, first);
-    else
-        cell_or_none(table->out, "");
-    html_age(html_cell(table), name->held ? first->since_ms : 0, now_ms);
-    fprintf(html_cell(table), "%zu", name->waiting);
-    html_age(html_cell(table), name->waits_since_ms, now_ms);
-}
-
 static void put_queues(const struct page *page, const struct lock_names *names)
 {
     static const char *const titles[] = {"Name",     "Holder",        "*Held for",
@@ -114,24 +96,25 @@ static void put_queues(const struct page *page, const struct lock_names *names)
         page_empty(page, "No caller waits for a lock.");
     else {
         table = html_table_begin(page->out, "Names with the longest queues", titles);
-        for (size_t i = 0; i < n && i < QUEUES_MOST; i++)
-            put_queue(&table, &names->at[i], page->shown->now_ms);
+        for (size_t i = 0; i < n && i < QUEUES_MOST; i++) {
+            const struct rowlock_holder *first = names->at[i].items[0];
+
+            html_row(&table);
+            html_link(html_cell(&table), "/lock", names->at[i].name);
+            html_cell(&table);
+            if (names->at[i].held)
+                cell_who(table.out, first);
+            else
+                cell_or_none(table.out, "");
+            html_age(html_cell(&table), names->at[i].held ? first->since_ms : 0,
+                     page->shown->now_ms);
+            fprintf(html_cell(&table), "%zu", names->at[i].waiting);
+            html_age(html_cell(&table), names->at[i].waits_since_ms, page->shown->now_ms);
+        }
         html_table_end(&table);
     }
     page_cut(page, n, QUEUES_MOST, "/locks");
     page_section_end(page);
-}
-
-static void put_holder(struct html_table *table, const struct rowlock_holder *holder,
-                       int64_t now_ms)
-{
-    html_row(table);
-    html_link(html_cell(table), "/lock", holder->name);
-    cell_mode(html_cell(table), holder);
-    cell_who(html_cell(table), holder);
-    html_age(html_cell(table), holder->since_ms, now_ms);
-    cell_left(html_cell(table), holder, now_ms);
-    cell_or_none(html_cell(table), holder->note);
 }
 
 /* Sorts the locks that have been held longest first: people look at them first. */
@@ -152,8 +135,15 @@ static void put_holders(const struct page *page, const struct rowlock_holder **h
     struct html_table table = html_table_begin(page->out, "Held locks", titles);
 
     qsort(held, n, sizeof *held, by_age);
-    for (size_t i = 0; i < n && i < HELD_MOST; i++)
-        put_holder(&table, held[i], page->shown->now_ms);
+    for (size_t i = 0; i < n && i < HELD_MOST; i++) {
+        html_row(&table);
+        html_link(html_cell(&table), "/lock", held[i]->name);
+        cell_mode(html_cell(&table), held[i]);
+        cell_who(html_cell(&table), held[i]);
+        html_age(html_cell(&table), held[i]->since_ms, page->shown->now_ms);
+        cell_left(html_cell(&table), held[i], page->shown->now_ms);
+        cell_or_none(html_cell(&table), held[i]->note);
+    }
     html_table_end(&table);
 }
 
@@ -164,8 +154,8 @@ static void put_held(const struct page *page, struct lock_names *names)
     size_t n = 0;
 
     for (size_t i = 0; i < view->holders.n; i++)
-        if (view_holders(view)[i].holding != ROWLOCK_WAITS)
-            names->items[n++] = &view_holders(view)[i];
+        if (view->holders.items.holder[i].holding != ROWLOCK_WAITS)
+            names->items[n++] = &view->holders.items.holder[i];
     page_section(page, "held", "Held locks", (long)n);
     if (n == 0)
         page_empty(page, "No lock is held. Run a command under one: "
@@ -220,7 +210,7 @@ static void put_jobs(const struct page *page)
 
     page_section(page, "jobs", "Running and next jobs", -1);
     for (size_t i = 0; jobs && i < n; i++)
-        jobs[i] = &view_jobs(view)[i];
+        jobs[i] = &view->jobs.items.job[i];
     if (jobs && n > 0)
         put_jobs_of(page, jobs, n);
     else

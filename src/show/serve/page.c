@@ -87,13 +87,6 @@ static void put_age(const struct page *page)
     fputs("</p>\n", page->out);
 }
 
-static void put_why(const struct page *page)
-{
-    fputs(" <span class=\"why\">", page->out);
-    html_word(page->out, page->shown->why);
-    fputs("</span>", page->out);
-}
-
 static void put_banner(const struct page *page)
 {
     const struct shown *shown = page->shown;
@@ -108,8 +101,11 @@ static void put_banner(const struct page *page)
         fputs("</strong> old: ", out);
     }
     fprintf(out, "%s.", shown->code ? outage_text(shown->code) : "the database is slow to answer");
-    if (shown->code)
-        put_why(page);
+    if (shown->code) {
+        fputs(" <span class=\"why\">", page->out);
+        html_word(page->out, page->shown->why);
+        fputs("</span>", page->out);
+    }
     fputs(" rowlock tries again every few seconds.</p>\n", out);
 }
 
@@ -201,4 +197,24 @@ int page_matches(const struct page *page, const char *const *texts)
         if (strcasestr(*texts, page->filter))
             return 1;
     return 0;
+}
+
+/* The pages for requests that cannot be answered. */
+
+void page_no_data(struct page *page)
+{
+    page->status = 503;
+    page_begin(page, TAB_NONE, "No data yet", NULL);
+    page_empty(page, "The database has not answered since rowlock serve started. This page shows "
+                     "the state as soon as it does. <code>rowlock doctor</code> examines the "
+                     "connection.");
+    page_end(page);
+}
+
+void page_error(struct page *page, int status, const char *title, const char *advice)
+{
+    page->status = status;
+    page_begin(page, TAB_NONE, title, NULL);
+    page_empty(page, advice);
+    page_end(page);
 }

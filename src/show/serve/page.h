@@ -3,6 +3,7 @@
 #ifndef ROWLOCK_SERVE_PAGE_H
 #define ROWLOCK_SERVE_PAGE_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "show/serve/source.h"
@@ -37,5 +38,38 @@ void page_cut(const struct page *page, size_t n, size_t most, const char *docume
 
 /* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */
 int page_matches(const struct page *page, const char *const *texts);
+
+/* The pages. Each writes a whole document, and sets the status of HTTP if it is not 200. */
+
+void page_overview(struct page *page);
+void page_locks(struct page *page);
+void page_lock(struct page *page);
+void page_jobs(struct page *page);
+void page_job(struct page *page);
+void page_subjects(struct page *page);
+void page_history(struct page *page);
+
+/* Instead of a page: the database has not answered yet. */
+void page_no_data(struct page *page);
+/* An error of the request; `advice` is HTML. */
+void page_error(struct page *page, int status, const char *title, const char *advice);
+
+/* The history of a view: leases that have ended, waiters that gave up, runs. */
+
+/* A section with its timeline and its list. `view` NULL: it was not read. */
+void history_put(const struct page *page, const struct view *view);
+/* The timeline as SVG, up to the database's present time. */
+void history_draw(FILE *out, const struct view *view, int64_t now_ms);
+
+/* The list of problems that need a person: jobs, subjects, broken leases that are still held, and
+   cycles of waiters. */
+
+struct problems {
+    size_t jobs, subjects, leases, cycles;
+};
+
+struct problems problems_count(const struct view *view);
+/* Writes their list, or that there are none. */
+void problems_put(const struct page *page);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show/serve/problems.h"
+#include "show/serve/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "show/serve/cells.h"
 #include "show/serve/html.h"
+#include "show/serve/view.h"
 
 #define MOST 50
 
@@ -25,13 +26,13 @@ struct problems problems_count(const struct view *view)
     struct problems n = {0};
 
     for (size_t i = 0; i < view->jobs.n; i++)
-        n.jobs += (size_t)is_job_problem(&view_jobs(view)[i]);
+        n.jobs += (size_t)is_job_problem(&view->jobs.items.job[i]);
     for (size_t i = 0; i < view->subjects.n; i++)
-        n.subjects += view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR;
+        n.subjects += view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR;
     for (size_t i = 0; i < view->holders.n; i++)
-        n.leases += (size_t)is_lease_problem(&view_holders(view)[i]);
+        n.leases += (size_t)is_lease_problem(&view->holders.items.holder[i]);
     for (size_t i = 0; i < view->cycles.n; i++)
-        n.cycles += view_cycles(view)[i].is_first != 0;
+        n.cycles += view->cycles.items.step[i].is_first != 0;
     return n;
 }
 
@@ -135,7 +136,7 @@ static void describe_lease(FILE *out, const struct rowlock_holder *holder, int64
 /* Returns the index after the cycle. */
 static size_t describe_cycle(FILE *out, const struct view *view, size_t i)
 {
-    const struct view_step *steps = view_cycles(view);
+    const struct view_step *steps = view->cycles.items.step;
     size_t first = i;
 
     fputs("<li>", out);
@@ -164,9 +165,9 @@ static size_t put_jobs(const struct page *page, enum rowlock_health health, size
     for (size_t i = 0; i < view->jobs.n && n < MOST; i++) {
         int64_t since_ms;
 
-        if (rowlock_job_health(&view_jobs(view)[i], &since_ms) != health)
+        if (rowlock_job_health(&view->jobs.items.job[i], &since_ms) != health)
             continue;
-        describe_job(page->out, &view_jobs(view)[i], page->shown->now_ms);
+        describe_job(page->out, &view->jobs.items.job[i], page->shown->now_ms);
         n++;
     }
     return n;
@@ -183,13 +184,13 @@ static void put_list(const struct page *page)
     for (enum rowlock_health health = ROWLOCK_HEALTH_LOST; health > ROWLOCK_HEALTH_PAUSED; health--)
         n = put_jobs(page, health, n);
     for (size_t i = 0; i < view->subjects.n && n < MOST; i++)
-        if (view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR) {
-            describe_subject(page->out, &view_subjects(view)[i], page->shown->now_ms);
+        if (view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR) {
+            describe_subject(page->out, &view->subjects.items.subject[i], page->shown->now_ms);
             n++;
         }
     for (size_t i = 0; i < view->holders.n && n < MOST; i++)
-        if (is_lease_problem(&view_holders(view)[i])) {
-            describe_lease(page->out, &view_holders(view)[i], page->shown->now_ms);
+        if (is_lease_problem(&view->holders.items.holder[i])) {
+            describe_lease(page->out, &view->holders.items.holder[i], page->shown->now_ms);
             n++;
         }
     fputs("</ul>\n", page->out);
@@ -209,4 +210,82 @@ void problems_put(const struct page *page)
         put_list(page);
     page_cut(page, sum, MOST, "/jobs");
     page_section_end(page);
+}
+
+/* Compares names. Items of one name keep their order, which is that of their addresses. */
+static int by_name(const void *left, const void *right)
+{
+    const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;
+    const struct rowlock_holder *b = *(const struct rowlock_holder *const *)right;
+    int order = strcmp(a->name, b->name);
+    int waits = (a->holding == ROWLOCK_WAITS) - (b->holding == ROWLOCK_WAITS);
+
+    return order ? order : waits ? waits : a < b ? -1 : a > b;
+}
+
+static void add(struct lock_name *name, const struct rowlock_holder *holder)
+{
+    name->name = holder->name;
+    name->stops |= holder->stop;
+    if (holder->holding != ROWLOCK_WAITS) {
+        name->held++;
+        return;
+    }
+    name->waiting++;
+    if (!name->waits_since_ms || holder->since_ms < name->waits_since_ms)
+        name->waits_since_ms = holder->since_ms;
+}
+
+int names_of(const struct view *view, struct lock_names *out)
+{
+    const struct rowlock_holder *holders = view->holders.items.holder;
+    size_t n = view->holders.n;
+
+    *out = (struct lock_names){.at = calloc(n + 1, sizeof *out->at),
+                               .items = calloc(n + 1, sizeof *out->items)};
+    if (!out->at || !out->items)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        out->items[i] = &holders[i];
+    if (n > 0)
+        qsort(out->items, n, sizeof *out->items, by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || strcmp(out->items[i]->name, out->items[i - 1]->name) != 0)
+            out->at[out->n++].items = &out->items[i];
+        add(&out->at[out->n - 1], out->items[i]);
+    }
+    return 0;
+}
+
+static int by_queue(const void *left, const void *right)
+{
+    const struct lock_name *a = left, *b = right;
+
+    if (a->waiting != b->waiting)
+        return a->waiting > b->waiting ? -1 : 1;
+    if (a->waits_since_ms != b->waits_since_ms)
+        return a->waits_since_ms < b->waits_since_ms ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+void names_by_queue(struct lock_names *names)
+{
+    if (names->n > 0)
+        qsort(names->at, names->n, sizeof *names->at, by_queue);
+}
+
+void names_free(struct lock_names *names)
+{
+    free(names->at);
+    free(names->items);
+}
+
+const char *name_tone(const struct lock_name *name)
+{
+    return name->stops ? "bad" : name->held ? "good" : name->waiting ? "wait" : "calm";
+}
+
+const char *name_state(const struct lock_name *name)
+{
+    return name->stops ? "told to stop" : name->held ? "held" : name->waiting ? "waiting" : "free";
 }

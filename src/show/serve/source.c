@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "command/output/output.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 #define STATEMENT_MS 5000
@@ -185,20 +185,17 @@ static int run_set(struct source *source, size_t *n, struct rowlock_error *error
     return code;
 }
 
-static void note_change(const struct source *source, int code, const struct rowlock_error *error)
-{
-    if (code && (!source->error.code || is_outage(code) != is_outage(source->error.code)))
-        message("%s: %s; serving the last state, and trying again", outage_text(code), error->text);
-    if (!code && source->error.code)
-        message("the database answers again");
-}
-
 static void end_set(struct source *source, int code, const struct rowlock_error *error,
                     size_t n_wanted)
 {
     pthread_mutex_lock(&source->mutex);
-    if (code != ROWLOCK_ECANCELED && source->n_sets > 0)
-        note_change(source, code, error);
+    if (code != ROWLOCK_ECANCELED && source->n_sets > 0) {
+        if (code && (!source->error.code || is_outage(code) != is_outage(source->error.code)))
+            message("%s: %s; serving the last state, and trying again", outage_text(code),
+                    error->text);
+        if (!code && source->error.code)
+            message("the database answers again");
+    }
     source->error = *error;
     source->error.code = code;
     source->failed_ms = code ? rowlock__now_ms() : 0;

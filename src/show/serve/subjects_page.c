@@ -2,10 +2,9 @@
 /* The page of the subjects of refresh. */
 #include <inttypes.h>
 
-#include "show/lists/subject_columns.h"
-#include "show/serve/cells.h"
+#include "show/lists/lists.h"
 #include "show/serve/html.h"
-#include "show/serve/pages.h"
+#include "show/serve/page.h"
 
 #define SUBJECTS_MOST 500
 
@@ -41,22 +40,6 @@ static void put_about(FILE *out, const struct rowlock_subject_view *subject)
         cell_or_none(out, subject->description);
 }
 
-static void put_row(struct html_table *table, const struct rowlock_subject_view *subject,
-                    int64_t now_ms)
-{
-    html_row(table);
-    fputs("<a class=\"name\" href=\"/lock?name=subject%3A", html_cell(table));
-    html_encoded(table->out, subject->name);
-    fputs("\">", table->out);
-    html_word(table->out, subject->name);
-    fputs("</a>", table->out);
-    cell_subject_status(html_cell(table), subject->status);
-    put_age(html_cell(table), subject);
-    html_since(html_cell(table), subject->ended_ms ? subject->ended_ms : subject->began_ms, now_ms);
-    put_by(html_cell(table), subject);
-    put_about(html_cell(table), subject);
-}
-
 static size_t put_subjects(const struct page *page)
 {
     static const char *const titles[] = {"Subject", "Status", "*Age of data", "Last refresh", "By",
@@ -66,11 +49,23 @@ static size_t put_subjects(const struct page *page)
     size_t n = 0;
 
     for (size_t i = 0; i < view->subjects.n; i++) {
-        const struct rowlock_subject_view *subject = &view_subjects(view)[i];
+        const struct rowlock_subject_view *subject = &view->subjects.items.subject[i];
         const char *texts[] = {subject->name, subject->description, subject->error, NULL};
 
-        if (page_matches(page, texts) && n++ < SUBJECTS_MOST)
-            put_row(&table, subject, page->shown->now_ms);
+        if (page_matches(page, texts) && n++ < SUBJECTS_MOST) {
+            html_row(&table);
+            fputs("<a class=\"name\" href=\"/lock?name=subject%3A", html_cell(&table));
+            html_encoded(table.out, subject->name);
+            fputs("\">", table.out);
+            html_word(table.out, subject->name);
+            fputs("</a>", table.out);
+            cell_subject_status(html_cell(&table), subject->status);
+            put_age(html_cell(&table), subject);
+            html_since(html_cell(&table), subject->ended_ms ? subject->ended_ms : subject->began_ms,
+                       page->shown->now_ms);
+            put_by(html_cell(&table), subject);
+            put_about(html_cell(&table), subject);
+        }
     }
     html_table_end(&table);
     return n;

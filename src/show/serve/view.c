@@ -5,20 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output/job_words.h"
-#include "show/lists/holder_columns.h"
-#include "show/lists/job_columns.h"
-#include "show/lists/job_document.h"
-#include "show/lists/listing.h"
-#include "show/lists/past_columns.h"
-#include "show/lists/subject_columns.h"
+#include "command/output/words.h"
+#include "show/lists/lists.h"
 #include "show/tree/lock_tree.h"
 #include "util/clock.h"
-
-struct view_string {
-    struct view_string *next;
-    char text[];
-};
 
 struct filling {
     struct view *view;
@@ -44,15 +34,10 @@ void view_free(struct view *view)
                                  &view->subjects, &view->pasts, &view->cycles};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        free(parts[i]->items);
+        free(parts[i]->items.any);
     for (int i = 0; i < VIEW_TEXTS; i++)
         free(view->texts[i]);
-    while (view->strings) {
-        struct view_string *next = view->strings->next;
-
-        free(view->strings);
-        view->strings = next;
-    }
+    rowlock__rows_clear(&view->strings);
     free(view->name);
     free(view);
 }
@@ -61,37 +46,23 @@ void view_free(struct view *view)
 
 static const char *keep(struct view *view, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    struct view_string *string;
+    const char *copy = *text ? rowlock__rows_copy(&view->strings, text, strlen(text)) : "";
 
-    if (size == 1)
-        return "";
-    string = malloc(sizeof *string + size);
-    if (!string) {
-        view->failed = 1;
-        return "";
-    }
-    memcpy(string->text, text, size);
-    string->next = view->strings;
-    view->strings = string;
-    return string->text;
+    view->failed |= view->strings.failed;
+    return copy;
 }
 
 /* Adds a copy of the item; the caller then copies its texts. NULL: no memory. */
 static void *add(struct view *view, struct view_part *part, const void *item, size_t size)
 {
-    if (part->n == part->size) {
-        size_t more = part->size ? 2 * part->size : 16;
-        void *items = realloc(part->items, more * size);
+    void *items = rowlock__grown(part->items.any, part->n, &part->size, size);
 
-        if (!items) {
-            view->failed = 1;
-            return NULL;
-        }
-        part->items = items;
-        part->size = more;
+    if (!items) {
+        view->failed = 1;
+        return NULL;
     }
-    return memcpy((char *)part->items + part->n++ * size, item, size);
+    part->items.any = items;
+    return memcpy((char *)part->items.any + part->n++ * size, item, size);
 }
 
 static int visit_holder(const struct rowlock_holder *holder, void *data)
@@ -100,7 +71,7 @@ static int visit_holder(const struct rowlock_holder *holder, void *data)
     struct view *view = filling->view;
     struct rowlock_holder *copy = add(view, &view->holders, holder, sizeof *holder);
 
-    put_holder(listing_next(&filling->listing), holder);
+    listing_add(&filling->listing, holder);
     if (!copy)
         return 1;
     copy->name = keep(view, holder->name);
@@ -128,7 +99,10 @@ static int visit_job(const struct rowlock_job_view *job, void *data)
     struct view *view = filling->view;
     struct rowlock_job_view is = settled(job), *copy = add(view, &view->jobs, &is, sizeof is);
 
-    job_document_add(&filling->listing, &is, view->kind == VIEW_JOB);
+    if (view->kind == VIEW_JOB)
+        job_document_add(&filling->listing, &is);
+    else
+        listing_add(&filling->listing, &is);
     if (!copy)
         return 1;
     copy->name = keep(view, is.name);
@@ -160,7 +134,7 @@ static int visit_subject(const struct rowlock_subject_view *subject, void *data)
     struct view *view = filling->view;
     struct rowlock_subject_view *copy = add(view, &view->subjects, subject, sizeof *subject);
 
-    put_subject(listing_next(&filling->listing), subject);
+    listing_add(&filling->listing, subject);
     if (!copy)
         return 1;
     copy->name = keep(view, subject->name);
@@ -177,7 +151,7 @@ static int visit_past(const struct rowlock_past *past, void *data)
     struct view *view = filling->view;
     struct rowlock_past *copy = add(view, &view->pasts, past, sizeof *past);
 
-    put_past(listing_next(&filling->listing), past);
+    listing_add(&filling->listing, past);
     if (!copy)
         return 1;
     copy->name = keep(view, past->name);
@@ -257,17 +231,21 @@ typedef int ask_function(struct filling *filling, struct rowlock_connection *con
 static int ask(struct view *view, enum view_text text, struct rowlock_connection *connection,
                struct rowlock_error *error)
 {
-    static ask_function *const asks[VIEW_TEXTS] = {[TEXT_LS] = ask_ls,
-                                                   [TEXT_JOBS] = ask_jobs,
-                                                   [TEXT_SUBJECTS] = ask_subjects,
-                                                   [TEXT_LOG] = ask_log};
-    struct filling filling = {.view = view, .listing.json = 1};
+    static const struct {
+        ask_function *ask;
+        const struct list *list;
+    } lists[VIEW_TEXTS] = {[TEXT_LS] = {ask_ls, &holder_list},
+                           [TEXT_JOBS] = {ask_jobs, &job_list},
+                           [TEXT_SUBJECTS] = {ask_subjects, &subject_list},
+                           [TEXT_LOG] = {ask_log, &past_list}};
+    struct filling filling = {
+        .view = view, .listing.json = 1, .listing.table.list = lists[text].list};
     const char *name = view->kind == VIEW_ALL ? NULL : view->name;
     int code;
 
     if (listing_open(&filling.listing))
         return no_memory(error);
-    code = asks[text](&filling, connection, name, error);
+    code = lists[text].ask(&filling, connection, name, error);
     listing_end(&filling.listing);
     if (fclose(filling.listing.out) || view->failed)
         code = code ? code : no_memory(error);
@@ -297,7 +275,7 @@ static void add_cycle(struct view *view, const struct lock_tree *tree, size_t li
 static int has_waiters(const struct view *view)
 {
     for (size_t i = 0; i < view->holders.n; i++)
-        if (view_holders(view)[i].holding == ROWLOCK_WAITS)
+        if (view->holders.items.holder[i].holding == ROWLOCK_WAITS)
             return 1;
     return 0;
 }
@@ -310,7 +288,7 @@ static int find_cycles(struct view *view)
     if (!has_waiters(view))
         return 0;
     for (size_t i = 0; i < view->holders.n && !failed; i++)
-        failed = tree_add(&view_holders(view)[i], &tree);
+        failed = tree_add(&view->holders.items.holder[i], &tree);
     failed = failed || tree_grow(&tree);
     for (size_t i = 0; i < tree.n_lines && !failed; i++)
         if (tree.lines[i].kind == TREE_CYCLE)
@@ -338,34 +316,4 @@ int view_fill(struct view *view, struct rowlock_connection *connection, struct r
     if (!code && view->kind == VIEW_ALL && find_cycles(view))
         code = no_memory(error);
     return code;
-}
-
-const struct rowlock_holder *view_holders(const struct view *view)
-{
-    return view->holders.items;
-}
-
-const struct rowlock_job_view *view_jobs(const struct view *view)
-{
-    return view->jobs.items;
-}
-
-const struct rowlock_run *view_runs(const struct view *view)
-{
-    return view->runs.items;
-}
-
-const struct rowlock_subject_view *view_subjects(const struct view *view)
-{
-    return view->subjects.items;
-}
-
-const struct view_step *view_cycles(const struct view *view)
-{
-    return view->cycles.items;
-}
-
-const struct rowlock_past *view_pasts(const struct view *view)
-{
-    return view->pasts.items;
 }

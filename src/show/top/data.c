@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the jobs that are not fine, and the longest queues. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "show/top/top.h"
@@ -8,23 +7,25 @@
 
 #define FILTERED_ROWS 1000 /* rows to read with a filter; those that match come first */
 
-#define COLUMNS(XX)                                                              \
-    XX(JOB, cell_text(job.name))                                                 \
-    XX(STATE, strdup(job_healths[health]))                                       \
-    XX(FOR, cell_duration(rowlock__between(since_ms, job.now_ms)))               \
-    XX(NEXT, job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms)) \
-    XX(RUNNING, job.running.token ? cell_text(job.running.node) : strdup("-"))   \
-    XX(LAST, run_result(&job.last))                                              \
-    XX(NOTE, cell_text(health == ROWLOCK_HEALTH_PAUSED ? job.paused_note : ""))
-
-enum { COLUMNS(COLUMN_INDEX) N_COLUMNS };
-
-static const char *const titles[] = {COLUMNS(COLUMN_TITLE)};
-
 struct reading {
     struct table *table;
     int failed; /* out of memory */
 };
+
+static void trouble_fields(struct fields *to, const void *row)
+{
+    const struct rowlock_job_view *job = row;
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(job, &since_ms);
+
+    field_text(to, "JOB", NULL, job->name);
+    field_text(to, "STATE", NULL, job_healths[health]);
+    field_duration(to, "FOR", NULL, 1, rowlock__between(since_ms, job->now_ms));
+    field_instant(to, "NEXT", NULL, job->next_ms);
+    field_text(to, "RUNNING", NULL, job->running.token ? job->running.node : "-");
+    field_cell(to, "LAST", run_result(&job->last));
+    field_text(to, "NOTE", NULL, health == ROWLOCK_HEALTH_PAUSED ? job->paused_note : "");
+}
 
 static const char *colour_of(const char *state)
 {
@@ -34,15 +35,15 @@ static const char *colour_of(const char *state)
     return "\033[31m";
 }
 
+static const struct list trouble_list = {
+    .fields = trouble_fields, .coloured = "STATE", .colour = colour_of};
+
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     struct reading *reading = data;
     struct rowlock_job_view job = settled(view);
-    int64_t since_ms;
-    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
-    char *cells[] = {COLUMNS(COLUMN_CELL)};
 
-    return reading->failed = table_add(reading->table, cells); /* frees them if it fails */
+    return reading->failed = table_add(reading->table, &job);
 }
 
 static int read_jobs(struct rowlock_connection *connection, const struct top_choice *choice,
@@ -53,8 +54,7 @@ static int read_jobs(struct rowlock_connection *connection, const struct top_cho
     struct reading reading = {.table = &data->jobs};
     int code;
 
-    data->jobs = (struct table){
-        .titles = titles, .columns = N_COLUMNS, .coloured = STATE, .colour = colour_of};
+    data->jobs = (struct table){.list = &trouble_list};
     code = rowlock_job_troubles(connection, &part, visit_job, &reading, &data->job_counts, error);
     if (!code && reading.failed) {
         snprintf(error->text, sizeof error->text, "out of memory");

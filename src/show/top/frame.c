@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "command/output/width.h"
+#include "command/output/output.h"
 #include "show/top/top.h"
-#include "show/tree/tree_columns.h"
+#include "show/tree/lock_tree.h"
 #include "util/clock.h"
 
 #define BOLD "\033[1m"
@@ -66,20 +66,6 @@ static void put_head(FILE *out, const struct top_data *data, const struct top_vi
     free(filter);
 }
 
-static void put_age(FILE *out, const struct top_data *data, const struct top_view *view)
-{
-    char *age = cell_duration(rowlock__now_ms() - data->read_ms), *why = cell_text(view->why);
-
-    fputs(view->coloured ? RED : "", out);
-    if (!data->read_ms)
-        fprintf(out, "no data yet: %s", why ? why : "");
-    else
-        fprintf(out, "data of %s ago: %s", age ? age : "", why ? why : "");
-    fprintf(out, "%s\n", view->coloured ? PLAIN : "");
-    free(age);
-    free(why);
-}
-
 static void put_keys(FILE *out, const struct top_data *data, const struct top_view *view)
 {
     char *typing = view->typing ? cell_text(view->typing) : NULL;
@@ -97,7 +83,7 @@ static void put_keys(FILE *out, const struct top_data *data, const struct top_vi
 static int put_queues(FILE *out, const struct top_data *data, const struct top_view *view,
                       size_t room)
 {
-    struct table table = tree_table();
+    struct table table = {.list = &tree_list};
     int failed = tree_table_add(&data->tree, room, &table);
 
     if (table.n > 0)
@@ -194,8 +180,19 @@ char *top_frame(const struct top_data *data, const struct top_view *view)
     begin_width();
     if (!failed) {
         put_head(out, data, view);
-        if (*view->why)
-            put_age(out, data, view);
+        if (*view->why) {
+            char *age = cell_duration(rowlock__now_ms() - data->read_ms),
+                 *why = cell_text(view->why);
+
+            fputs(view->coloured ? RED : "", out);
+            if (!data->read_ms)
+                fprintf(out, "no data yet: %s", why ? why : "");
+            else
+                fprintf(out, "data of %s ago: %s", age ? age : "", why ? why : "");
+            fprintf(out, "%s\n", view->coloured ? PLAIN : "");
+            free(age);
+            free(why);
+        }
         failed = put_body(out, data, view);
         put_keys(below, data, view);
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "show/top/top.h"
-#include "system/wakeup.h"
+#include "system/system.h"
 #include "util/clock.h"
 
 #define ANSWER_MS 10000

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "command/command.h"
-#include "command/output/job_words.h"
-#include "command/output/table.h"
+#include "command/output/list.h"
+#include "command/output/words.h"
 #include "show/tree/lock_tree.h"
 
 /* ---- data.c ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "show/tree/tree_rows.h"
 #include "util/clock.h"
+#include "util/rows.h"
 
 /* ---- callers --------------------------------------------------------------------------------- */
 
@@ -124,16 +125,11 @@ static struct tree_line *add_line(struct lock_tree *tree, enum tree_kind kind, c
 {
     struct tree_line *line;
     size_t size = strlen(branch) + strlen(joint) + 1;
+    void *lines = rowlock__grown(tree->lines, tree->n_lines, &tree->size_lines, sizeof *line);
 
-    if (tree->n_lines == tree->size_lines) {
-        size_t more = tree->size_lines ? 2 * tree->size_lines : 64;
-        void *lines = realloc(tree->lines, more * sizeof *tree->lines);
-
-        if (!lines)
-            return NULL;
-        tree->lines = lines;
-        tree->size_lines = more;
-    }
+    if (!lines)
+        return NULL;
+    tree->lines = lines;
     line = &tree->lines[tree->n_lines];
     *line = (struct tree_line){.kind = kind, .branch = malloc(size)};
     if (!line->branch)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "command/output/list.h"
 #include "rowlock.h"
 
 enum tree_kind {
@@ -60,5 +61,11 @@ int64_t tree_now(const struct lock_tree *tree);
 size_t tree_cycle(const struct lock_tree *tree, size_t line, const char **names, size_t most);
 /* Frees the content; the settings stay. */
 void tree_free(struct lock_tree *tree);
+
+/* The lines of a tree as a table for people. */
+
+extern const struct list tree_list;
+/* Adds the lines of a grown tree, at most `most` (0: all). Nonzero: out of memory. */
+int tree_table_add(const struct lock_tree *tree, size_t most, struct table *table);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/owner.h"
+#include "util/random.h"
+#include "util/rows.h"
 
 static char *put_text(char **at, const char *text)
 {
@@ -41,25 +42,16 @@ static int copy(struct tree_item *item, const struct rowlock_holder *holder)
 int tree_add(const struct rowlock_holder *holder, void *data)
 {
     struct lock_tree *tree = data;
+    void *items =
+        rowlock__grown(tree->items, tree->n_items, &tree->size_items, sizeof *tree->items);
 
-    if (tree->n_items == tree->size_items) {
-        size_t size = tree->size_items ? 2 * tree->size_items : 64;
-        void *items = realloc(tree->items, size * sizeof *tree->items);
-
-        if (!items)
-            return tree->failed = -1;
-        tree->items = items;
-        tree->size_items = size;
-    }
+    if (!items)
+        return tree->failed = -1;
+    tree->items = items;
     if (copy(&tree->items[tree->n_items], holder))
         return tree->failed = -1;
     tree->n_items++;
     return 0;
-}
-
-static int compare(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
 }
 
 static int by_name(const void *left, const void *right)
@@ -69,10 +61,10 @@ static int by_name(const void *left, const void *right)
     int order = strcmp(a->name, b->name);
 
     if (!order)
-        order = compare(a->holding == ROWLOCK_WAITS, b->holding == ROWLOCK_WAITS);
+        order = rowlock__order(a->holding == ROWLOCK_WAITS, b->holding == ROWLOCK_WAITS);
     if (!order)
-        order = compare(a->ticket, b->ticket);
-    return order ? order : compare(a->token, b->token);
+        order = rowlock__order(a->ticket, b->ticket);
+    return order ? order : rowlock__order(a->token, b->token);
 }
 
 static void count(struct tree_name *name, const struct rowlock_holder *holder)
@@ -129,10 +121,11 @@ static int by_rank(const void *left, const void *right)
     int order = 0;
 
     if (a->order == TREE_BY_WAIT)
-        order = compare(never_if_unknown(a->name->since_ms), never_if_unknown(b->name->since_ms));
+        order = rowlock__order(never_if_unknown(a->name->since_ms),
+                               never_if_unknown(b->name->since_ms));
     if (!order && a->order != TREE_BY_NAME)
-        order = compare(b->name->queue, a->name->queue);
-    return order ? order : compare((int64_t)a->at, (int64_t)b->at);
+        order = rowlock__order(b->name->queue, a->name->queue);
+    return order ? order : rowlock__order((int64_t)a->at, (int64_t)b->at);
 }
 
 size_t *tree_rank_names(const struct lock_tree *tree)

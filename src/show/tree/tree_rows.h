@@ -11,7 +11,7 @@ struct tree_item {
     struct rowlock_holder holder; /* its texts point into `texts` */
     char *texts;
     size_t name;           /* index of its name */
-    int has_owner;         /* it has an owner id of the form of owner.h */
+    int has_owner;         /* it has an owner id of the form of random.h */
     uint32_t hash, parent; /* the hash of that id, and of the owner id of its caller's lease */
     size_t *held, n_held;  /* a waiter: the names with waiters that its caller holds */
 };
@@ -20,7 +20,7 @@ struct tree_name {
     const char *text;
     size_t first, n_holders, n_waiters; /* items: holders, then waiters in queue order */
     int64_t queue;                      /* number of its waiters, also those without an item */
-    int64_t since_ms;                   /* since when the longest wait lasts; 0: unknown */
+    int64_t since_ms;                   /* when the longest wait began; 0: unknown */
     int is_below;                       /* a waiter for another name holds it */
     int is_shown, is_open;              /* it has lines; its lines are being made */
     int fits, is_within, leads;         /* it matches; is below a match; matches or is above one */

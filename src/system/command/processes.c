@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "system/command/process.h"
+#include "system/command/calls.h"
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 

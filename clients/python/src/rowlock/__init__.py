@@ -3,23 +3,12 @@
 
 lock() locks a name in the application's own transaction. lease() acquires a lease on a connection
 of its own, renews it in the background, and reports its loss. next_number() draws from a counter
-without a gap. The database needs rowlock's schema: rowlock schema install.
+without a gap. rowlock.aio has the same for asyncio. The database needs rowlock's schema: rowlock
+schema install.
 """
 
+from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number
 from ._errors import Busy, Lost, NotInstalled, RowlockError, Unavailable
-from ._lease import Lease, exclusive_run, lease
-from ._transaction import fence, lock, next_number
 
-__all__ = [
-    "Busy",
-    "Lease",
-    "Lost",
-    "NotInstalled",
-    "RowlockError",
-    "Unavailable",
-    "exclusive_run",
-    "fence",
-    "lease",
-    "lock",
-    "next_number",
-]
+__all__ = ["Busy", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
+__all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number"]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+import contextlib
+from typing import Any, Iterator, Optional
 
 
 class RowlockError(Exception):
@@ -31,12 +32,15 @@ class NotInstalled(RowlockError):
     """The database has no rowlock schema, or one without these functions."""
 
 
+GONE = {"53300", "57P01", "57P02", "57P03", "25P03", "25P04"}  # or all sessions are in use
+GONE_MARIADB = {1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
+GONE_KINDS = {"OperationalError", "InterfaceError", "TimeoutError"}  # without a number
 MISSING = {"42883", "3F000", "42P01"}  # PostgreSQL: function, schema, table
 LOST_TEXTS = ("leased to this token", "has expired", "was broken")
 
 
 def sqlstate(error: BaseException) -> str:
-    """Of psycopg and psycopg2; drivers of MariaDB report only a number: see number()."""
+    """Of psycopg, psycopg2 and asyncpg; drivers of MariaDB report only a number: see number()."""
     state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
     return state if isinstance(state, str) else ""
 
@@ -50,11 +54,10 @@ def is_connection(error: BaseException) -> bool:
     """Whether the session is gone, or never was: the call may have been executed."""
     state = sqlstate(error)
     if state:
-        return state[:2] == "08" or state in ("57P01", "57P02", "57P03", "25P03", "25P04")
-    kind = type(error).__name__
+        return state[:2] == "08" or state in GONE
     if number(error):
-        return number(error) in (1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055)
-    return kind in ("OperationalError", "InterfaceError") or isinstance(error, OSError)
+        return number(error) in GONE_MARIADB
+    return type(error).__name__ in GONE_KINDS or isinstance(error, OSError)
 
 
 def translated(error: BaseException, name: str) -> BaseException:
@@ -69,3 +72,15 @@ def translated(error: BaseException, name: str) -> BaseException:
     if is_connection(error):
         return Unavailable(text)
     return error
+
+
+@contextlib.contextmanager
+def translating(name: str) -> Iterator[None]:
+    """Raises the error of this module that a driver's error means."""
+    try:
+        yield
+    except Exception as error:
+        meaning = translated(error, name)
+        if meaning is error:
+            raise
+        raise meaning from error

@@ -13,7 +13,6 @@ import java.util.Set;
 /** What differs between the engines: the statements, and what their errors mean. */
 record Engine(
     String request, // name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-    String acquire, // name, ttl_ms, mode, limit
     String renew, // token, ttl_ms
     String cancel, // name, owner
     String release, // token
@@ -26,7 +25,6 @@ record Engine(
               ?::bigint * interval '1 ms', ?::text, ?::bigint * interval '1 ms', ?::text,
               ?::integer, ?::text, ?::bigint, ?::text, ?::text)\
           """,
-          "SELECT rowlock.acquire(?::text, ?::bigint * interval '1 ms', ?::text, ?::integer)",
           "SELECT rowlock.renew(?::bigint, ?::bigint * interval '1 ms')",
           "SELECT rowlock.cancel(?::text, ?::text)",
           "SELECT rowlock.release(?::bigint)",
@@ -35,7 +33,6 @@ record Engine(
   static final Engine MARIADB =
       new Engine(
           "CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-          "CALL rowlock_acquire(?, ?, ?, ?, @rowlock_answer)",
           "CALL rowlock_renew(?, ?)",
           "CALL rowlock_cancel(?, ?, @rowlock_answer)",
           "CALL rowlock_release(?, @rowlock_answer)",

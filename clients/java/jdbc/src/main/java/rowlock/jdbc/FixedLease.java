@@ -10,18 +10,25 @@ public final class FixedLease {
   private final ConnectionSource source;
   private final String name;
   private final long token;
-  private volatile long end; // System.nanoTime()
+  private volatile long sent; // by Clock, as is the end
+  private volatile long end;
 
-  FixedLease(ConnectionSource source, String name, long token, long end) {
+  FixedLease(ConnectionSource source, String name, long token, Duration ttl, long sent) {
     this.source = source;
     this.name = name;
     this.token = token;
-    this.end = end;
+    this.sent = sent;
+    end = sent + ttl.toNanos();
   }
 
   /** Returns the number for {@link Rowlock#fence}. */
   public long getToken() {
     return token;
+  }
+
+  /** Returns the time since the last successful call was sent; the sleep of the machine counts. */
+  public Duration age() {
+    return Duration.ofNanos(Clock.now() - sent);
   }
 
   /**
@@ -30,14 +37,15 @@ public final class FixedLease {
    * @throws LostException if the lease is lost
    */
   public void renew(Duration ttl) {
-    long sent = System.nanoTime();
-    if (sent - end >= 0) {
+    long before = Clock.now();
+    if (before - end >= 0) {
       throw new LostException(name, null);
     }
     Session session = new Session(source, name);
     try {
       session.call(Engine::renew, LIMIT, token, ttl.toMillis());
-      end = Math.max(end - sent, ttl.toNanos()) + sent;
+      end = Math.max(end - before, ttl.toNanos()) + before;
+      sent = before;
     } finally {
       session.close();
     }

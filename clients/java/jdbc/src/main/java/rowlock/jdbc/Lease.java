@@ -11,19 +11,20 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A lease that is held, until it is closed or lost. A thread renews it, and another one watches its
- * end. It is certain until the time before its last successful call was sent, and its ttl, by the
- * monotonic clock. It counts as lost a little before that, whether or not the database answers. All
- * methods may be called from any thread.
+ * end. It is certain until the time before its last successful call was sent, and its ttl, by a
+ * monotonic clock that counts the sleep of the machine. It counts as lost a little before that,
+ * whether or not the database answers. All methods may be called from any thread.
  */
 public final class Lease implements AutoCloseable {
+  private static final long SECOND = 1_000_000_000;
+
   private final Session session; // used by keep() only
   private final String name;
   private final long token;
   private final Duration ttl;
-  private final long margin;
   private final long sent;
   private final CompletableFuture<Void> keeper;
-  private volatile long end; // System.nanoTime()
+  private volatile long certain; // until then, by Clock
   private volatile boolean lost;
   private volatile boolean closed;
   private List<Runnable> listeners = new ArrayList<>(); // null: they were called
@@ -34,10 +35,15 @@ public final class Lease implements AutoCloseable {
     this.token = token;
     this.ttl = ttl;
     this.sent = sent;
-    margin = Math.min(1_000_000_000L, Math.max(100_000_000L, ttl.toNanos() / 10));
-    end = sent + ttl.toNanos();
+    certain = certain(sent, ttl);
+    startThread(this::watch); // first: it ends by itself if there is no thread for the other one
     keeper = CompletableFuture.runAsync(this::keep, this::startThread);
-    startThread(this::watch);
+  }
+
+  /** Until when a lease is certain: a margin before its end. */
+  static long certain(long sent, Duration ttl) {
+    long margin = Math.min(SECOND, Math.max(SECOND / 10, ttl.toNanos() / 10));
+    return sent + ttl.toNanos() - margin;
   }
 
   private void startThread(Runnable work) {
@@ -58,7 +64,7 @@ public final class Lease implements AutoCloseable {
 
   /** Returns for how long the lease is still certain. */
   public Duration remaining() {
-    long left = lost || closed ? 0 : end - margin - System.nanoTime();
+    long left = lost || closed ? 0 : certain - Clock.now();
     return Duration.ofNanos(Math.max(0, left));
   }
 
@@ -130,14 +136,14 @@ public final class Lease implements AutoCloseable {
 
   // ---- the threads
 
-  /** Sleeps until then; false if the lease has ended meanwhile. */
+  /** Sleeps until then; false if the lease has ended meanwhile. The machine may sleep, too. */
   private synchronized boolean sleepUntil(long time) {
-    while (!closed && !lost) {
-      long left = time - System.nanoTime();
+    while (!closed && !isLost()) {
+      long left = time - Clock.now();
       if (left <= 0) {
         return true;
       }
-      pause(left / 1_000_000 + 1);
+      pause(Math.min(SECOND, left) / 1_000_000 + 1);
     }
     return false;
   }
@@ -179,10 +185,8 @@ public final class Lease implements AutoCloseable {
 
   /** Announces the end in time, also while a renewal hangs. */
   private void watch() {
-    while (sleepUntil(end - margin)) {
-      if (System.nanoTime() - (end - margin) >= 0) {
-        lose("it was not renewed in time");
-      }
+    while (sleepUntil(certain)) {
+      isLost(); // unless it was renewed meanwhile
     }
     if (lost) {
       announce();
@@ -206,17 +210,17 @@ public final class Lease implements AutoCloseable {
     Pauses pauses = new Pauses();
     long due = sent + third;
     while (sleepUntil(due)) {
-      long before = System.nanoTime();
+      long before = Clock.now();
       try {
         session.call(Engine::renew, limit(), token, ttl.toMillis());
-        end = before + ttl.toNanos();
+        certain = certain(before, ttl);
         due = before + third;
         pauses = new Pauses();
       } catch (LostException error) {
         lose(error.getCause());
       } catch (RuntimeException error) { // until the end, by the watcher
         Session.LOG.log(Level.DEBUG, "renewal of {0}: {1}", name, error.getMessage());
-        due = System.nanoTime() + pauses.next();
+        due = Clock.now() + pauses.next();
       }
     }
   }

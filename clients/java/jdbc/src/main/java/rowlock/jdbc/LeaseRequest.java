@@ -4,6 +4,7 @@ package rowlock.jdbc;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -11,8 +12,9 @@ import java.util.UUID;
 
 /** A request for a lease: {@code Rowlock.lease(source, name).ttl(...).acquire()}. */
 public final class LeaseRequest {
-  private static final Duration SLICE = Duration.ofSeconds(5); // the longest wait of one call
-  private static final Duration LIMIT = SLICE.plusSeconds(10); // for its reply
+  private static final Duration SLICE = Duration.ofSeconds(3); // the longest wait of one call
+  private static final Duration REPLY = Duration.ofSeconds(10); // beside that wait
+  private static final Duration CANCEL = Duration.ofSeconds(2); // an interrupt takes SLICE and this
 
   // what others see of this process
   private static final String HOST = host();
@@ -72,77 +74,96 @@ public final class LeaseRequest {
    * @throws WaitInterruptedException if the thread is interrupted
    */
   public Lease acquire() {
+    return request(wait, (session, token, sent) -> new Lease(session, name, token, ttl, sent));
+  }
+
+  /**
+   * Makes one attempt, without a wait. Nothing renews this lease, and it occupies no connection.
+   *
+   * @throws WaitInterruptedException if the thread is interrupted
+   */
+  public Optional<FixedLease> tryFixed() {
+    try {
+      return Optional.of(
+          request(
+              Duration.ZERO,
+              (session, token, sent) -> {
+                session.close();
+                return new FixedLease(source, name, token, ttl, sent);
+              }));
+    } catch (BusyException error) {
+      return Optional.empty();
+    }
+  }
+
+  private interface Grant<T> {
+    T to(Session session, long token, long sent);
+  }
+
+  /** Repeats one request with one owner, until it has a token that is still certain. */
+  private <T> T request(Duration most, Grant<T> grant) {
     Session session = new Session(source, name);
     String owner = UUID.randomUUID().toString();
     Pauses pauses = new Pauses();
-    long began = System.nanoTime();
+    long began = Clock.now();
     String holder = null;
-    boolean queued = true; // a call whose reply was lost may have queued
+    boolean repeated = false; // a lost reply is repeated at least once
+    boolean granted = false;
     try {
       while (true) {
         if (Thread.currentThread().isInterrupted()) {
           throw new WaitInterruptedException(name);
         }
-        long sent = System.nanoTime();
-        long left = wait == null ? Long.MAX_VALUE : Math.max(0, wait.toNanos() - (sent - began));
-        long slice = Math.min(SLICE.toMillis(), left / 1_000_000);
+        long sent = Clock.now();
+        long left = most == null ? Long.MAX_VALUE : most.toNanos() - (sent - began);
+        long slice = Math.min(SLICE.toMillis(), Math.max(0, left) / 1_000_000);
         try {
-          List<Object> row = request(session, owner, slice);
-          if (row.get(0) != null) {
-            queued = false;
-            return new Lease(session, name, ((Number) row.get(0)).longValue(), ttl, sent);
+          List<Object> row = send(session, owner, slice);
+          if (row.get(0) instanceof Number token) {
+            if (Clock.now() - Lease.certain(sent, ttl) >= 0) {
+              throw new UnavailableException(
+                  new SQLTimeoutException("the reply took longer than the ttl"));
+            }
+            T lease = grant.to(session, token.longValue(), sent);
+            granted = true;
+            return lease;
           }
           holder = row.get(3) == null ? holder : row.get(3).toString();
           boolean next = row.get(2) instanceof Number place && place.longValue() == 0;
-          if (isOver(began) && !next) {
+          if (isOver(began, most) && !next) {
             throw new BusyException(name, holder, null);
           }
           pauses = new Pauses();
         } catch (UnavailableException error) {
-          if (isOver(began)) {
+          if (isOver(began, most) && repeated) {
             throw error;
           }
+          repeated = true;
           Session.LOG.log(Level.DEBUG, "waiting for {0}: {1}", name, error.getMessage());
           pauses.sleep();
         }
       }
     } finally {
-      if (queued) {
+      if (!granted) {
         giveUp(session, owner);
       }
     }
   }
 
-  /**
-   * Makes one attempt, without a place in the queue. Nothing renews this lease, and it occupies no
-   * connection.
-   */
-  public Optional<FixedLease> tryFixed() {
-    Session session = new Session(source, name);
-    try {
-      long sent = System.nanoTime();
-      Object token = session.answer(Engine::acquire, LIMIT, name, ttl.toMillis(), mode, permits);
-      return Optional.ofNullable((Number) token)
-          .map(t -> new FixedLease(source, name, t.longValue(), sent + ttl.toNanos()));
-    } finally {
-      session.close();
-    }
+  private static boolean isOver(long began, Duration most) {
+    return most != null && Clock.now() - began >= most.toNanos();
   }
 
-  private boolean isOver(long began) {
-    return wait != null && System.nanoTime() - began >= wait.toNanos();
-  }
-
-  private List<Object> request(Session session, String owner, long slice) {
+  private List<Object> send(Session session, String owner, long slice) {
     Object[] values = {name, ttl.toMillis(), owner, slice, mode, permits, HOST, PID, PROGRAM, note};
-    return session.call(Engine::request, LIMIT, values);
+    return session.call(Engine::request, REPLY.plusMillis(slice), values);
   }
 
-  /** Leaves the queue; if that fails, the ticket is removed after 7 s. */
+  /** Leaves the queue, or releases; if that fails, a ticket is removed after 7 s. */
   private void giveUp(Session session, String owner) {
     boolean interrupted = Thread.interrupted(); // some drivers cannot work then
     try {
-      session.call(Engine::cancel, LIMIT, name, owner);
+      session.call(Engine::cancel, interrupted ? CANCEL : REPLY, name, owner);
     } catch (RowlockException error) {
       Session.LOG.log(Level.DEBUG, "leaving the queue of {0}: {1}", name, error.getMessage());
     } finally {

@@ -127,15 +127,30 @@ public final class Rowlock {
     return Engine.isTrue(Engine.run(connection, statement, name, timeout.toMillis()).get(0));
   }
 
-  /** Begins a transaction at READ COMMITTED, if none is open yet. */
+  private interface Setting extends AutoCloseable {
+    @Override
+    void close() throws SQLException;
+  }
+
+  @SuppressWarnings("try") // restored is only closed; a failure then does not hide another error
   private static boolean lockMariadb(
       Connection connection, String name, String mode, Duration timeout) throws SQLException {
-    Object before = null;
-    if (timeout != null) {
-      before = Engine.run(connection, "SELECT @@innodb_lock_wait_timeout").get(0);
-      long seconds = timeout.plusMillis(999).toSeconds();
-      Engine.run(connection, "SET innodb_lock_wait_timeout = ?", seconds);
+    if (timeout == null) {
+      return beginMariadb(connection, name, mode);
     }
+    String set = "SET innodb_lock_wait_timeout = ?";
+    Object before = Engine.run(connection, "SELECT @@innodb_lock_wait_timeout").get(0);
+    Engine.run(connection, set, timeout.plusMillis(999).toSeconds());
+    // an unsigned number, which Connector/J 2 would send as a decimal one
+    long seconds = ((Number) before).longValue();
+    try (Setting restored = () -> Engine.run(connection, set, seconds)) {
+      return beginMariadb(connection, name, mode);
+    }
+  }
+
+  /** Begins a transaction at READ COMMITTED, if none is open yet. */
+  private static boolean beginMariadb(Connection connection, String name, String mode)
+      throws SQLException {
     try {
       Engine.run(connection, "CALL rowlock_begin_" + mode + "(?)", name);
     } catch (SQLException error) {
@@ -143,10 +158,6 @@ public final class Rowlock {
         throw error;
       }
       Engine.run(connection, "CALL rowlock_" + mode + "(?)", name);
-    } finally {
-      if (before != null) {
-        Engine.run(connection, "SET innodb_lock_wait_timeout = ?", before);
-      }
     }
     return true;
   }

@@ -50,24 +50,31 @@ final class Session {
       return work.run();
     } catch (SQLException error) {
       if (Engine.isConnection(error)) {
-        discard();
+        discard(connection);
       }
       throw Engine.meaning(error, name);
     }
   }
 
   private void open() throws SQLException {
-    connection = source.open();
-    engine = Engine.of(connection);
-    networkTimeout = connection.getNetworkTimeout();
-    autoCommit = connection.getAutoCommit();
-    if (!autoCommit) {
-      connection.setAutoCommit(true);
-    }
-    isolation = Connection.TRANSACTION_READ_COMMITTED;
-    if (engine == Engine.MARIADB) { // whose procedures set this level
-      isolation = connection.getTransactionIsolation();
-      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+    Connection opened = source.open();
+    try {
+      engine = Engine.of(opened);
+      networkTimeout = opened.getNetworkTimeout();
+      autoCommit = opened.getAutoCommit();
+      if (!autoCommit) {
+        opened.setAutoCommit(true);
+      }
+      isolation = Connection.TRANSACTION_READ_COMMITTED;
+      if (engine == Engine.MARIADB) { // whose procedures set this level
+        isolation = opened.getTransactionIsolation();
+        opened.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+      }
+      connection = opened;
+    } finally {
+      if (connection == null) {
+        discard(opened);
+      }
     }
   }
 
@@ -85,11 +92,10 @@ final class Session {
     } catch (SQLException error) {
       LOG.log(Level.DEBUG, "closing: {0}", error);
     }
-    discard();
+    discard(connection);
   }
 
-  private void discard() {
-    Connection old = connection;
+  private void discard(Connection old) {
     connection = null;
     try {
       if (old != null) {

@@ -13,6 +13,7 @@ import static rowlock.jdbc.Server.until;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,6 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -184,31 +186,55 @@ abstract class Scenarios {
 
   @Test
   void theEndIsMeasuredFromBeforeTheRequest() throws Exception {
-    ConnectionSource slow =
-        Server.faulty(
-            this::open,
-            "request",
-            execution -> {
-              Object answer = execution.call();
-              Thread.sleep(1000);
-              return answer;
-            });
+    ConnectionSource slow = afterwards("request", () -> Thread.sleep(1000));
     try (Lease held = Rowlock.lease(slow, "x").acquire()) {
       assertTrue(held.remaining().toMillis() <= 28_000); // 30 s, less 1 s, less the margin
     }
   }
 
   @Test
-  void theEndIsMeasuredFromBeforeTheRenewal() throws Exception {
+  void aLeaseThatHasEndedIsNeverReturned() {
+    AtomicInteger requests = new AtomicInteger();
     ConnectionSource slow =
-        Server.faulty(
-            this::open,
-            "renew",
-            execution -> {
-              Object answer = execution.call();
-              Thread.sleep(1500);
-              return answer;
+        afterwards(
+            "request",
+            () -> {
+              if (requests.incrementAndGet() == 1) {
+                Thread.sleep(SHORT.toMillis());
+              }
             });
+    try (Lease held = Rowlock.lease(slow, "x").ttl(SHORT).waitAtMost(NONE).acquire()) {
+      held.check();
+      assertTrue(requests.get() >= 2);
+    }
+  }
+
+  @Test
+  void aLeaseWithoutItsThreadsIsReleased() {
+    AtomicInteger threads = new AtomicInteger(Integer.MIN_VALUE);
+    InheritableThreadLocal<String> limit =
+        new InheritableThreadLocal<>() {
+          @Override
+          protected String childValue(String parent) { // by the constructor of Thread
+            if (threads.incrementAndGet() == 2) {
+              throw new OutOfMemoryError("unable to create native thread");
+            }
+            return parent;
+          }
+        };
+    limit.set("inherited");
+    ConnectionSource counted = afterwards("request", () -> threads.set(0));
+    try {
+      assertThrows(OutOfMemoryError.class, () -> Rowlock.lease(counted, "x").acquire());
+    } finally {
+      limit.remove();
+    }
+    assertFalse(command("ls", "x").contains("x"));
+  }
+
+  @Test
+  void theEndIsMeasuredFromBeforeTheRenewal() throws Exception {
+    ConnectionSource slow = afterwards("renew", () -> Thread.sleep(1500));
     try (Lease held = Rowlock.lease(slow, "x").ttl(Duration.ofSeconds(6)).acquire()) {
       AtomicReference<Duration> left = new AtomicReference<>(held.remaining());
       until(() -> left.getAndSet(held.remaining()).compareTo(held.remaining()) < 0);
@@ -221,16 +247,13 @@ abstract class Scenarios {
     AtomicInteger requests = new AtomicInteger();
     AtomicReference<Object> first = new AtomicReference<>();
     ConnectionSource cut =
-        Server.faulty(
-            this::open,
+        afterwards(
             "request",
-            execution -> {
-              Object answer = execution.call();
+            () -> {
               if (requests.incrementAndGet() == 1) {
                 first.set(command("--json", "ls", "x"));
                 throw new SQLException("the connection was cut", "08006");
               }
-              return answer;
             });
     try (Lease held = Rowlock.lease(cut, "x").acquire()) {
       held.check();
@@ -355,6 +378,43 @@ abstract class Scenarios {
   }
 
   @Test
+  void anInterruptEndsAWaitWhenTheServerHangs() throws Exception {
+    AtomicLong left = new AtomicLong();
+    try (Lease held = lease("x").acquire();
+        Connection other = transaction()) {
+      ConnectionSource blocked =
+          Server.faulty(
+              this::open,
+              "cancel",
+              execution -> {
+                try (Statement statement = other.createStatement()) {
+                  statement.execute(
+                      "DELETE FROM " + (Server.POSTGRESQL ? "rowlock.waiter" : "rowlock_waiter"));
+                }
+                long before = System.nanoTime();
+                try {
+                  return execution.call();
+                } finally {
+                  left.set(System.nanoTime() - before);
+                }
+              });
+      Thread waiting =
+          new Thread(
+              () ->
+                  assertThrows(
+                      WaitInterruptedException.class, () -> Rowlock.lease(blocked, "x").acquire()));
+      waiting.start();
+      until(() -> command("ls", "x").contains("waiting"));
+      waiting.interrupt();
+      waiting.join();
+      other.rollback();
+      assertTrue(left.get() > 0 && left.get() < 8_000_000_000L, left::toString); // 2 s
+      held.check();
+    }
+    until(() -> command("ls").isEmpty());
+  }
+
+  @Test
   void aConnectionGoesBackToItsPoolAsItCame() throws Exception {
     AtomicReference<Integer> isolation = new AtomicReference<>();
     AtomicReference<Boolean> autoCommit = new AtomicReference<>();
@@ -411,6 +471,81 @@ abstract class Scenarios {
     assertTrue(held.release());
     assertFalse(held.release());
     assertThrows(LostException.class, () -> held.renew(Duration.ofSeconds(60)));
+  }
+
+  @Test
+  void aLostReplyOfALeaseThatNothingRenewsIsRepeated() {
+    AtomicInteger executed = new AtomicInteger();
+    FixedLease held = Rowlock.lease(cut(executed, 1), "x").tryFixed().orElseThrow();
+    assertEquals(2, executed.get());
+    assertEquals(List.of(String.valueOf(held.getToken())), tokens(command("--json", "ls", "x")));
+    assertTrue(held.release());
+  }
+
+  @Test
+  void aLeaseThatNothingRenewsIsNotLeftBehind() {
+    AtomicInteger executed = new AtomicInteger();
+    LeaseRequest request = Rowlock.lease(cut(executed, 2), "x");
+    assertThrows(UnavailableException.class, request::tryFixed);
+    assertEquals(3, executed.get()); // the last one cancels
+    assertFalse(command("ls", "x").contains("x"));
+    FixedLease held = lease("x").tryFixed().orElseThrow();
+    assertTrue(lease("x").tryFixed().isEmpty());
+    assertFalse(command("ls", "x").contains("waiting"));
+    assertTrue(held.release());
+  }
+
+  private interface Then {
+    void run() throws Exception;
+  }
+
+  /** Executes the statements with that word, and then this, before their replies arrive. */
+  private ConnectionSource afterwards(String word, Then then) {
+    return Server.faulty(
+        this::open,
+        word,
+        execution -> {
+          Object answer = execution.call();
+          then.run();
+          return answer;
+        });
+  }
+
+  /** The replies of so many of the package's statements are lost. */
+  private ConnectionSource cut(AtomicInteger executed, int count) {
+    return afterwards(
+        Server.POSTGRESQL ? "rowlock." : "CALL rowlock_",
+        () -> {
+          if (executed.incrementAndGet() <= count) {
+            throw new SQLException("the connection was cut", "08006");
+          }
+        });
+  }
+
+  @Test
+  void anErrorOfTheLockIsNotHidden() throws Exception {
+    Assumptions.assumeFalse(Server.POSTGRESQL, "no setting is restored there");
+    AtomicInteger settings = new AtomicInteger();
+    ConnectionSource cut =
+        Server.faulty(
+            this::open,
+            "SET innodb_lock_wait_timeout",
+            execution -> {
+              if (settings.incrementAndGet() == 2) {
+                throw new SQLException("the connection was cut", "08006");
+              }
+              return execution.call();
+            });
+    try (Connection connection = cut.open();
+        Lease held = lease("x").acquire()) {
+      held.check();
+      connection.setAutoCommit(false);
+      BusyException busy =
+          assertThrows(
+              BusyException.class, () -> Rowlock.lock(connection, "x", Duration.ofSeconds(1)));
+      assertEquals(1, busy.getCause().getSuppressed().length);
+      connection.rollback();
+    }
   }
 
   @Test

@@ -47,11 +47,10 @@ public final class RowlockLockProvider implements ExtensibleLockProvider {
 
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
-    long sent = System.nanoTime();
     return Rowlock.lease(source, configuration.getName())
         .ttl(ttl(configuration))
         .tryFixed()
-        .map(lease -> new Lock(configuration, lease, sent));
+        .map(lease -> new Lock(configuration, lease));
   }
 
   private static Duration ttl(LockConfiguration configuration) {
@@ -61,16 +60,14 @@ public final class RowlockLockProvider implements ExtensibleLockProvider {
 
   private static final class Lock extends AbstractSimpleLock {
     private final FixedLease lease;
-    private final long sent; // System.nanoTime()
 
-    Lock(LockConfiguration configuration, FixedLease lease, long sent) {
+    Lock(LockConfiguration configuration, FixedLease lease) {
       super(configuration);
       this.lease = lease;
-      this.sent = sent;
     }
 
     private long left(Duration duration) {
-      return duration.toNanos() - (System.nanoTime() - sent);
+      return duration.minus(lease.age()).toNanos();
     }
 
     @Override
@@ -97,13 +94,12 @@ public final class RowlockLockProvider implements ExtensibleLockProvider {
         lease.release();
         return Optional.empty();
       }
-      long now = System.nanoTime();
       try {
         lease.renew(ttl(newConfiguration));
       } catch (LostException lost) {
         return Optional.empty();
       }
-      return Optional.of(new Lock(newConfiguration, lease, now));
+      return Optional.of(new Lock(newConfiguration, lease));
     }
   }
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import rowlock.jdbc.BusyException;
+import rowlock.jdbc.Lease;
+import rowlock.jdbc.LeaseRequest;
+import rowlock.jdbc.LostException;
+import rowlock.jdbc.Rowlock;
+import rowlock.jdbc.WaitInterruptedException;
+
+/** The conformance client in Java: a command a line on standard input, an answer a line. */
+public final class Client {
+  private static final Pattern MEMBER =
+      Pattern.compile("\"(\\w+)\": *(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(-?\\d+))");
+
+  private final String url;
+  private Lease lease;
+  private final CountDownLatch[] lost = new CountDownLatch[1];
+  private Connection connection; // of the transactions
+
+  private Client(String url) {
+    this.url = url;
+  }
+
+  private static String jdbcUrl(String url) {
+    URI uri = URI.create(url);
+    String[] account = (uri.getUserInfo() + ":").split(":", -1);
+    return "jdbc:%s://%s:%d%s?user=%s&password=%s"
+        .formatted(
+            uri.getScheme(), uri.getHost(), uri.getPort(), uri.getPath(), account[0], account[1]);
+  }
+
+  private Connection connect() throws SQLException {
+    return DriverManager.getConnection(jdbcUrl(url));
+  }
+
+  private Connection own() throws SQLException {
+    if (connection == null) {
+      connection = connect();
+      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+      connection.setAutoCommit(false);
+    }
+    return connection;
+  }
+
+  private static Duration millis(String number) {
+    return Duration.ofMillis(Long.parseLong(number));
+  }
+
+  private String acquire(Map<String, String> o) {
+    LeaseRequest request = Rowlock.lease(this::connect, o.get("name")).ttl(millis(o.get("ttl")));
+    if (o.containsKey("wait")) {
+      request.waitAtMost(millis(o.get("wait")));
+    }
+    if ("shared".equals(o.get("mode"))) {
+      request.shared();
+    }
+    if (o.containsKey("permits")) {
+      request.permits(Integer.parseInt(o.get("permits")));
+    }
+    if (o.containsKey("note")) {
+      request.note(o.get("note"));
+    }
+    Thread.interrupted();
+    lease = request.acquire();
+    CountDownLatch latch = new CountDownLatch(1);
+    lost[0] = latch;
+    lease.onLost(latch::countDown);
+    return ", \"token\": " + lease.getToken();
+  }
+
+  private String check() {
+    lease.check();
+    return ", \"remaining\": " + lease.remaining().toMillis();
+  }
+
+  private void lock(Map<String, String> o) throws SQLException {
+    String name = o.get("name");
+    Duration wait = o.containsKey("wait") ? millis(o.get("wait")) : null;
+    if ("shared".equals(o.get("mode"))) {
+      Rowlock.lockShared(own(), name, wait);
+    } else if (wait == null) {
+      Rowlock.lock(own(), name);
+    } else {
+      Rowlock.lock(own(), name, wait);
+    }
+  }
+
+  /** What is added to the answer "ok". */
+  private String call(Map<String, String> o) throws SQLException, InterruptedException {
+    switch (o.get("do")) {
+      case "acquire":
+        return acquire(o);
+      case "check":
+        return check();
+      case "lost":
+        if (lost[0].await(Long.parseLong(o.get("limit")), TimeUnit.MILLISECONDS)) {
+          throw new Announced();
+        }
+        return "";
+      case "fence":
+        lease.fence(own());
+        return "";
+      case "release":
+        lease.close();
+        return "";
+      case "lock":
+        lock(o);
+        return "";
+      case "next":
+        return ", \"number\": " + Rowlock.next(own(), o.get("counter"));
+      case "execute":
+        try (Statement statement = own().createStatement()) {
+          statement.execute(o.get("sql"));
+        }
+        return "";
+      case "commit":
+        connection.commit();
+        return "";
+      default:
+        own().rollback();
+        return "";
+    }
+  }
+
+  private static final class Announced extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  private static String quoted(String text) {
+    return '"' + String.valueOf(text).replaceAll("[\\\\\"]", "\\\\$0").replace('\n', ' ') + '"';
+  }
+
+  private String answer(Map<String, String> o) {
+    try {
+      return "{\"is\": \"ok\"" + call(o) + "}";
+    } catch (BusyException error) {
+      return "{\"is\": \"busy\", \"holder\": " + quoted(error.getHolder()) + "}";
+    } catch (LostException | Announced error) {
+      return "{\"is\": \"lost\"}";
+    } catch (WaitInterruptedException | InterruptedException error) {
+      return "{\"is\": \"cancelled\"}";
+    } catch (SQLException | RuntimeException error) {
+      return "{\"is\": \"error\", \"text\": " + quoted(error.toString()) + "}";
+    }
+  }
+
+  public static void main(String[] arguments) throws IOException {
+    Client client = new Client(arguments[0]);
+    Thread main = Thread.currentThread();
+    sun.misc.Signal.handle(new sun.misc.Signal("INT"), signal -> main.interrupt());
+    System.out.printf(
+        "{\"is\": \"ok\", \"pid\": %d, \"program\": \"Client\"}%n", ProcessHandle.current().pid());
+    BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      Map<String, String> command = new HashMap<>();
+      for (Matcher m = MEMBER.matcher(line); m.find(); ) {
+        command.put(m.group(1), m.group(2) != null ? m.group(2) : m.group(3));
+      }
+      System.out.println(client.answer(command));
+    }
+    Runtime.getRuntime().halt(0); // a lease is not released
+  }
+}

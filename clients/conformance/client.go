@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The conformance client in Go: a command a line on standard input, an answer a line.
+package main
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"rowlock.example/rowlock"
+)
+
+type command struct {
+	Do, Name, Mode, Note, Counter, SQL string
+	TTL, Limit                         int64
+	Permits                            int
+	Wait                               *int64
+}
+type answer map[string]any
+
+type client struct {
+	db    *sql.DB
+	lease *rowlock.Lease
+	held  context.Context
+	leave func()
+	ended chan error // of Do
+	tx    *sql.Tx
+}
+
+func open(address string) *sql.DB {
+	driver := "pgx"
+	parts, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	parts.RawQuery = "sslmode=disable"
+	source := parts.String()
+	if parts.Scheme != "postgresql" {
+		password, _ := parts.User.Password()
+		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)%s", parts.User.Username(), password,
+			parts.Host, parts.Path)
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+func millis(number int64) time.Duration { return time.Duration(number) * time.Millisecond }
+
+func (c *client) acquire(o command) (answer, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	opts := rowlock.Options{TTL: millis(o.TTL), Shared: o.Mode == "shared", Permits: o.Permits,
+		Note: o.Note}
+	if o.Wait != nil {
+		opts.Wait = millis(*o.Wait)
+		if opts.Wait == 0 {
+			opts.Wait = rowlock.NoWait
+		}
+	}
+	began, leave := make(chan bool), make(chan bool)
+	c.ended = make(chan error, 1)
+	c.leave = func() { close(leave) }
+	go func() {
+		c.ended <- rowlock.Do(ctx, c.db, o.Name, opts,
+			func(held context.Context, lease *rowlock.Lease) error {
+				c.lease, c.held = lease, held
+				close(began)
+				<-leave
+				stop()
+				return nil
+			})
+	}()
+	select {
+	case <-began:
+		return answer{"token": c.lease.Token()}, nil
+	case err := <-c.ended:
+		stop()
+		return nil, err
+	}
+}
+
+// begin begins a transaction, unless one is open.
+func (c *client) begin(name string) (err error) {
+	if c.tx == nil {
+		c.tx, err = rowlock.Begin(context.Background(), c.db, name)
+	}
+	return err
+}
+
+func (c *client) lock(o command) error {
+	if err := c.begin(o.Name); err != nil {
+		return err
+	}
+	ctx, shared := context.Background(), o.Mode == "shared"
+	switch {
+	case o.Wait == nil && shared:
+		return rowlock.LockShared(ctx, c.tx, o.Name)
+	case o.Wait == nil:
+		return rowlock.Lock(ctx, c.tx, o.Name)
+	case shared:
+		return rowlock.TryLockShared(ctx, c.tx, o.Name, millis(*o.Wait))
+	}
+	return rowlock.TryLock(ctx, c.tx, o.Name, millis(*o.Wait))
+}
+
+func (c *client) end(how func(*sql.Tx) error) error {
+	tx := c.tx
+	if tx == nil { // it did not begin
+		return nil
+	}
+	c.tx = nil
+	return how(tx)
+}
+
+func (c *client) call(o command) (answer, error) {
+	ctx := context.Background()
+	switch o.Do {
+	case "acquire":
+		return c.acquire(o)
+	case "check":
+		left := c.lease.Remaining().Milliseconds()
+		return answer{"remaining": left}, c.lease.Check()
+	case "lost":
+		select {
+		case <-c.held.Done():
+			return answer{"is": "lost"}, nil
+		case <-time.After(millis(o.Limit)):
+			return nil, nil
+		}
+	case "fence":
+		if err := c.begin(fmt.Sprint("own ", os.Getpid())); err != nil {
+			return nil, err
+		}
+		return nil, c.lease.Fence(ctx, c.tx)
+	case "release":
+		c.leave()
+		return nil, <-c.ended
+	case "lock":
+		return nil, c.lock(o)
+	case "next":
+		if err := c.begin("counter:" + o.Counter); err != nil {
+			return nil, err
+		}
+		number, err := rowlock.Next(ctx, c.tx, o.Counter)
+		return answer{"number": number}, err
+	case "execute":
+		_, err := c.tx.Exec(o.SQL)
+		return nil, err
+	case "commit":
+		return nil, c.end((*sql.Tx).Commit)
+	}
+	return nil, c.end((*sql.Tx).Rollback)
+}
+
+func say(result answer) {
+	line, err := json.Marshal(result)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(line))
+}
+
+func main() {
+	c := client{db: open(os.Args[1])}
+	say(answer{"is": "ok", "pid": os.Getpid(), "program": filepath.Base(os.Args[0])})
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var o command
+		if err := json.NewDecoder(strings.NewReader(lines.Text())).Decode(&o); err != nil {
+			panic(err)
+		}
+		result, err := c.call(o)
+		var busy *rowlock.BusyError
+		switch {
+		case errors.Is(err, context.Canceled):
+			result = answer{"is": "cancelled"}
+		case errors.As(err, &busy):
+			result = answer{"is": "busy", "holder": busy.Holder}
+		case errors.Is(err, rowlock.ErrLost):
+			result = answer{"is": "lost"}
+		case err != nil:
+			result = answer{"is": "error", "text": err.Error()}
+		case result == nil:
+			result = answer{"is": "ok"}
+		case result["is"] == nil:
+			result["is"] = "ok"
+		}
+		say(result)
+	}
+	os.Exit(0) // a lease is not released
+}

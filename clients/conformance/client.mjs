@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conformance client in JavaScript: a command a line on standard input, an answer a line.
+
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import mysql from 'mysql2/promise';
+import pg from 'pg';
+import { acquire, BusyError, lock, LostError, nextNumber } from 'rowlock';
+
+const url = process.argv[2];
+const isPostgresql = url.startsWith('postgresql:');
+const server = url.replace(/^mariadb:/, 'mysql:');
+const pool = isPostgresql ? new pg.Pool({ connectionString: url }) : mysql.createPool(server);
+
+let lease;
+let connection; // of the transactions
+let begun = false;
+let interrupt = new AbortController();
+process.on('SIGINT', () => interrupt.abort());
+
+async function own(begin = true) {
+    if (!connection) {
+        connection = isPostgresql ? new pg.Client(url) : await mysql.createConnection(server);
+        await (isPostgresql
+            ? connection.connect()
+            : connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'));
+    }
+    if ((begin || isPostgresql) && !begun) await connection.query('BEGIN');
+    begun = true;
+    return connection;
+}
+
+async function end(statement) {
+    begun = false;
+    await connection.query(statement);
+}
+
+const calls = {
+    async acquire({ name, ttl, wait, mode, permits, note }) {
+        interrupt = new AbortController();
+        const { signal } = interrupt;
+        const shared = mode === 'shared';
+        lease = await acquire(pool, name, { ttl, wait, shared, permits, note, signal });
+        return { token: Number(lease.token) };
+    },
+    check() {
+        lease.check();
+        return { remaining: Math.floor(lease.remaining()) };
+    },
+    async lost({ limit }) {
+        const { signal } = lease;
+        if (!signal.aborted) await Promise.race([once(signal, 'abort'), sleep(limit)]);
+        return signal.aborted ? { is: 'lost' } : {};
+    },
+    async fence() {
+        await lease.fence(await own());
+    },
+    release: () => lease.release(),
+    async lock({ name, mode, wait }) {
+        await lock(await own(false), name, { shared: mode === 'shared', timeout: wait });
+    },
+    async next({ counter }) {
+        return { number: Number(await nextNumber(await own(), counter)) };
+    },
+    async execute({ sql }) {
+        await (await own()).query(sql);
+    },
+    commit: () => end('COMMIT'),
+    async rollback() {
+        if (begun) await end('ROLLBACK');
+    },
+};
+
+function failure(error) {
+    if (error instanceof BusyError) return { is: 'busy', holder: error.holder };
+    if (error instanceof LostError) return { is: 'lost' };
+    if (error?.name === 'AbortError') return { is: 'cancelled' };
+    return { is: 'error', text: String(error) };
+}
+
+function say(answer) {
+    process.stdout.write(JSON.stringify(answer) + '\n');
+}
+
+say({ is: 'ok', pid: process.pid, program: basename(process.argv[1]) });
+for await (const line of createInterface({ input: process.stdin })) {
+    const { do: call, ...values } = JSON.parse(line);
+    try {
+        say({ is: 'ok', ...(await calls[call](values)) });
+    } catch (error) {
+        say(failure(error));
+    }
+}
+process.kill(process.pid, 'SIGKILL'); // a lease is not released

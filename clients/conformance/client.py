@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance client in Python: a command a line on standard input, an answer a line."""
+
+import importlib
+import json
+import os
+import sys
+from typing import Any, Dict, Optional
+from urllib.parse import unquote, urlsplit
+
+import rowlock
+
+URL = sys.argv[1]
+MARIADB = not URL.startswith("postgresql")
+
+
+def connect() -> Any:
+    if not MARIADB:
+        return importlib.import_module("psycopg").connect(URL)
+    parts = urlsplit(URL)
+    return importlib.import_module("pymysql").connect(
+        host=parts.hostname,
+        port=parts.port,
+        user=parts.username,
+        password=unquote(parts.password or ""),
+        database=parts.path[1:],
+        init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    )
+
+
+class Client:
+    def __init__(self) -> None:
+        self.lease: Any = None
+        self.connection: Any = None  # of the transactions
+        self.begun = False
+
+    def own(self, begin: bool = True) -> Any:
+        self.connection = self.connection or connect()
+        if MARIADB and begin and not self.begun:
+            self.connection.begin()
+        self.begun = True
+        return self.connection
+
+    def acquire(
+        self,
+        name: str,
+        ttl: int,
+        wait: Optional[int] = None,
+        mode: str = "exclusive",
+        permits: Optional[int] = None,
+        note: Optional[str] = None,
+    ) -> Dict[str, Any]:
+        self.lease = rowlock.lease(
+            URL, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+            shared=mode == "shared", permits=permits, note=note,
+        )  # fmt: skip
+        return {"token": self.lease.token}
+
+    def check(self) -> Dict[str, Any]:
+        self.lease.check()
+        return {"remaining": int(self.lease.remaining() * 1000)}
+
+    def lost(self, limit: int) -> Dict[str, Any]:
+        return {"is": "lost"} if self.lease.lost.wait(limit / 1000) else {}
+
+    def fence(self) -> None:
+        self.lease.fence(self.own())
+
+    def release(self) -> None:
+        self.lease.release()
+
+    def lock(self, name: str, mode: str = "exclusive", wait: Optional[int] = None) -> None:
+        timeout = None if wait is None else wait / 1000
+        rowlock.lock(self.own(begin=False), name, shared=mode == "shared", timeout=timeout)
+
+    def next(self, counter: str) -> Dict[str, Any]:
+        return {"number": rowlock.next_number(self.own(), counter)}
+
+    def execute(self, sql: str) -> None:
+        with self.own().cursor() as cursor:
+            cursor.execute(sql)
+
+    def commit(self) -> None:
+        self.begun = False
+        self.connection.commit()
+
+    def rollback(self) -> None:
+        self.own(begin=False).rollback()
+        self.begun = False
+
+
+def say(answer: Dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+client = Client()
+say({"is": "ok", "pid": os.getpid(), "program": os.path.basename(sys.argv[0])})
+while line := sys.stdin.readline():
+    command = json.loads(line)
+    try:
+        say({"is": "ok", **(getattr(client, command.pop("do"))(**command) or {})})
+    except rowlock.Busy as error:
+        say({"is": "busy", "holder": error.holder})
+    except rowlock.Lost:
+        say({"is": "lost"})
+    except KeyboardInterrupt:
+        say({"is": "cancelled"})
+    except Exception as error:
+        say({"is": "error", "text": str(error)})
+os._exit(0)  # as if it were killed: a lease is not released

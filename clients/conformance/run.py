@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py FOLDER LANGUAGE... [--only TEXT]: runs the scenarios, and prints TAP.
+
+FOLDER/LANGUAGE/run is the client of a language (build). With one language all clients of a scenario
+are in it. With several each scenario runs twice, by clients of different languages.
+The database is that of ROWLOCK_TEST_URL; ROWLOCK is the command. CONFORMANCE_LIMIT is how long a
+loss may take to be announced, in seconds.
+"""
+
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+from urllib.parse import urlsplit
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+URL = os.environ["ROWLOCK_TEST_URL"]
+LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
+TEXTS = {"name", "mode", "note", "counter"}
+
+
+class Failure(Exception):
+    pass
+
+
+class Proxy:
+    """Between a client and the server. It can hold back each reply for a while."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.latency = 0.0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        at = urlsplit(URL)
+        while True:
+            client = self.listener.accept()[0]
+            try:
+                server = socket.create_connection((at.hostname, at.port))
+            except OSError:
+                client.close()
+                continue
+            for pair in ((client, server), (server, client)):
+                pair[0].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self.copy, args=(*pair, server), daemon=True).start()
+
+    def copy(self, source: socket.socket, target: socket.socket, server: socket.socket) -> None:
+        try:
+            while data := source.recv(65536):
+                if source is server:
+                    time.sleep(self.latency)
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+class Client:
+    """A program of one language."""
+
+    def __init__(self, folder: str, language: str) -> None:
+        self.language = language
+        self.proxy = Proxy()
+        at = urlsplit(URL)
+        port = self.proxy.listener.getsockname()[1]
+        url = at._replace(netloc=f"{at.netloc.rpartition('@')[0]}@127.0.0.1:{port}").geturl()
+        self.process = subprocess.Popen(
+            [os.path.join(folder, language, "run"), url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.ready = self.read()
+
+    def read(self) -> Dict[str, Any]:
+        assert self.process.stdout
+        if not select.select([self.process.stdout], [], [], LIMIT_S)[0]:
+            raise Failure(f"{self.language} does not answer within {LIMIT_S} s")
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure(f"{self.language} has ended: {self.process.wait()}")
+        answer: Dict[str, Any] = json.loads(line)
+        return answer
+
+    def send(self, command: Dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def rowlock(*words: str) -> str:
+    command = [os.environ["ROWLOCK"], "--db", URL, *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode and "ls" not in words:  # which fails if nothing is listed
+        raise Failure(f"rowlock {' '.join(words)} exits with {done.returncode}")
+    return done.stdout
+
+
+class Run:
+    """One scenario, with a client for each letter. Its names are its own."""
+
+    def __init__(self, prefix: str, client_of: Callable[[str], Client]) -> None:
+        self.prefix = prefix
+        self.client_of = client_of
+        self.token = 0
+        self.remaining = 0
+        self.ttl = 0
+        self.killed: List[Client] = []
+
+    def line(self, text: str) -> None:
+        call, _, expected = text.partition(" # ")[0].partition(" -> ")
+        words = call.split()
+        if not re.fullmatch("[A-C]", words[0]):
+            getattr(self, "do_" + words[0].replace("-", "_"))(*words[1:])
+            return
+        client = self.client_of(words[0])
+        if words[1] == "starts":
+            client.send(self.command(words[2:]))
+            return
+        if words[1] != "answers":
+            client.send(self.command(words[1:]))
+        self.compare(client, expected.split())
+
+    def command(self, words: List[str]) -> Dict[str, Any]:
+        command: Dict[str, Any] = {"do": words[0]}
+        if words[0] == "acquire":
+            command["ttl"] = 60000
+        for word in words[1:]:
+            key, equals, value = word.partition("=")
+            if not equals:
+                key = "counter" if words[0] == "next" else "name"
+                value = self.prefix + word.replace("_", " ")
+            value = value.replace("LIMIT", str(LIMIT_S * 1000))
+            command[key] = value if key in TEXTS else int(value)
+        self.ttl = command.get("ttl", self.ttl)
+        return command
+
+    def compare(self, client: Client, expected: List[str]) -> None:
+        answer = client.read()
+
+        def must(condition: Any) -> None:
+            if not condition:
+                raise Failure(f"expected {' '.join(expected)}: {answer}")
+
+        must(answer["is"] in expected[0].split("|"))
+        earlier, self.token = self.token, max(self.token, answer.get("token", 0))
+        self.remaining = answer.get("remaining", 0)
+        for condition in expected[1:]:
+            key, _, value = condition.partition("=")
+            if key == "rising":
+                must(answer["token"] > earlier)
+            elif key == "names":
+                ready = self.client_of(value).ready
+                parts = [str(ready["pid"]), socket.gethostname()]
+                if URL.startswith("postgresql"):  # MariaDB's refusal omits the program
+                    parts.append(ready["program"])
+                must(all(part in answer["holder"] for part in parts))
+            elif key == "text":
+                must(value in answer["holder"])
+            elif key == "number":
+                must(answer["number"] == int(value))
+            elif key == "short":  # of the ttl, and of the margin that the packages subtract
+                margin = 0 if client.language == "c" else min(1000, self.ttl // 10)
+                must(0 < answer["remaining"] <= self.ttl - margin - int(value))
+            else:
+                raise ValueError(condition)
+
+    def until(self, what: str, condition: Callable[[], Any]) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            if time.monotonic() > deadline:
+                raise Failure(f"{what}: not within {LIMIT_S} s; {rowlock('ls')}")
+            time.sleep(0.05)
+
+    # ---- what the runner does
+
+    def listed(self, name: str) -> List[Dict[str, Any]]:
+        rows: List[Dict[str, Any]] = json.loads(rowlock("--json", "ls", self.prefix + name) or "[]")
+        return rows
+
+    def waiters(self, name: str) -> int:
+        return sum(row["state"] == "waiting" for row in self.listed(name))
+
+    def do_waiting(self, name: str, count: str) -> None:
+        self.until(f"{count} waiters", lambda: self.waiters(name) == int(count))
+
+    def do_free_of_waiters(self, name: str) -> None:
+        self.do_waiting(name, "0")
+
+    def do_break(self, name: str) -> None:
+        rowlock("break", self.prefix + name)
+
+    def do_break_now(self, name: str) -> None:
+        rowlock("break", "--now", self.prefix + name)
+
+    def do_draw(self, counter: str, number: str) -> None:
+        drawn = rowlock("next", self.prefix + counter).strip()
+        if drawn != number:
+            raise Failure(f"the command drew {drawn}, not {number}")
+
+    def do_outlast(self, ms: str) -> None:
+        time.sleep(int(ms) / 1000)
+
+    def do_stop(self, who: str) -> None:
+        self.client_of(who).signal(signal.SIGSTOP)
+
+    def do_continue(self, who: str) -> None:
+        self.client_of(who).signal(signal.SIGCONT)
+
+    def do_cancel(self, who: str) -> None:
+        self.client_of(who).signal(signal.SIGINT)
+
+    def do_kill(self, who: str) -> None:
+        self.client_of(who).end()
+        self.killed.append(self.client_of(who))
+
+    def do_latency(self, who: str, ms: str) -> None:
+        self.client_of(who).proxy.latency = int(ms) / 1000
+
+    def do_renewed(self, who: str) -> None:
+        """The remaining time is more than it was: a renewal has succeeded."""
+
+        def has_risen() -> bool:
+            before = self.remaining
+            self.line(f"{who} check -> ok")
+            return 0 < before < self.remaining
+
+        self.until("a renewal", has_risen)
+
+    def do_shows(self, name: str, who: str, note: str) -> None:
+        ready = self.client_of(who).ready
+        row = self.listed(name)[0]
+        expected = (socket.gethostname(), ready["pid"], ready["program"], note)
+        if (row["host"], row["pid"], row["command"], row["note"]) != expected:
+            raise Failure(f"not {expected}: {row}")
+
+    def do_repeats(self, name: str) -> None:
+        """The owner of the lease requests it again, by SQL."""
+        owner = self.listed(name)[0]["owner"]
+        token = sql(REPEAT[URL.startswith("postgresql")].format(self.prefix + name, owner))
+        if token.split() != [str(self.token)]:
+            raise Failure(f"the repetition returned {token!r}, not {self.token}")
+
+
+REPEAT = {
+    True: "SELECT token FROM rowlock.request('{}', '60 s', '{}')",
+    False: "CALL rowlock_request('{}', 60000, '{}', 0, 'exclusive', NULL, NULL, NULL, NULL, NULL,"
+    " @token, @ticket, @place, @holder); SELECT @token",
+}
+
+
+def sql(statement: str) -> str:
+    at = urlsplit(URL)
+    command = ["psql", "-qXAt", URL, "-c", statement]
+    if at.scheme != "postgresql":
+        command = ["mariadb", "--no-defaults", "-NB", "-h", at.hostname or "", "-P", str(at.port)]
+        command += ["-u", at.username or "", f"-p{at.password}", "-e", statement, at.path[1:]]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+class Cast:
+    """The clients that run, by letter and language; they are used again by the next scenario."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.running: Dict[Tuple[str, str], Client] = {}
+
+    def client(self, letter: str, language: str) -> Client:
+        key = (letter, language)
+        if key not in self.running:
+            self.running[key] = Client(self.folder, language)
+        return self.running[key]
+
+    def forget(self, which: Callable[[Tuple[str, str], Client], bool]) -> None:
+        for key, client in list(self.running.items()):
+            if which(key, client):
+                client.end()
+                del self.running[key]
+
+
+def read_scenarios() -> List[Tuple[str, List[str]]]:
+    scenarios: List[Tuple[str, List[str]]] = []
+    with open(os.path.join(HERE, "scenarios.txt"), encoding="utf-8") as file:
+        for line in (line.strip() for line in file):
+            if line.startswith("== "):
+                scenarios.append((line[3:], []))
+            elif line and not line.startswith("#"):
+                scenarios[-1][1].append(line)
+    return scenarios
+
+
+def casts(languages: List[str], number: int) -> List[Dict[str, str]]:
+    """Who is A, B and C: in each scenario two other languages are A; the others change as well."""
+    count = len(languages)
+    found = []
+    for first in {number % count, (number + 2) % count}:
+        step = 1 + (number + first) % (count - 1) if count > 1 else 0
+        found.append({letter: languages[(first + place * step) % count]
+                      for place, letter in enumerate("ABC")})  # fmt: skip
+    return found
+
+
+def play(cast: Cast, prefix: str, languages: Dict[str, str], lines: List[str]) -> Optional[str]:
+    """What went wrong, or None."""
+    run = Run(prefix, lambda letter: cast.client(letter, languages[letter]))
+    at = ""
+    try:
+        for at in lines:
+            run.line(at)
+    except (Failure, KeyError, ValueError, OSError, subprocess.CalledProcessError) as error:
+        cast.forget(lambda key, client: languages[key[0]] == key[1])  # in whatever state
+        return f"{at}\n#   {type(error).__name__}: {error}"
+    cast.forget(lambda key, client: client in run.killed)
+    return None
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    only = ""
+    if "--only" in arguments:
+        at = arguments.index("--only")
+        only = arguments[at + 1]
+        del arguments[at : at + 2]
+    cast = Cast(arguments[0])
+    tests = [
+        (name, languages, lines, f"s{number}.{''.join(languages.values())}.")
+        for number, (name, lines) in enumerate(read_scenarios())
+        if only in name
+        for languages in casts(arguments[1:], number)
+    ]
+    print(f"1..{len(tests)}")
+    failed = 0
+    try:
+        for number, (name, languages, lines, prefix) in enumerate(tests, 1):
+            wrong = play(cast, f"{prefix}{os.getpid()}.", languages, lines)
+            failed += bool(wrong)
+            who = " ".join(f"{letter}={languages[letter]}" for letter in "ABC")
+            print(f"{'not ok' if wrong else 'ok'} {number} {name} ({who})", flush=True)
+            if wrong:
+                print(f"#   {wrong}", flush=True)
+    finally:
+        cast.forget(lambda key, client: True)
+    return 1 if failed or not tests else 0
+
+
+if __name__ == "__main__":
+    assert shutil.which("psql") or shutil.which("mariadb")
+    sys.exit(main())

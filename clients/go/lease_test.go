@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rowlock
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var asleep atomic.Int64 // for how long the machine was suspended
+
+func init() {
+	awake := now
+	now = func() time.Duration { return awake() + time.Duration(asleep.Load()) }
+}
+
+func suspend(length time.Duration) { asleep.Add(int64(length)) }
+
+// stub is a driver and its connections. It grants each lease, and calls the function of the test at
+// each statement.
+type stub func(ctx context.Context, statement string) error
+
+func (s stub) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (s stub) Driver() driver.Driver                        { return nil }
+func (s stub) Prepare(string) (driver.Stmt, error)          { return nil, errors.New("unused") }
+func (s stub) Begin() (driver.Tx, error)                    { return nil, errors.New("unused") }
+func (s stub) Close() error                                 { return nil }
+
+func (s stub) ExecContext(ctx context.Context, statement string,
+	_ []driver.NamedValue) (driver.Result, error) {
+	return driver.ResultNoRows, s(ctx, statement)
+}
+
+func (s stub) QueryContext(ctx context.Context, statement string,
+	_ []driver.NamedValue) (driver.Rows, error) {
+	switch {
+	case strings.Contains(statement, "version"):
+		return &row{"PostgreSQL 16"}, nil
+	case strings.Contains(statement, "request"):
+		return &row{int64(7), nil, nil, nil}, s(ctx, statement)
+	}
+	return &row{int64(1)}, s(ctx, statement)
+}
+
+// row is the only row of a result; without values it has been read.
+type row []driver.Value
+
+func (r *row) Columns() []string { return make([]string, len(*r)) }
+func (r *row) Close() error      { return nil }
+func (r *row) Next(values []driver.Value) error {
+	if len(*r) == 0 {
+		return io.EOF
+	}
+	copy(values, *r)
+	*r = nil
+	return nil
+}
+
+func TestTheContextEndsBeforeTheRelease(t *testing.T) {
+	var held context.Context
+	var during, after error
+	db := sql.OpenDB(stub(func(_ context.Context, statement string) error {
+		if strings.Contains(statement, "release") {
+			after = held.Err()
+		}
+		return nil
+	}))
+	err := Do(context.Background(), db, "x", Options{}, func(ctx context.Context, _ *Lease) error {
+		held, during = ctx, ctx.Err()
+		return nil
+	})
+	if err != nil || during != nil || after == nil {
+		t.Errorf("%v; the context in the body: %v, at the release: %v", err, during, after)
+	}
+}
+
+// A suspend is followed by a loss within 2 s (its timers are of 1 s), without a renewal.
+func TestALossIsAnnouncedAfterASuspend(t *testing.T) {
+	var renewals atomic.Int64
+	db := sql.OpenDB(stub(func(_ context.Context, statement string) error {
+		if strings.Contains(statement, "renew") {
+			renewals.Add(1)
+		}
+		return nil
+	}))
+	err := Do(context.Background(), db, "x", Options{}, func(ctx context.Context, _ *Lease) error {
+		time.Sleep(100 * time.Millisecond) // until the timer of the renewal runs
+		suspend(time.Minute)
+		return endsSoon(ctx)
+	})
+	if !errors.Is(err, ErrLost) || !errors.Is(err, context.Canceled) || renewals.Load() != 0 {
+		t.Errorf("%v; %d renewals", err, renewals.Load())
+	}
+}
+
+func TestALossIsAnnouncedAfterASuspendDuringARenewal(t *testing.T) {
+	hangs := make(chan struct{})
+	db := sql.OpenDB(stub(func(ctx context.Context, statement string) error {
+		if strings.Contains(statement, "renew") {
+			close(hangs)
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	}))
+	opts := Options{TTL: time.Minute}
+	err := Do(context.Background(), db, "x", opts, func(ctx context.Context, _ *Lease) error {
+		suspend(20 * time.Second) // a renewal is due
+		<-hangs
+		suspend(time.Minute)
+		return endsSoon(ctx)
+	})
+	if !errors.Is(err, ErrLost) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// endsSoon is the error of the context if it ends within 8 s: the machine may be busy.
+func endsSoon(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(8 * time.Second):
+		return errors.New("the context has not ended")
+	}
+}

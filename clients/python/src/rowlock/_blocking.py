@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The blocking half: a lease is renewed by a thread, and watched by another."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import Any, Callable, Coroutine, Optional, Sequence, Type, TypeVar, Union, cast
+from urllib.parse import unquote, urlsplit
+
+from . import _core
+from ._core import finish, now
+from ._engine import MARIADB, POSTGRESQL, Connect, Row, driver_of, engine_of, target
+from ._errors import Busy
+
+
+def by_url(source: str) -> Connect:
+    engine, url = target(source)
+    if engine is POSTGRESQL:
+        module = driver_of("PostgreSQL", "psycopg", "psycopg2")
+        return lambda: module.connect(url)
+    module = driver_of("MariaDB", "pymysql")
+    parts = urlsplit(url)
+    return lambda: module.connect(
+        host=parts.hostname or "localhost",
+        port=parts.port or 3306,
+        user=unquote(parts.username or "") or None,
+        password=unquote(parts.password or ""),
+        database=unquote(parts.path.lstrip("/")),
+    )
+
+
+async def opened(connect: Connect) -> Any:
+    connection = connect()
+    if engine_of(connection) is MARIADB:
+        connection.autocommit(True)
+    else:
+        connection.autocommit = True
+    return connection
+
+
+async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, tuple(values))
+        row: Optional[Row] = cursor.fetchone() if cursor.description else None
+        while hasattr(cursor, "nextset") and engine_of(connection) is MARIADB and cursor.nextset():
+            pass  # the end of the CALL
+        if "@rowlock_answer" in statement:
+            cursor.execute("SELECT @rowlock_answer")
+            row = cursor.fetchone()
+        return row or ()
+
+
+async def shut(connection: Any) -> None:
+    connection.close()
+
+
+async def pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+async def to_its_end(work: Coroutine[Any, Any, None], _: float) -> None:
+    await work  # a second ^C ends it
+
+
+BLOCKING = _core.Half(by_url, opened, run, shut, pause, to_its_end)
+
+
+def driver_connection(connection: Any) -> Any:
+    """The driver's connection inside a SQLAlchemy Session or Connection, or a Django connection."""
+    if callable(getattr(connection, "connection", None)):  # a Session
+        connection = connection.connection()
+    if hasattr(connection, "ensure_connection"):  # Django
+        connection.ensure_connection()
+    for attribute in ("connection", "driver_connection"):
+        if type(connection).__module__.partition(".")[0] in ("sqlalchemy", "django"):
+            connection = getattr(connection, attribute, connection)
+    return connection
+
+
+def lock(
+    connection: Any, name: str, *, shared: bool = False, timeout: Optional[float] = None
+) -> None:
+    """Locks a name until the connection's transaction ends.
+
+    timeout: seconds; 0 does not wait; None: as long as the server's settings allow. Raises Busy.
+    MariaDB: if no transaction is open it begins one, at READ COMMITTED.
+    """
+    finish(_core.lock(run, driver_connection(connection), name, shared, timeout))
+
+
+def fence(connection: Any, name: str, token: int) -> None:
+    """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
+    finish(_core.fence(run, driver_connection(connection), name, token))
+
+
+def next_number(connection: Any, counter: str) -> int:
+    """The next number of a counter, without a gap: a rollback takes it back."""
+    return finish(_core.next_number(run, driver_connection(connection), counter))
+
+
+class Lease(_core.Held):
+    """A lease that is held: use lease(). A context manager."""
+
+    lost: threading.Event
+
+    def fence(self, connection: Any) -> None:
+        """Keeps the lease valid until that connection's transaction ends; raises Lost."""
+        self.check()
+        fence(connection, self.name, self.token)
+
+    def release(self) -> None:
+        """Ends the lease. Raises Lost if it was lost before."""
+        finish(self._leave(False))
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        finish(self._leave(kind is not None))
+
+    def _start(self) -> None:
+        self.lost = threading.Event()
+        self._changed = threading.Condition()
+        self._renewer = self._thread(self._renew())
+        self._thread(self._watch())
+
+    def _thread(self, task: Coroutine[Any, Any, None]) -> threading.Thread:
+        thread = threading.Thread(target=finish, args=(task,), name=f"rowlock {self.name}")
+        thread.daemon = True
+        thread.start()
+        return thread
+
+    async def _pause(self, until: float) -> bool:
+        with self._changed:
+            while not self._leaving.locked() and not self.lost.is_set():
+                left = until - now()
+                if left <= 0:
+                    return True
+                self._changed.wait(min(left, 1.0))  # its clock stops while the machine sleeps
+        return False
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    async def _renewer_ends(self, limit: float) -> bool:
+        self._renewer.join(limit)
+        return not self._renewer.is_alive()
+
+
+def lease(
+    source: Union[str, Connect],
+    name: str,
+    *,
+    ttl: float = 30.0,
+    wait: Optional[float] = None,
+    shared: bool = False,
+    permits: Optional[int] = None,
+    note: Optional[str] = None,
+) -> Lease:
+    """Acquires a lease of a name; waits in the queue for `wait` seconds, None: without limit.
+
+    source: a URL (postgresql://, mariadb://), or a function that opens a connection of a driver.
+    permits: how many holders the name may have. Raises Busy.
+    """
+    session = _core.Session(BLOCKING, source, name)
+    return finish(_core.acquire(Lease, session, ttl, wait, shared, permits, note))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = 30.0, skip: bool = False
+) -> Callable[[F], F]:
+    """Decorates a function: it runs under the lease. skip: returns None while the name is held."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def run_it(*args: Any, **kwargs: Any) -> Any:
+            try:
+                held = lease(source, name, ttl=ttl, wait=0 if skip else None)
+            except Busy:
+                if skip:
+                    return None
+                raise
+            with held:
+                return function(*args, **kwargs)
+
+        return cast(F, run_it)
+
+    return decorate

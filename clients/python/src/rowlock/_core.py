@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every decision, once for both halves: what is sent, when, and what an answer means.
+
+The halves differ in how they send, pause, and run two tasks for each lease. These functions are
+coroutines: in the blocking half an await has blocked when it returns, so nothing ever suspends, and
+finish() runs a coroutine to its end.
+
+A lease is certain until the time before its last successful call was sent, and its ttl, by a clock
+that is never set. It counts as lost a little before that, whether or not the database answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import random
+import socket
+import sys
+import threading
+import time
+import uuid
+from typing import Any, Awaitable, Callable, Coroutine, Iterator, NamedTuple, Optional
+from typing import Sequence, Type, TypeVar, Union, cast
+
+from ._engine import MARIADB, Connect, Row, engine_of
+from ._errors import Busy, Lost, RowlockError, Unavailable, number, translating
+
+log = logging.getLogger("rowlock")
+WAIT_MS = 5000  # the longest wait of one call
+PAUSE_LEAST, PAUSE_MOST = 0.05, 1.0
+GIVE_UP = 5.0  # the time in which an interrupt ends a wait
+T = TypeVar("T")
+Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that never suspends."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast(T, end.value)
+    raise AssertionError("a blocking call was suspended")
+
+
+def now() -> float:
+    """Counts the sleep of the machine, too, where the system can."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+
+
+def growing() -> Iterator[float]:
+    """The pauses between failed calls."""
+    pause = PAUSE_LEAST
+    while True:
+        yield pause * random.uniform(0.5, 1)
+        pause = min(2 * pause, PAUSE_MOST)
+
+
+# ---- in the caller's transaction
+
+
+async def lock(run: Run, connection: Any, name: str, shared: bool, wait: Optional[float]) -> None:
+    mode = "shared" if shared else "exclusive"
+    with translating(name):
+        if engine_of(connection) is MARIADB:
+            await lock_mariadb(run, connection, name, mode, wait)
+            return
+        in_transaction(connection)
+        if wait is None:
+            await run(connection, f"SELECT rowlock.{mode}(%s::text)", (name,))
+            return
+        attempt = f"SELECT rowlock.try_{mode}(%s::text, %s::bigint * interval '1 ms')"
+        if not (await run(connection, attempt, (name, math.ceil(wait * 1000))))[0]:
+            raise Busy(name, (await run(connection, "SELECT rowlock.holder(%s::text)", (name,)))[0])
+
+
+async def lock_mariadb(
+    run: Run, connection: Any, name: str, mode: str, wait: Optional[float]
+) -> None:
+    before = after = ""
+    if wait is not None:
+        limit = f"innodb_lock_wait_timeout = {max(0, math.ceil(wait))}"
+        if "MariaDB" in connection.get_server_info():
+            before = f"SET STATEMENT {limit} FOR "
+        else:  # MySQL has no such statement
+            await run(connection, f"SET @rowlock_wait = @@innodb_lock_wait_timeout, {limit}", ())
+            after = "SET innodb_lock_wait_timeout = @rowlock_wait"
+    try:
+        await run(connection, f"{before}CALL rowlock_begin_{mode}(%s)", (name,))
+    except Exception as error:
+        if number(error) != 1644 or "is open" not in str(error):
+            raise
+        await run(connection, f"{before}CALL rowlock_{mode}(%s)", (name,))
+    finally:
+        if after:
+            with contextlib.suppress(Exception):  # an interrupt has closed the connection
+                await run(connection, after, ())
+
+
+async def fence(run: Run, connection: Any, name: str, token: int) -> None:
+    with translating(name):
+        in_transaction(connection)
+        await run(connection, engine_of(connection).fence, (name, token))
+
+
+async def next_number(run: Run, connection: Any, counter: str) -> int:
+    with translating(f"counter:{counter}"):
+        return int((await run(connection, engine_of(connection).next_number, (counter,)))[0])
+
+
+def in_transaction(connection: Any) -> None:
+    """Refuses a connection of PostgreSQL on which the lock would end with the statement."""
+    if engine_of(connection) is MARIADB:
+        return
+    if hasattr(connection, "is_in_transaction"):  # asyncpg
+        lasts = connection.is_in_transaction()
+    else:
+        lasts = not connection.autocommit or connection.info.transaction_status
+    if not lasts:
+        raise RowlockError(
+            "no transaction is open, and the connection is in autocommit mode: the lock would end"
+            " at once; begin a transaction (Django: transaction.atomic())"
+        )
+
+
+# ---- leases
+
+
+class Half(NamedTuple):
+    """How a half does what the decisions ask for."""
+
+    by_url: Callable[[str], Connect]  # its function that opens a connection
+    opened: Callable[[Connect], Awaitable[Any]]  # a connection in autocommit mode
+    run: Run  # a statement on a driver's connection; its first row, or the procedure's answer
+    shut: Callable[[Any], Awaitable[None]]  # the connection
+    pause: Callable[[float], Awaitable[None]]
+    to_its_end: Callable[[Coroutine[Any, Any, None], float], Awaitable[None]]  # or for so long;
+    # an interrupt does not end it
+
+
+class Session:
+    """A connection that is opened when it is needed, and again after it was lost."""
+
+    def __init__(self, half: Half, source: Union[str, Connect], name: str) -> None:
+        self.half, self.name = half, name
+        self.connect = source if callable(source) else half.by_url(source)
+        self.connection: Any = None
+        self.opened = False  # once at least
+
+    async def call(self, which: str, *values: Any) -> Row:
+        """One statement by its name in Engine. Unavailable: it may have been executed."""
+        try:
+            with translating(self.name):
+                if self.connection is None:
+                    self.connection = await self.half.opened(self.connect)
+                    self.opened = True
+                statement = getattr(engine_of(self.connection), which)
+                return await self.half.run(self.connection, statement, values)
+        except BaseException as error:
+            if isinstance(error, Unavailable) or not isinstance(error, Exception):
+                await self.close()  # after an interrupt, too: the statement may still run
+            raise
+
+    async def close(self) -> None:
+        connection, self.connection = self.connection, None
+        try:
+            if connection is not None:
+                await self.half.shut(connection)
+        except Exception as error:  # it is gone already
+            log.debug("closing: %s", error)
+
+    async def give_up(self, owner: str) -> None:
+        """Leaves the queue; if that fails, the ticket is removed after 7 s."""
+        try:
+            await self.call("cancel", self.name, owner)
+        except Exception as error:
+            log.debug("leaving the queue of %s: %s", self.name, error)
+        await self.close()
+
+
+class Held:
+    """A lease, apart from its two tasks: one renews it, one watches its end."""
+
+    lost: Any  # an Event, of threading or of asyncio
+
+    def __init__(self, session: Session, owner: str, token: int, ttl: float, sent: float) -> None:
+        self.name, self.owner, self.token, self.ttl = session.name, owner, token, ttl
+        self._session = session
+        self._margin = min(1.0, max(0.1, ttl / 10))
+        self._end = sent + ttl
+        self._due = sent + ttl / 3
+        self._leaving = threading.Lock()  # locked by the one that releases
+        self._pid = os.getpid()
+        self._start()
+
+    def remaining(self) -> float:
+        """The seconds for which the lease is still certain; 0: it is lost."""
+        self._in_this_process()
+        over = self.lost.is_set() or self._leaving.locked()
+        return 0.0 if over else max(0.0, self._end - self._margin - now())
+
+    def check(self) -> None:
+        """Raises Lost if the lease is not certain any more. Asks only the clock."""
+        if self.remaining() <= 0:
+            if not self._leaving.locked():  # else it may be whole until it is released
+                self.lost.set()
+            raise Lost(f"the lease of {self.name!r} is lost: stop the work done under it")
+
+    def _in_this_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise RowlockError(f"the lease of {self.name!r} belongs to the parent process")
+
+    async def _leave(self, failed: bool) -> None:
+        """Releases, once. `failed`: the error of the body is raised, and not Lost."""
+        self._in_this_process()
+        if self._leaving.acquire(blocking=False):
+            await self._session.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
+
+    async def _release(self, failed: bool) -> None:
+        self._wake()
+        stopped = await self._renewer_ends(max(0.0, self._end - now()))
+        lost = self.lost.is_set() or now() >= self._end - self._margin
+        try:
+            if stopped:
+                try:
+                    lost = not (await self._session.call("release", self.token))[0] or lost
+                except Unavailable:  # it may have been released: the repetition does not tell
+                    await self._session.call("release", self.token)
+        except RowlockError as error:  # it expires
+            log.debug("release of %s: %s", self.name, error)
+        await self._session.close()
+        if lost:
+            self.lost.set()
+        if lost and not failed:
+            raise Lost(f"the lease of {self.name!r} was lost before its end")
+
+    def _lose(self, why: object) -> None:
+        log.debug("the lease of %s is lost: %s", self.name, why)
+        self.lost.set()
+        self._wake()
+
+    async def _renew(self) -> None:
+        pauses = growing()
+        while await self._pause(self._due):
+            sent = now()
+            try:
+                await self._session.call("renew", self.token, int(self.ttl * 1000))
+            except Lost as error:
+                self._lose(error)
+                return
+            except Exception as error:  # until the end, by the watcher
+                log.debug("renewal of %s: %s", self.name, error)
+                self._due = now() + next(pauses)
+                continue
+            pauses = growing()
+            self._due, self._end = sent + self.ttl / 3, sent + self.ttl
+
+    async def _watch(self) -> None:
+        """Announces the end in time, also while a renewal hangs."""
+        while await self._pause(self._end - self._margin):
+            if now() >= self._end - self._margin:
+                self._lose("it was not renewed in time")
+
+    # how a half does it
+    def _start(self) -> None:
+        """Makes `lost`, and starts the tasks."""
+        raise NotImplementedError
+
+    async def _pause(self, until: float) -> bool:
+        """Sleeps until then; false if the lease has ended meanwhile."""
+        raise NotImplementedError
+
+    def _wake(self) -> None:
+        """Ends the pauses of an ended lease."""
+        raise NotImplementedError
+
+    async def _renewer_ends(self, limit: float) -> bool:
+        """Waits for that, for so many seconds."""
+        raise NotImplementedError
+
+
+L = TypeVar("L", bound=Held)
+
+
+async def acquire(
+    kind: Type[L], session: Session, ttl: float, wait: Optional[float], shared: bool,
+    permits: Optional[int], note: Optional[str],
+) -> L:  # fmt: skip
+    if shared and permits is not None:
+        raise ValueError("shared and permits exclude each other")
+    name, owner = session.name, uuid.uuid4().hex
+    mode = "permit" if permits is not None else "shared" if shared else "exclusive"
+    program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
+    deadline = None if wait is None else now() + wait
+    pauses, holder = growing(), None
+    try:
+        while True:
+            sent = now()
+            left = WAIT_MS if deadline is None else max(0, int((deadline - sent) * 1000))
+            try:
+                token, _, place, held_by = await session.call(
+                    "request", name, int(ttl * 1000), owner, min(WAIT_MS, left), mode, permits,
+                    socket.gethostname(), os.getpid(), program, note,
+                )  # fmt: skip
+            except Unavailable:
+                if now() >= deadline if deadline is not None else not session.opened:
+                    raise
+                await session.half.pause(next(pauses))
+                continue
+            pauses = growing()
+            if token is not None:
+                return kind(session, owner, token, ttl, sent)
+            holder = held_by or holder
+            if deadline is not None and now() >= deadline and place != 0:
+                raise Busy(name, holder)
+    except BaseException:  # also a lost reply may have queued, or acquired
+        await session.half.to_its_end(session.give_up(owner), GIVE_UP)
+        raise

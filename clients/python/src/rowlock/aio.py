@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same for asyncio, by psycopg 3 (AsyncConnection) or asyncpg, on PostgreSQL.
+
+A lease belongs to the event loop that acquired it. Its renewal is a task there, so a body that
+blocks the loop also stops the renewal: call what blocks by asyncio.to_thread().
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Type, Union
+
+from . import _core
+from ._core import T, log, now
+from ._engine import MARIADB, Row, driver_of, target
+from ._errors import RowlockError
+
+__all__ = ["Lease", "fence", "lease", "lock", "next_number"]
+Connect = Callable[[], Awaitable[Any]]
+
+
+def by_url(source: str) -> Connect:
+    engine, url = target(source)
+    if engine is MARIADB:
+        raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
+    module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
+    connect = getattr(module, "AsyncConnection", module).connect
+    return lambda: connect(url)
+
+
+def is_asyncpg(connection: Any) -> bool:
+    return hasattr(connection, "fetchrow")
+
+
+async def opened(connect: Connect) -> Any:
+    connection = await connect()
+    try:
+        if not is_asyncpg(connection):
+            await connection.set_autocommit(True)
+    except BaseException:
+        await shut(connection)
+        raise
+    return connection
+
+
+async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
+    if is_asyncpg(connection):
+        first, *others = statement.split("%s")
+        numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
+        row: Optional[Row] = await connection.fetchrow(first + "".join(numbered), *values)
+    else:
+        async with connection.cursor() as cursor:
+            await cursor.execute(statement, tuple(values))
+            row = await cursor.fetchone() if cursor.description else None
+    return row or ()
+
+
+async def shut(connection: Any) -> None:
+    await (connection.close(timeout=1) if is_asyncpg(connection) else connection.close())
+
+
+async def to_its_end(work: Coroutine[Any, Any, None], limit: float) -> None:
+    try:
+        await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(work)), limit)
+    except asyncio.TimeoutError:
+        log.debug("the database did not answer in %s s", limit)
+
+
+async def stop(task: asyncio.Future[Any]) -> None:
+    """Cancels a task, and again with each cancellation of the caller, until it has ended."""
+    try:
+        task.cancel()  # without effect if it has ended
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        await stop(task)
+        raise
+
+
+ASYNCIO = _core.Half(by_url, opened, run, shut, asyncio.sleep, to_its_end)
+
+
+async def driver_connection(connection: Any) -> Any:
+    """The driver's connection inside SQLAlchemy's AsyncSession or AsyncConnection."""
+    if callable(getattr(type(connection), "connection", None)):  # a session
+        connection = await connection.connection()
+    if hasattr(connection, "get_raw_connection"):
+        await connection.exec_driver_sql("SELECT 1")  # with it a transaction begins
+        connection = (await connection.get_raw_connection()).driver_connection
+    return connection
+
+
+async def lock(
+    connection: Any, name: str, *, shared: bool = False, timeout: Optional[float] = None
+) -> None:
+    """Locks a name until the connection's transaction ends: rowlock.lock()."""
+    await _core.lock(run, await driver_connection(connection), name, shared, timeout)
+
+
+async def fence(connection: Any, name: str, token: int) -> None:
+    """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
+    await _core.fence(run, await driver_connection(connection), name, token)
+
+
+async def next_number(connection: Any, counter: str) -> int:
+    """The next number of a counter, without a gap: a rollback takes it back."""
+    return await _core.next_number(run, await driver_connection(connection), counter)
+
+
+class Lease(_core.Held):
+    """A lease that is held: use lease()."""
+
+    lost: asyncio.Event
+
+    def _start(self) -> None:
+        self.lost = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._renewer = asyncio.ensure_future(self._renew())
+        self._watcher = asyncio.ensure_future(self._watch())
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs it as a task, which is cancelled when the lease is lost: then raises Lost."""
+        task, lost = asyncio.ensure_future(work), asyncio.ensure_future(self.lost.wait())
+        try:
+            self.check()  # the work has not begun
+            await asyncio.wait({task, lost}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            lost.cancel()
+            await stop(task)
+        if task.cancelled() or self.lost.is_set() and not task.exception():
+            self.check()
+        return task.result()
+
+    async def fence(self, connection: Any) -> None:
+        """Keeps the lease valid until that connection's transaction ends; raises Lost."""
+        self.check()
+        await fence(connection, self.name, self.token)
+
+    async def release(self) -> None:
+        """Ends the lease. Raises Lost if it was lost before."""
+        await self._leave(False)
+
+    async def _pause(self, until: float) -> bool:
+        while not self._leaving.locked() and not self.lost.is_set():
+            left = until - now()
+            if left <= 0:
+                return True
+            try:  # its clock stops while the machine sleeps
+                await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
+            except asyncio.TimeoutError:
+                pass
+        return False
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def _renewer_ends(self, limit: float) -> bool:
+        _, running = await asyncio.wait({self._renewer}, timeout=limit)
+        self._renewer.cancel()  # without effect if it has ended
+        return not running
+
+
+class lease:
+    """Acquires a lease, as rowlock.lease(): for `async with`, or `await` and release().
+
+    source: a URL, or a function that returns an awaitable connection of psycopg 3 or asyncpg.
+    """
+
+    def __init__(
+        self, source: Union[str, Connect], name: str, *, ttl: float = 30.0,
+        wait: Optional[float] = None, shared: bool = False, permits: Optional[int] = None,
+        note: Optional[str] = None,
+    ) -> None:  # fmt: skip
+        self._session = _core.Session(ASYNCIO, source, name)
+        self._terms = ttl, wait, shared, permits, note
+        self._entered = False
+
+    def __await__(self) -> Generator[Any, Any, Lease]:
+        return _core.acquire(Lease, self._session, *self._terms).__await__()
+
+    async def __aenter__(self) -> Lease:
+        if self._entered:
+            raise RuntimeError("a second `async with` needs a lease() of its own")
+        self._entered = True
+        self._held = await self
+        return self._held
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        await self._held._leave(kind is not None)

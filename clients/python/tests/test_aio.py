@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The asyncio half on a real server: ROWLOCK_TEST_URL, ROWLOCK_TEST_DRIVER: psycopg or asyncpg."""
+
+import asyncio
+import importlib
+import os
+import sys
+import time
+import unittest
+import unittest.mock
+from typing import Any
+
+import rowlock
+from rowlock import _core, aio
+from test_rowlock import DRIVER, URL, command
+
+ASYNCPG = DRIVER == "asyncpg"
+
+
+async def connect() -> Any:
+    module = importlib.import_module(DRIVER)
+    return await getattr(module, "AsyncConnection", module).connect(URL)
+
+
+async def execute(connection: Any, statement: str) -> None:
+    await connection.execute(statement)
+
+
+async def begin(connection: Any) -> None:
+    await execute(connection, "BEGIN" if ASYNCPG else "SELECT 1")
+
+
+async def show(*words: str) -> str:
+    return await asyncio.to_thread(command, *words)
+
+
+async def until_waiting(name: str, waiters: int = 1) -> None:
+    while (await show("ls", name)).count("waiting") < waiters:
+        await asyncio.sleep(0.02)
+
+
+def changed(**functions: Any) -> Any:
+    """Leases that are acquired meanwhile do this in another way."""
+    return unittest.mock.patch("rowlock.aio.ASYNCIO", aio.ASYNCIO._replace(**functions))
+
+
+class Test(unittest.IsolatedAsyncioTestCase):
+    def tearDown(self) -> None:
+        self.assertEqual(command("ls").count("\n"), 0, command("ls"))
+
+    async def test_a_lease_excludes_and_is_shown(self) -> None:
+        async with aio.lease(connect, "x", note="mine") as held:
+            held.check()
+            self.assertGreater(held.remaining(), 20)
+            shown = await show("ls", "x")
+            self.assertIn("mine", shown)
+            self.assertIn(f":{os.getpid()} ", shown)
+            with self.assertRaises(rowlock.Busy) as refused:
+                await aio.lease(connect, "x", wait=0)
+            self.assertIn("mine", refused.exception.holder or "")
+            with self.assertRaises(rowlock.Busy):
+                async with aio.lease(connect, "x", wait=0.5):
+                    self.fail("the body ran")
+        again = await aio.lease(URL, "x", wait=0)
+        self.assertGreater(again.token, held.token)
+        await again.release()
+
+    async def test_waiters_are_served_in_their_order(self) -> None:
+        served = []
+
+        async def wait(number: int) -> None:
+            async with aio.lease(connect, "x"):
+                served.append(number)
+
+        waiters = []
+        async with aio.lease(connect, "x"):
+            for number in range(3):
+                waiters.append(asyncio.create_task(wait(number)))
+                await until_waiting("x", number + 1)
+        await asyncio.gather(*waiters)
+        self.assertEqual(served, [0, 1, 2])
+
+    async def test_it_is_renewed_beyond_its_ttl(self) -> None:
+        async with aio.lease(connect, "x", ttl=3) as held:
+            await asyncio.sleep(6)
+            held.check()
+
+    async def test_a_connection_that_was_closed_is_replaced(self) -> None:
+        async with aio.lease(connect, "x", ttl=3) as held:
+            await held._session.connection.close()
+            await asyncio.sleep(4)
+            held.check()
+
+    async def test_a_break_is_reported(self) -> None:
+        with self.assertRaises(rowlock.Lost):
+            async with aio.lease(connect, "x", ttl=9) as held:
+                await show("break", "x")
+                await asyncio.wait_for(held.lost.wait(), 20)
+                self.assertGreater(held._end - held._margin, _core.now())  # by a renewal
+                with self.assertRaises(rowlock.Lost):
+                    held.check()
+                self.assertEqual(held.remaining(), 0)
+
+    async def test_an_error_of_the_body_is_not_hidden(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            async with aio.lease(connect, "x", ttl=3) as held:
+                await show("break", "--now", "x")
+                await asyncio.wait_for(held.lost.wait(), 20)
+                raise ZeroDivisionError
+
+    async def test_work_is_cancelled_when_the_lease_is_lost(self) -> None:
+        ended = []
+
+        async def work(seconds: float) -> str:
+            try:
+                await asyncio.sleep(seconds)
+                return "done"
+            finally:
+                ended.append(seconds)
+
+        with self.assertRaisesRegex(rowlock.Lost, "stop the work"):
+            async with aio.lease(connect, "x", ttl=3) as held:
+                self.assertEqual(await held.run(work(0)), "done")
+                await show("break", "x")
+                await held.run(work(60))
+        self.assertEqual(ended, [0, 60])
+
+    async def test_work_after_the_end_never_begins(self) -> None:
+        begun = []
+
+        async def work() -> None:
+            begun.append(1)
+
+        gate = aio.lease(connect, "x")
+        async with gate as held:
+            with self.assertRaises(RuntimeError):
+                await gate.__aenter__()
+            await held.run(work())
+        with self.assertRaises(rowlock.Lost):
+            await held.run(work())
+        self.assertFalse(held.lost.is_set())
+        self.assertEqual(begun, [1])
+
+    async def test_a_cancelled_body_takes_its_work_along_and_releases(self) -> None:
+        running, ended = asyncio.Event(), asyncio.Event()
+
+        async def work() -> None:
+            running.set()
+            try:
+                await asyncio.sleep(600)
+            finally:
+                ended.set()
+
+        async def body() -> None:
+            async with aio.lease(connect, "x") as held:
+                await held.run(work())
+
+        task = asyncio.create_task(body())
+        await running.wait()
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertTrue(ended.is_set())
+        self.assertEqual(await show("ls"), "")
+
+    async def test_work_that_is_cancelled_twice_has_ended_with_it(self) -> None:
+        running, ended = asyncio.Event(), []
+
+        async def work() -> None:
+            running.set()
+            try:
+                await asyncio.sleep(600)
+            finally:
+                try:
+                    await asyncio.sleep(600)  # it is ending
+                finally:
+                    ended.append(1)
+
+        async with aio.lease(connect, "x") as held:
+            task = asyncio.create_task(held.run(work()))
+            await running.wait()
+            for _ in range(2):
+                task.cancel()
+                await asyncio.sleep(0.1)
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            self.assertEqual(ended, [1])
+
+    async def test_a_cancellation_of_work_that_is_ending_is_not_lost(self) -> None:
+        ending = asyncio.Event()
+
+        async def work() -> None:
+            try:
+                await asyncio.sleep(600)
+            finally:
+                ending.set()
+                await asyncio.sleep(600)
+
+        with self.assertRaises(rowlock.Lost):
+            async with aio.lease(connect, "x", ttl=3) as held:
+                task = asyncio.create_task(held.run(work()))
+                await show("break", "x")
+                await ending.wait()
+                task.cancel()
+                (error,) = await asyncio.gather(task, return_exceptions=True)
+                self.assertIsInstance(error, asyncio.CancelledError)
+
+    @unittest.skipIf(ASYNCPG, "its connections begin in autocommit mode")
+    async def test_a_connection_that_cannot_be_prepared_is_closed(self) -> None:
+        opened = []
+
+        async def failing(_: bool) -> None:
+            raise ZeroDivisionError
+
+        async def connect_to_fail() -> Any:
+            opened.append(await connect())
+            opened[-1].set_autocommit = failing
+            return opened[-1]
+
+        with self.assertRaises(ZeroDivisionError):
+            await aio.lease(connect_to_fail, "x")
+        self.assertTrue(opened)
+        self.assertTrue(all(connection.closed for connection in opened))
+
+    async def test_a_database_that_hangs_ends_it_in_time(self) -> None:
+        async def hanging(connection: Any, statement: str, values: Any) -> Any:
+            if "renew" in statement:
+                await asyncio.sleep(30)
+            return await aio.run(connection, statement, values)
+
+        before = time.monotonic()
+        with changed(run=hanging):
+            held = await aio.lease(connect, "x", ttl=3)
+        await asyncio.wait_for(held.lost.wait(), 20)
+        self.assertLess(time.monotonic() - before, 3)
+        with self.assertRaises(rowlock.Lost):
+            await held.release()
+        await (await aio.lease(connect, "x")).release()  # it has expired
+
+    async def test_the_end_is_counted_from_before_the_call(self) -> None:
+        sent = []
+
+        async def slow(connection: Any, statement: str, values: Any) -> Any:
+            sent.append(_core.now())
+            row = await aio.run(connection, statement, values)
+            await asyncio.sleep(0.7)  # the reply
+            return row
+
+        with changed(run=slow):
+            async with aio.lease(connect, "x", ttl=3) as held:
+                self.assertLess(held._end, sent[0] + 3.1)
+                while held._end < sent[0] + 3.1:
+                    await asyncio.sleep(0.02)
+                self.assertLess(held._end, sent[1] + 3.1)
+
+    @unittest.skipUnless(sys.platform == "linux", "its clock stops while the machine sleeps")
+    async def test_a_machine_that_slept_finds_it_lost(self) -> None:
+        clock = time.clock_gettime
+
+        def later(which: int) -> float:
+            return clock(which) + (60 if which == time.CLOCK_BOOTTIME else 0)
+
+        with self.assertRaises(rowlock.Lost):
+            async with aio.lease(connect, "x", ttl=30) as held:
+                with unittest.mock.patch("time.clock_gettime", later):
+                    with self.assertRaises(rowlock.Lost):
+                        held.check()
+
+    async def test_a_lost_reply_is_repeated_with_the_same_owner(self) -> None:
+        owners, tokens = [], []
+
+        async def losing(connection: Any, statement: str, values: Any) -> Any:
+            row = await aio.run(connection, statement, values)
+            if "request" in statement:
+                owners.append(values[2])
+                tokens.append(row[0])
+                if len(owners) == 1:
+                    raise ConnectionResetError("lost")
+            return row
+
+        with changed(run=losing):
+            async with aio.lease(connect, "x", wait=20) as held:
+                self.assertEqual(owners, [held.owner] * 2)
+                self.assertEqual(tokens, [held.token] * 2)
+
+    async def test_permits_and_shared(self) -> None:
+        async with aio.lease(connect, "p", permits=2), aio.lease(connect, "p", permits=2):
+            with self.assertRaises(rowlock.Busy):
+                await aio.lease(connect, "p", permits=2, wait=0)
+        async with aio.lease(connect, "s", shared=True), aio.lease(connect, "s", shared=True):
+            with self.assertRaises(rowlock.Busy):
+                await aio.lease(connect, "s", wait=0)
+
+    async def test_the_fence(self) -> None:
+        connection = await connect()
+        async with aio.lease(connect, "x") as held:
+            await begin(connection)
+            await held.fence(connection)
+            await execute(connection, "COMMIT")
+            await begin(connection)
+            with self.assertRaises(rowlock.Lost):
+                await aio.fence(connection, "x", held.token - 1)
+            await execute(connection, "ROLLBACK")
+        await connection.close()
+
+    async def test_a_lock_in_the_transaction(self) -> None:
+        one, two = await connect(), await connect()
+        await begin(one)
+        await begin(two)
+        await aio.lock(one, "x")
+        with self.assertRaises(rowlock.Busy):
+            await aio.lock(two, "x", timeout=0.1)
+        await execute(one, "COMMIT")
+        await aio.lock(two, "x", shared=True, timeout=5)
+        await execute(two, "COMMIT")
+        await one.close()
+        await two.close()
+
+    async def test_a_lock_that_would_end_at_once_is_refused(self) -> None:
+        connection = await connect()
+        if not ASYNCPG:
+            await connection.set_autocommit(True)
+        async with aio.lease(connect, "y") as held:
+            with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+                await held.fence(connection)
+        with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+            await aio.lock(connection, "x")
+        async with connection.transaction():
+            await aio.lock(connection, "x")
+        await connection.close()
+
+    async def test_numbers_without_a_gap(self) -> None:
+        await show("next", "invoice")
+        connection = await connect()
+        drawn = []
+        for end in ("COMMIT", "ROLLBACK", "COMMIT"):
+            await begin(connection)
+            drawn.append(await aio.next_number(connection, "invoice"))
+            await execute(connection, end)
+        self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
+        await connection.close()
+
+    async def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
+        import sqlalchemy
+        import sqlalchemy.ext.asyncio as orm
+
+        if not ASYNCPG and sqlalchemy.__version__ < "2":
+            self.skipTest("SQLAlchemy 1.4 has no dialect for psycopg 3")
+        url = f"postgresql+{DRIVER}:" + URL.partition(":")[2]
+        engine = orm.create_async_engine(url)
+        two = await connect()
+        await begin(two)
+        async with aio.lease(connect, "y") as held, orm.AsyncSession(engine) as session:
+            await aio.lock(session, "x")
+            with self.assertRaises(rowlock.Busy):
+                await aio.lock(two, "x", timeout=0)
+            await held.fence(session)
+            await session.commit()
+            async with engine.begin() as connection:
+                await aio.lock(connection, "x", timeout=5)
+        await engine.dispose()
+        await two.close()
+
+    async def test_a_wrong_source_is_no_endless_wait(self) -> None:
+        with self.assertRaises(rowlock.Unavailable):
+            await aio.lease("postgresql://somebody@127.0.0.1:1/x", "x")  # no server there
+        with self.assertRaisesRegex(rowlock.RowlockError, "PostgreSQL only"):
+            aio.lease("mariadb://somebody@127.0.0.1:1/x", "x")
+        with self.assertRaises(ValueError):
+            await aio.lease(connect, "x", shared=True, permits=3)
+
+    async def cancelled_wait(self, again: bool) -> None:
+        """Cancels a wait, and again while it leaves the queue."""
+        leaving = asyncio.Event()
+
+        async def slow(connection: Any, statement: str, values: Any) -> Any:
+            if "cancel" in statement:
+                leaving.set()
+                await asyncio.sleep(0.3)
+            return await aio.run(connection, statement, values)
+
+        before = asyncio.all_tasks()
+        with changed(run=slow):
+            waiting = asyncio.create_task(aio.lease(connect, "x").__aenter__())
+        await until_waiting("x")
+        began = time.monotonic()
+        waiting.cancel()
+        if again:
+            await leaving.wait()
+            waiting.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await waiting
+        self.assertLess(time.monotonic() - began, 30)  # 5 s; the machine may be busy
+        left = asyncio.all_tasks() - before
+        self.assertEqual(bool(left), again)
+        await asyncio.gather(*left)
+        self.assertNotIn("waiting", await show("ls", "x"))
+
+    async def test_a_cancellation_ends_a_wait_and_leaves_the_queue(self) -> None:
+        token = await show("acquire", "--ttl", "5m", "x")
+        try:
+            await self.cancelled_wait(False)
+            await self.cancelled_wait(True)
+        finally:
+            await show("release", "x", "--token", token.strip())
+
+    async def test_a_cancellation_does_not_wait_for_a_database_that_hangs(self) -> None:
+        async def hanging(connection: Any, statement: str, values: Any) -> Any:
+            if "cancel" in statement:
+                await asyncio.sleep(600)
+            return await aio.run(connection, statement, values)
+
+        async with aio.lease(connect, "x"):
+            with changed(run=hanging):
+                waiting = asyncio.create_task(aio.lease(connect, "x").__aenter__())
+                await until_waiting("x")
+            waiting.cancel()
+            done, _ = await asyncio.wait({waiting}, timeout=60)  # 5 s
+            self.assertTrue(done and waiting.cancelled())
+        await (await aio.lease(connect, "x")).release()  # it passes the ticket
+
+    async def test_a_forked_child_does_not_use_it(self) -> None:
+        async with aio.lease(connect, "x") as held:
+            child = os.fork()
+            if child == 0:
+                try:
+                    held.check()
+                except rowlock.RowlockError:
+                    os._exit(7)
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1] >> 8, 7)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

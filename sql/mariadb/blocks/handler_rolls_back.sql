@@ -1,0 +1,6 @@
+-- In procedures with a transaction of their own: an error ends that, and is raised again.
+DECLARE EXIT HANDLER FOR SQLEXCEPTION
+BEGIN
+    ROLLBACK AND NO CHAIN NO RELEASE;
+    RESIGNAL;
+END;

@@ -1,0 +1,18 @@
+-- Names what installing or upgrading needs and this account lacks: to replace a procedure of an
+-- account with SYSTEM_USER, such as root, that privilege; else those on the database, the same for
+-- each technique.
+SELECT IF(o.definer IS NULL,
+          CONCAT('an administrator can allow it: GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, '
+                 'ALTER ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE ON `',
+                 REPLACE(REPLACE(REPLACE(DATABASE(), '`', '``'), '_', '\\_'), '%', '\\%'),
+                 '`.* TO ', a.account),
+          CONCAT('the schema belongs to ', o.definer, ': run this as that account, or let an '
+                 'administrator allow it: GRANT SYSTEM_USER ON *.* TO ', a.account)) AS advice
+  FROM (SELECT CONCAT(QUOTE(LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) -
+                                 CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1)), '@',
+                      QUOTE(SUBSTRING_INDEX(CURRENT_USER(), '@', -1))) AS account,
+               ? AS technique_is_insert) a
+  LEFT JOIN (SELECT MIN(r.definer) AS definer
+               FROM information_schema.routines r
+              WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
+                AND r.definer <> CURRENT_USER()) o ON TRUE;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A holder or a waiter in words. */
+#ifndef ROWLOCK_OUTPUT_WORDS_H
+#define ROWLOCK_OUTPUT_WORDS_H
+
+#include "rowlock.h"
+
+extern const char *const holder_modes[]; /* "exclusive", ... */
+
+/* Whether the lease lasts until its release, as that of `rowlock hold` without --for does. */
+int is_endless(const struct rowlock_holder *holder);
+
+/* Cells of a table, malloc'd as those of cell_text(). */
+char *holder_state(const struct rowlock_holder *holder);
+/* "exclusive", "2 of 3 permits" */
+char *holder_mode(const struct rowlock_holder *holder);
+/* The remaining time of a lease; "-" if it has no end, or for a transaction or a waiter. */
+char *holder_left(const struct rowlock_holder *holder);
+/* host:pid command, as far as known; for a transaction the server's id of the session. */
+char *holder_who(const struct rowlock_holder *holder);
+
+/* The state of a job and the result of a run in words. */
+
+#define JOB_HEALTHS (ROWLOCK_HEALTH_LOST + 1)
+
+/* The words of enum rowlock_health. */
+extern const char *const job_healths[JOB_HEALTHS];
+
+/* A run without a lease has ended: it is shown as the last one, even before a node
+   has recorded it. */
+struct rowlock_job_view settled(const struct rowlock_job_view *job);
+
+/* "done", "exit 7", "timed out", "-"; malloc'd, NULL: out of memory. */
+char *run_result(const struct rowlock_run *run);
+
+/* Whether the run has a duration and an exit status: a lost run has none. */
+int has_ended(const struct rowlock_run *run);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of Linux that the command needs. */
+#ifndef ROWLOCK_SYSTEM_CALLS_H
+#define ROWLOCK_SYSTEM_CALLS_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- this process, its parent, and a process that it watches --------------------------------- */
+
+/* A descriptor of that process, and of no later process with the same pid. It becomes readable when
+   the process ends. -1 with errno; ENOSYS before Linux 5.3. */
+int process_descriptor(pid_t pid);
+int process_signal(int process_fd, int number);
+
+/* This process, after a fork, is killed as soon as `parent` ends. -1: that has happened already. */
+int end_with_parent(pid_t parent);
+
+/* If this process is stopped, it wakes up as soon as its parent ends. Without this the kernel wakes
+   it only if no process of its session becomes the parent, as process 1 of a container may. */
+void wake_without_parent(void);
+
+/* Descendants whose parent ends become children of this process. 0; or -1 with errno. */
+int adopt_orphans(void);
+
+/* Hides this process's memory from core files and from other processes of this user. */
+void hide_memory(void);
+
+/* The name that ps shows. */
+void name_this_process(const char *name);
+
+/* The name, perhaps with a path, by which this program was called. */
+char *called_as(void);
+
+/* The file of this program, even if it was replaced. For messages, too. */
+#define THIS_PROGRAM "/proc/self/exe"
+
+/* Executes this program again. Returns only after an error. */
+void execute_again(char *const argv[]);
+
+/* Many descriptors at once. */
+
+/* Closes all descriptors of this process except `n`, which may be in any order; -1 counts for
+   nothing. */
+void close_all_but(const int *kept, size_t n);
+
+/* exec closes those from `from` on, before `to`. */
+void close_range_on_exec(int from, int to);
+
+/* A descriptor that is readable while one of `n` is. -1 with errno. */
+int any_of(const int *fds, size_t n);
+/* From now on `any` ignores `fd`. */
+void any_of_others(int any, int fd);
+
+/* Memory that processes share, also after exec. */
+
+/* A descriptor of `size` zero bytes for mmap(). exec closes it. -1 with errno. */
+int shared_memory(size_t size);
+
+/* A descriptor that reports signals, without handlers and their races. */
+
+/* A descriptor that is readable while a signal of the set is pending. The caller has blocked them
+   all. -1 with errno. */
+int signals_descriptor(const sigset_t *set);
+
+/* From now on it reports these. 0; or -1 with errno. */
+int signals_report(int fd, const sigset_t *set);
+
+/* Takes the next one: its number, or 0. `by_kernel` may be NULL: whether no process sent it, as
+   with a key at the terminal. */
+int signals_next(int fd, int *by_kernel);
+
+/* Sockets between processes of this machine. exec closes them all. */
+
+/* Two connected sockets: each send() is one message, and each end sees the end of the other. 0; or
+   -1 with errno. */
+int message_pair(int ends[2]);
+/* The same for bytes. */
+int stream_pair(int ends[2]);
+
+/* A stream socket of that family that does not block. -1 with errno. */
+int stream_socket(int family);
+
+/* A Unix socket of that type. -1 with errno. */
+int unix_socket(int type);
+
+/*
+ * An announcement: another process can ask whether a process of its user, or of root, has announced
+ * `name` and has not ended. Any user may announce any name, so the question includes the user.
+ */
+
+/* A non-blocking descriptor; the announcement ends when it is closed. -1: the announcement is not
+   possible, perhaps because another process has made it. */
+int announce(const char *name);
+/* While the descriptor is readable, processes have asked. Takes their questions. */
+void announce_again(int fd);
+int is_announced(const char *name);
+
+/* A descriptor that reports a time. It counts while the machine sleeps; a time-out of poll() does
+   not. */
+
+/* -1 with errno. */
+int timer_descriptor(void);
+
+/* It becomes readable at that time of the clock in system/system.h, also if that has passed. It is
+   not readable before. INT64_MAX: never. */
+void timer_set(int fd, int64_t at_ms);
+
+#endif

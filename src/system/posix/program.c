@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "system/program.h"
-
-const char *rowlock__program_name(void)
-{
-    return "program";
-}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that a system may lack: linux/ has them for Linux, posix/ by POSIX alone. */
+#ifndef ROWLOCK_SYSTEM_H
+#define ROWLOCK_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- to wake a thread or process that waits by poll() ---------------------------------------- */
+
+struct rowlock_wakeup {
+    int fd;     /* readable: it was sent, and not taken yet */
+    int sender; /* the same descriptor, or the other end of a pipe */
+};
+
+#define ROWLOCK_NO_WAKEUP \
+    {                     \
+        -1, -1            \
+    }
+
+/* The descriptors do not block, and end with exec. 0; or -1 with errno, and ROWLOCK_NO_WAKEUP. */
+int rowlock__wakeup_open(struct rowlock_wakeup *wakeup);
+
+/* Does nothing if it is not open. */
+void rowlock__wakeup_close(struct rowlock_wakeup *wakeup);
+
+void rowlock__wakeup_send(const struct rowlock_wakeup *wakeup);
+
+/* How often it was sent since the last call; 0: never. If several threads take, only one of them
+   receives each wake-up. */
+uint64_t rowlock__wakeup_take(const struct rowlock_wakeup *wakeup);
+
+/* ---- clock, descriptors, files --------------------------------------------------------------- */
+
+/* Milliseconds of a clock that never jumps. On Linux it also counts while the machine is suspended;
+   POSIX does not say whether its clock does. */
+int64_t rowlock__system_ms(void);
+
+/* A pipe whose ends are closed by exec. 0; or -1 with errno. With POSIX alone, a process that
+   another thread starts at the same moment may inherit them. */
+int rowlock__pipe(int ends[2]);
+
+/* Calls visit(data, fd) for each open descriptor. */
+void rowlock__visit_descriptors(void (*visit)(void *data, int fd), void *data);
+
+/* Whether the other side has ended this idle connection. `fd` < 0: false. With POSIX alone it is
+   also false while bytes wait to be read. */
+bool rowlock__has_hung_up(int fd);
+
+/* Whether a mount shows this file alone, without its folder (mount --bind FILE). False with POSIX
+   alone, before Linux 5.8, and if the file cannot be found. */
+bool rowlock__is_mounted_alone(const char *path);
+
+/* ---- libraries, this program, random bytes --------------------------------------------------- */
+
+/* For dlsym(): the libraries that the process has loaded already. NULL is a valid
+   value here, not an error. */
+void *rowlock__own_symbols(void);
+
+/* The handle of the library that was loaded from `file`, a path or the last part of one; or NULL.
+   With POSIX alone it is loaded if it was not. The caller closes the handle. */
+void *rowlock__loaded_library(const char *file);
+
+/* The path of the library that has this function; NULL: unknown, as always with POSIX alone. */
+const char *rowlock__path_of_function(const void *function);
+
+/* This program's name without a folder. POSIX has no such function: there it is "program". */
+const char *rowlock__program_name(void);
+
+/* `n` unguessable bytes of the system's random generator. 0, or -1. */
+int rowlock__random_bytes(void *out, size_t n);
+
+#endif

@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# clients/conformance: the same scenarios by the client of each language, by the C library, and by
+# clients of different languages. mistakes.bats shows what they find.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load lib.bash
+
+LANGUAGES="python go node java c"
+
+setup_file() {
+    install_technique
+    for language in $LANGUAGES; do
+        "$CONFORMANCE/build" "$language" "$BATS_FILE_TMPDIR/$language" >&2
+    done
+}
+
+@test "each language by itself, and the C library" {
+    cd "$BATS_TEST_TMPDIR"
+    declare -A running
+    for language in $LANGUAGES; do
+        scenarios "$BATS_FILE_TMPDIR" "$language" >"$language" 2>&1 3>&- &
+        running[$language]=$!
+    done
+    failed=
+    for language in $LANGUAGES; do
+        wait "${running[$language]}" || failed="$failed $language"
+        cat "$language"
+    done
+    [ -z "$failed" ]
+}
+
+# shellcheck disable=SC2086
+@test "clients of different languages" { scenarios "$BATS_FILE_TMPDIR" $LANGUAGES; }

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workloads by the packages of clients/ (worker.h): a program in another language, that of
+ * clients/conformance, calls the package; this process tells it what to do, and logs. The language
+ * is one of TORTURE_LANGUAGES; "c" is this process itself, by the library. The program is in the
+ * folder TORTURE_PROGRAMS. It renews its lease in the background.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "torture/worker.h"
+
+#define WAIT_MS 20000 /* as in workload_leases.c */
+#define LIMIT 3
+
+static struct {
+    pid_t pid; /* 0: it does not run */
+    FILE *to, *from;
+    char answer[1000];
+} program;
+
+static const char *const modes[] = {
+    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+
+/* The language of this client; its number decides. */
+static const char *language_of(const struct client *client)
+{
+    static char languages[200], *language[20];
+    int n = 0;
+
+    if (!language[0]) {
+        snprintf(languages, sizeof languages, "%s", getenv("TORTURE_LANGUAGES"));
+        for (char *one = strtok(languages, " "); one && n < 20; one = strtok(NULL, " "))
+            language[n++] = one;
+        language[0] = language[client->id % n];
+    }
+    return language[0];
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void end_program(void)
+{
+    if (!program.pid)
+        return;
+    kill(program.pid, SIGKILL);
+    waitpid(program.pid, NULL, 0);
+    fclose(program.to);
+    fclose(program.from);
+    program.pid = 0;
+}
+
+static void execute(const struct client *client, const int *in, const int *out)
+{
+    char path[500];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == 1 || dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0)
+        _exit(1);
+    for (int i = 0; i < 2; i++) {
+        close(in[i]);
+        close(out[i]);
+    }
+    snprintf(path, sizeof path, "%s/%s/run", getenv("TORTURE_PROGRAMS"), language_of(client));
+    execl(path, path, client->url, NULL);
+    _exit(1);
+}
+
+/* 0: it has answered; else it has ended. */
+static int read_answer(void)
+{
+    if (fgets(program.answer, sizeof program.answer, program.from))
+        return 0;
+    end_program();
+    return 1;
+}
+
+static void start_program(const struct client *client)
+{
+    int in[2], out[2];
+
+    signal(SIGPIPE, SIG_IGN);
+    if (pipe(in) || pipe(out) || (program.pid = fork()) < 0)
+        abort();
+    if (!program.pid)
+        execute(client, in, out);
+    close(in[0]);
+    close(out[1]);
+    program.to = fdopen(in[1], "w");
+    program.from = fdopen(out[0], "r");
+    read_answer();
+}
+
+/* The text after a member's name in the answer, or NULL. */
+static const char *member(const char *name)
+{
+    char key[40];
+    const char *at;
+
+    snprintf(key, sizeof key, "\"%s\":", name);
+    at = strstr(program.answer, key);
+    return at ? at + strlen(key) + strspn(at + strlen(key), " \"") : NULL;
+}
+
+static int64_t number(const char *name)
+{
+    const char *at = member(name);
+
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+enum reply { REPLY_OK, REPLY_BUSY, REPLY_LOST, REPLY_NONE };
+
+/* Sends a command. NONE: it has failed, or the program has ended; its session may be lost, so it is
+   started again by the next turn. */
+__attribute__((format(printf, 1, 2))) static enum reply ask(const char *format, ...)
+{
+    static const char *const words[] = {"ok", "busy", "lost"};
+    va_list arguments;
+    const char *is;
+
+    if (!program.pid)
+        return REPLY_NONE;
+    va_start(arguments, format);
+    vfprintf(program.to, format, arguments);
+    va_end(arguments);
+    fputc('\n', program.to);
+    if (fflush(program.to) || read_answer()) {
+        end_program();
+        return REPLY_NONE;
+    }
+    is = member("is");
+    for (int i = 0; is && i <= REPLY_LOST; i++)
+        if (strncmp(is, words[i], strlen(words[i])) == 0)
+            return (enum reply)i;
+    fprintf(stderr, "%s", program.answer);
+    end_program();
+    return REPLY_NONE;
+}
+
+static int starts(const struct client *client)
+{
+    if (!program.pid)
+        start_program(client);
+    return program.pid != 0 && !worker_stopped;
+}
+
+/* ---- a lease --------------------------------------------------------------------------------- */
+
+/* When the lease ends at the earliest; 0: it is lost. */
+static int64_t end_of_lease(void)
+{
+    int64_t before = worker_now();
+
+    return ask("{\"do\": \"check\"}") == REPLY_OK ? before + number("remaining") * 1000000 : 0;
+}
+
+static int acquire(struct client *client, const struct workload *workload, int key, int64_t *token)
+{
+    struct rowlock_want want = worker_want(client, workload, key);
+    char permits[40] = "";
+    enum reply reply;
+
+    if (want.mode == ROWLOCK_PERMIT)
+        snprintf(permits, sizeof permits, ", \"permits\": %d", LIMIT);
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    reply = ask("{\"do\": \"acquire\", \"name\": \"%s\", \"ttl\": %d, \"wait\": %d, "
+                "\"mode\": \"%s\"%s}",
+                want.name, WORKER_TTL_MS, WAIT_MS, modes[want.mode], permits);
+    if (reply == REPLY_BUSY)
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, "1");
+    if (reply != REPLY_OK) /* after an error it may have the lease */
+        return 1;
+    *token = number("token");
+    worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 %d %" PRId64 " %" PRId64, (int)want.mode,
+               want.mode == ROWLOCK_PERMIT ? LIMIT : 0, *token, end_of_lease());
+    return 0;
+}
+
+/* The program has renewed it meanwhile. */
+static void look_at_lease(struct client *client, int key)
+{
+    int64_t end;
+
+    worker_log(client, PHASE_INVOKE, KIND_RENEW, key, " ");
+    end = end_of_lease();
+    worker_log(client, end ? PHASE_OK : PHASE_FAIL, KIND_RENEW, key, "%" PRId64, end);
+}
+
+/* Writes a counter's value in the program's transaction, as worker_write. */
+static int write_value(const struct client *client, int key, int64_t value, int64_t token)
+{
+    return ask("{\"do\": \"execute\", \"sql\": \"UPDATE torture_value SET n = %" PRId64
+               " WHERE k = %d\"}",
+               value, key) ||
+           ask("{\"do\": \"execute\", \"sql\": \"INSERT INTO torture_row (k, n, client, op, token) "
+               "VALUES (%d, %" PRId64 ", %ld, %ld, %" PRId64 ")\"}",
+               key, value, client->id, client->op, token);
+}
+
+static int write_fenced(struct client *client, int key, int64_t value, int64_t token)
+{
+    enum reply reply;
+
+    worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
+    reply = ask("{\"do\": \"fence\"}");
+    worker_log(client, reply ? PHASE_FAIL : PHASE_OK, KIND_FENCE, key, " ");
+    if (reply)
+        return 1;
+    worker_outlast(client);
+    return write_value(client, key, value, token);
+}
+
+static void act_fenced(struct client *client, int key, int64_t token)
+{
+    enum phase phase = PHASE_FAIL;
+    int64_t value = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
+    if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = %d", key)) {
+        worker_recover(client);
+    } else {
+        value++;
+        worker_dwell(client);
+        worker_outlast(client);
+        if (write_fenced(client, key, value, token) == 0) {
+            worker_log(client, PHASE_INVOKE, KIND_COMMIT, key, " ");
+            phase = ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
+            worker_log(client, phase, KIND_COMMIT, key, " ");
+        } else {
+            ask("{\"do\": \"rollback\"}");
+        }
+    }
+    worker_log(client, phase, KIND_ADD, key, "%" PRId64, value);
+}
+
+void turn_client_lease(struct client *client, const struct workload *workload)
+{
+    int key = worker_draw(client, workload->keys);
+    int64_t token = 0;
+    enum reply reply;
+
+    if (strcmp(language_of(client), "c") == 0) {
+        turn_lease(client, workload);
+        return;
+    }
+    if (!starts(client) || acquire(client, workload, key, &token))
+        return;
+    if (workload->fenced)
+        act_fenced(client, key, token);
+    else if (workload->outside && end_of_lease())
+        worker_act_outside(client, key);
+    else
+        worker_dwell(client);
+    if (!worker_draw(client, 4)) {
+        worker_outlast(client);
+        look_at_lease(client, key);
+    }
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
+    reply = ask("{\"do\": \"release\"}");
+    worker_log(client, reply ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, key, " ");
+}
+
+/* ---- a counter under a transaction lock ------------------------------------------------------ */
+
+static enum phase add(struct client *client, const char *name, int64_t *value)
+{
+    if (ask("{\"do\": \"lock\", \"name\": \"%s\", \"wait\": 3000}", name))
+        return PHASE_FAIL;
+    if (worker_sql(client, value, "SELECT n FROM torture_value WHERE k = 0")) {
+        worker_recover(client);
+        return PHASE_FAIL;
+    }
+    if (!worker_draw(client, 4))
+        worker_dwell(client);
+    if (write_value(client, 0, ++*value, 0))
+        return PHASE_FAIL;
+    return ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
+}
+
+void turn_client_counter(struct client *client, const struct workload *workload)
+{
+    enum phase phase;
+    int64_t value = 0;
+
+    if (strcmp(language_of(client), "c") == 0) {
+        turn_counters(client, workload);
+        return;
+    }
+    if (!starts(client))
+        return;
+    worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
+    phase = add(client, worker_name(workload, 0), &value);
+    worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
+    if (phase == PHASE_FAIL)
+        ask("{\"do\": \"rollback\"}");
+}
