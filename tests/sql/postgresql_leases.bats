@@ -190,6 +190,8 @@ TEXT
     all_jobs() { rowlock jobs; }
     troubled_jobs() { rowlock --json top | jq -c '.jobs[]'; }
     db "SELECT rowlock.vacuum()" # technique row keeps the names of other tests
+    # of the test above, indexes would keep a level more until they are vacuumed
+    sql "TRUNCATE rowlock.lease, rowlock.heartbeat, rowlock.job, rowlock.run"
     for table in lease heartbeat job run; do expects_no_row $table; done
     sql "INSERT INTO rowlock.lease (token, name, mode)
             SELECT i, 'job:j' || i, 'exclusive' FROM generate_series(1, 1000) i;
@@ -198,8 +200,8 @@ TEXT
         INSERT INTO rowlock.job (name, version, schedule, due, running)
             SELECT 'j' || i, 1, 'every 5m', 0, i % 2 * i FROM generate_series(1, 1000) i;
         INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
-            SELECT i, 'j' || (i - 1) % 1000 + 1, 'n', 1, 0, 0, 0, 0
-              FROM generate_series(1, 6000) i"
+            SELECT i, 'j' || (i - 1) % 5000 + 1, 'n', 1, 0, 0, 0, 0
+              FROM generate_series(1, 30000) i"
     while read -r list expected; do
         before=$(pages_read)
         case $list in
@@ -209,7 +211,7 @@ TEXT
         pages=$(($(pages_read) - before))
         echo "$list: $lines lines, $pages pages read"
         [ "$lines" = "$expected" ]
-        [ "$pages" -lt 60000 ]
+        [ "$pages" -lt 120000 ]
     done <<'TEXT'
 rowlock.names 1000
 rowlock.holders 1000
