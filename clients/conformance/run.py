@@ -272,7 +272,8 @@ def sql(statement: str) -> str:
     command = ["psql", "-qXAt", URL, "-c", statement]
     if at.scheme != "postgresql":
         command = ["mariadb", "--no-defaults", "-NB", "-h", at.hostname or "", "-P", str(at.port)]
-        command += ["-u", at.username or "", f"-p{at.password}", "-e", statement, at.path[1:]]
+        command += ["-u", at.username or "", f"--password={at.password or ''}"]
+        command += ["-e", statement, at.path[1:]]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
