@@ -13,6 +13,8 @@ const url = process.argv[2];
 const isPostgresql = url.startsWith('postgresql:');
 const server = url.replace(/^mariadb:/, 'mysql:');
 const pool = isPostgresql ? new pg.Pool({ connectionString: url }) : mysql.createPool(server);
+const cut = () => {}; // the next query of a connection that was cut fails
+if (isPostgresql) pool.on('error', cut);
 
 let lease;
 let connection; // of the transactions
@@ -23,6 +25,7 @@ process.on('SIGINT', () => interrupt.abort());
 async function own(begin = true) {
     if (!connection) {
         connection = isPostgresql ? new pg.Client(url) : await mysql.createConnection(server);
+        connection.on('error', cut);
         await (isPostgresql
             ? connection.connect()
             : connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'));

@@ -81,10 +81,16 @@ export class Link {
     static async open(source: Source, failed: (error: unknown) => void): Promise<Link> {
         const pool = ((source as Driven).promise?.() ?? source) as Required<Driven>;
         const method = typeof pool.getConnection === 'function' ? 'getConnection' : 'connect';
-        const link = new Link(await (typeof source === 'function' ? source() : pool[method]()));
-        link.#failed = failed;
-        link.#driven.on?.('error', failed);
-        return link;
+        const opened = await (typeof source === 'function' ? source() : pool[method]());
+        try {
+            const link = new Link(opened);
+            link.#failed = failed;
+            link.#driven.on?.('error', failed);
+            return link;
+        } catch (error) {
+            (opened as Driven | undefined)?.release?.(); // a pool of another driver
+            throw error;
+        }
     }
 
     /** Reads what close() is to restore, before the first call on a session of a pool. */

@@ -163,6 +163,7 @@ export async function acquire(source: Source, name: string, options: LeaseOption
             try {
                 const row = await session.call('request', values, wait + ANSWER, signal, grace);
                 const token = row?.[0];
+                signal?.throwIfAborted(); // also if the lease was granted meanwhile
                 if (token && now() < certainUntil(sent, ttl)) {
                     return new Lease(session, name, owner, BigInt(token), ttl, sent);
                 }

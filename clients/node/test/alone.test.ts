@@ -125,3 +125,22 @@ test('an error of the lock is reported, not the one of what follows', async () =
     const refused = lock(lostThen, 'x', { timeout: 100 });
     await assert.rejects(refused, (error: BusyError) => error.holder === 'me');
 });
+
+test('an abort while the lease is granted releases it', async () => {
+    const sent: string[] = [];
+    const abort = new AbortController();
+    const source = postgresql((text) => {
+        sent.push(/rowlock\.(\w+)/.exec(text)?.[1] ?? text);
+        if (text.includes('request')) abort.abort(new Error('enough'));
+    });
+    await assert.rejects(acquire(source, 'x', { signal: abort.signal }), /enough/);
+    assert.deepEqual(sent, ['request', 'cancel']);
+});
+
+test('a connection of another driver goes back to its pool', async () => {
+    let borrowed = 0;
+    const connection = { query: async () => [], release: () => void borrowed-- };
+    const connect = async () => (borrowed++, connection);
+    await assert.rejects(acquire({ connect } as unknown as Pool, 'x'), /not one connection/);
+    assert.equal(borrowed, 0);
+});
