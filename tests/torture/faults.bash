@@ -145,6 +145,9 @@ inject_kill() {
     [ "$target" = "${client_pid[$place]}" ] || return 0
     wait "$target" 2>/dev/null
     [ $? = 137 ] || crashed=$((crashed + 1))
+    stops[$place]=$faults
+    log_stop "$place" invoke
+    log_stop "$place" ok
     start_client "$place"
 }
 inject_stop() { # for longer than a lease, or briefly; several clients may be stopped at once

@@ -21,7 +21,8 @@
  *     end KEY                 it finished that run, as done
  *     read KEY VALUE VALUE    it used both copies of the data that "add" writes
  *     free KEY                after the faults: the name could be locked, and leased
- *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
+ *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them; both at
+ *                             once: SIGKILL
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
  *     step KEY MS             the runner set the server's clock forward by so much, or back
  *     undone KEY              the runner: at the completion the database has forgotten some of the

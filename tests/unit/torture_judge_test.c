@@ -185,6 +185,31 @@ TEST(a_waiter_that_waits_for_long_while_the_name_is_free_is_found)
                  RELEASED(16000000030, 16000000040, 16000000050, 2, 1) "50 2 1 invoke stopped 0\n");
 }
 
+/* The third waits for 26 s, behind the second, which is killed after 14 s, or starts again. */
+#define BEHIND(second)                                       \
+    RELEASED(10, 20, 30, 1, 1)                               \
+    "40 2 1 invoke hold 0\n" second "50 3 1 invoke hold 0\n" \
+    "26000000050 3 1 ok hold 0 0 1 0 300 90000000000\n"
+
+TEST(p6_a_wait_behind_one_that_died_counts_from_its_death)
+{
+    is_legal(BEHIND("14000000040 2 7 invoke stopped 0\n14000000040 2 7 ok stopped 0\n"));
+    is_legal(BEHIND("14000000040 2 2 invoke hold 1\n14000000041 2 2 fail hold 1 1\n"));
+    /* it died too early, or after the wait, or waited behind the other, or did not die */
+    violates(BEHIND("9000000040 2 7 invoke stopped 0\n9000000040 2 7 ok stopped 0\n"),
+             "waited: 3:1 for 26000 ms");
+    violates(BEHIND("27000000040 2 7 invoke stopped 0\n27000000040 2 7 ok stopped 0\n"),
+             "waited: 3:1 for 26000 ms");
+    violates(RELEASED(10, 20, 30, 1,
+                      1) "60 2 1 invoke hold 0\n"
+                         "14000000040 2 7 invoke stopped 0\n14000000040 2 7 ok stopped 0\n"
+                         "50 3 1 invoke hold 0\n26000000050 3 1 ok hold 0 0 1 0 300 90000000000\n",
+             "waited: 3:1 for 26000 ms");
+    violates(BEHIND("14000000030 2 1 fail hold 0 1\n14000000040 2 2 invoke hold 1\n"
+                    "14000000041 2 2 fail hold 1 1\n"),
+             "waited: 3:1 for 26000 ms");
+}
+
 TEST(a_wait_after_the_last_grant_or_without_one_is_judged_too)
 {
     violates(RELEASED(10, 20, 30, 1, 1) "40 2 1 invoke hold 0\n16000000040 2 1 fail hold 0\n",
