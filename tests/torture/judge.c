@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define MOST_SHOWN 20
-#define MOST_CLIENTS 1000000 /* the threads of a client have its id modulo this */
 
 void judge_blame(struct verdict *verdict, const char *format, ...)
 {

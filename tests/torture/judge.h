@@ -9,6 +9,8 @@
 
 #include "torture/history.h"
 
+#define MOST_CLIENTS 1000000 /* the threads of a client have its id modulo this */
+
 struct verdict {
     long operations; /* that completed */
     long unknown;    /* whose outcome is unknown */

@@ -34,9 +34,29 @@ static int64_t freed_at(const struct history *history, const struct operation *h
 
 /* ---- waiting while the name is free ---------------------------------------------------------- */
 
-/* When the last client that waited before this one had died, its operation being unknown: each
-   delays the others by up to 12 s (P6), and several that die in turn do so one after the other. The
-   runner logs a kill as "stopped"; a client that lives on begins its next operation. */
+/* When a client died whose operation is unknown: at its next operation if it lives on, because it
+   only lost its session or its program; else when it was killed, which the runner logs last, as
+   "stopped". 0: the history does not tell. */
+static int64_t death_of(const struct history *history, const struct operation *dead)
+{
+    int64_t next = INT64_MAX, killed = 0;
+
+    for (size_t i = 0; i < history->n; i++) {
+        const struct operation *later = &history->operation[i];
+
+        if (later->invoked <= dead->invoked)
+            continue;
+        if (later->kind == KIND_STOPPED && later->client == dead->client % MOST_CLIENTS)
+            killed = most(killed, later->invoked);
+        else if (later->client == dead->client && later->op != dead->op)
+            next = least(next, later->invoked);
+    }
+    return next < INT64_MAX ? next : killed;
+}
+
+/* The last death, before this wait ended, of a client that waited for the same key and had begun
+   before it. Each delays the others by up to 12 s (P6), and several that die in turn do so one
+   after the other. */
 static int64_t last_death(const struct history *history, const struct operation *wait)
 {
     int64_t last = 0;
@@ -44,16 +64,11 @@ static int64_t last_death(const struct history *history, const struct operation 
     for (size_t i = 0; i < history->n; i++) {
         const struct operation *dead = &history->operation[i];
 
-        if (dead->kind != KIND_HOLD || dead->key != wait->key || dead->phase != PHASE_UNKNOWN ||
-            dead->invoked >= wait->invoked)
-            continue;
-        for (size_t k = 0; k < history->n; k++) {
-            const struct operation *later = &history->operation[k];
+        if (dead->kind == KIND_HOLD && dead->key == wait->key && dead->phase == PHASE_UNKNOWN &&
+            dead->invoked < wait->invoked) {
+            int64_t death = death_of(history, dead);
 
-            if (later->client == dead->client && later->invoked > dead->invoked &&
-                later->invoked < wait->done &&
-                (later->kind == KIND_HOLD || later->kind == KIND_STOPPED))
-                last = most(last, later->invoked);
+            last = most(last, death < wait->done ? death : 0);
         }
     }
     return last;

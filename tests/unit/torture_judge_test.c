@@ -195,7 +195,11 @@ TEST(p6_a_wait_behind_one_that_died_counts_from_its_death)
 {
     is_legal(BEHIND("14000000040 2 7 invoke stopped 0\n14000000040 2 7 ok stopped 0\n"));
     is_legal(BEHIND("14000000040 2 2 invoke hold 1\n14000000041 2 2 fail hold 1 1\n"));
-    /* it died too early, or after the wait, or waited behind the other, or did not die */
+    /* it died too early, and lived on, or was frozen; or died after the wait */
+    violates(BEHIND("9000000040 2 2 invoke hold 1\n9000000041 2 2 fail hold 1 1\n"
+                    "14000000040 2 3 invoke hold 1\n14000000041 2 3 fail hold 1 1\n"
+                    "15000000040 2 7 invoke stopped 0\n16000000040 2 7 ok stopped 0\n"),
+             "waited: 3:1 for 26000 ms");
     violates(BEHIND("9000000040 2 7 invoke stopped 0\n9000000040 2 7 ok stopped 0\n"),
              "waited: 3:1 for 26000 ms");
     violates(BEHIND("27000000040 2 7 invoke stopped 0\n27000000040 2 7 ok stopped 0\n"),
