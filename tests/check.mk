@@ -50,17 +50,18 @@ check-installed: all examples test-programs
 # The tests that use PostgreSQL, on each of its versions. Needs npm and a network, unless the
 # versions are installed. VERSIONS='17 18' and PATTERN='leases/* sql/*' select; SCOPE=full
 # runs all.
-VERSIONS ?= 15 16 17 18
+check-versions: VERSIONS ?= 15 16 17 18
 .PHONY: check-versions
 check-versions: all examples test-programs
 	@set -f; exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
 	  tests/versions $(VERSIONS) -- $(PATTERN)
 
-# The tests of MariaDB on MySQL, whose server comes from Debian unstable. SCOPE=quick, PATTERN as
-# above.
+# The tests of MariaDB on MySQL, whose server comes from Debian unstable, or from Ubuntu with
+# VERSIONS='mysql-8.4 mysql-8.0'. SCOPE=quick, PATTERN as above.
 .PHONY: check-mysql
 check-mysql: all examples test-programs
-	@set -f; exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) tests/versions mysql -- $(PATTERN)
+	@set -f; exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
+	  tests/versions $(or $(VERSIONS),mysql) -- $(PATTERN)
 
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
