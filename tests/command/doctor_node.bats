@@ -144,7 +144,8 @@ in_private() {
     echo "$status: $output"
     [ "$status" = 0 ]
     [[ $output == ok*init*"process 1 is bash" ]]
-    run $private setsid --fork --wait "$ROWLOCK" doctor --only init
+    # unshare of Debian 13 blocks SIGCHLD, which a process inherits
+    run $private env --default-signal=CHLD setsid --fork --wait "$ROWLOCK" doctor --only init
     echo "$status: $output"
     [ "$status" = 1 ]
     [[ $output == warn*"process 1, setsid, does not wait for SIGCHLD"*"docker run --init"* ]]

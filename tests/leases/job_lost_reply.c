@@ -53,6 +53,17 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
+/* Claims until no session that was cut off is still at work with the job's name. */
+static void claim_again(struct rowlock_connection *one, const struct rowlock_job *job,
+                        struct rowlock_claim *answer, struct rowlock_lease **lease)
+{
+    long long end = t_now() + 20000;
+
+    do
+        t_ok(rowlock_claim(one, job, answer, lease, &t_error));
+    while (answer->claimed == ROWLOCK_JOB_RUNNING && t_now() < end);
+}
+
 /* One claim, cut after n messages; returns 1 if it was cut. `repeat` is the expected repeat
    number. */
 static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_direction direction,
@@ -72,8 +83,9 @@ static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_dire
         t_int(struck, 1);
         t_int(t_job_seen(one, hand, job).running, 0);
         t_int(t_job_seen(one, hand, job).runs, runs);
-        t_ok(rowlock_claim(one, job, &answer, &lease, &t_error));
     }
+    if (code || (struck && answer.claimed == ROWLOCK_JOB_RUNNING))
+        claim_again(one, job, &answer, &lease);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.retry_number, repeat);
     t_int(t_job_runs(one, hand, job), 1);
@@ -161,10 +173,8 @@ static void cut_settling(enum proxy_direction direction)
         struck = proxy_has_struck(proxy);
         t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
         t_true(lease == NULL);
-        /* the session that was cut off may still be working */
-        for (long long end = t_now() + 20000;
-             code || (answer.claimed == ROWLOCK_JOB_RUNNING && t_now() < end);)
-            t_ok(code = rowlock_claim(one, &job, &answer, &lease, &t_error));
+        if (code || answer.claimed == ROWLOCK_JOB_RUNNING)
+            claim_again(one, &job, &answer, &lease);
         t_int(answer.claimed, ROWLOCK_JOB_NOT_DUE);
         t_int(t_job_runs(one, hand, &job), 0);
         t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);

@@ -168,7 +168,7 @@ BEGIN
                         * 1000.0)::bigint),
            pg_catalog.clock_timestamp(), 'gave up'
       FROM rowlock.waiter w
-     WHERE w.owner = log_waiter.owner COLLATE "default" AND log_waiter.ticket IN (0, w.ticket)
+     WHERE w.owner = log_waiter.owner AND log_waiter.ticket IN (0, w.ticket)
        AND (rules.history = 'all' OR rules.history <> 'off'
             AND pg_catalog.clock_timestamp() - w.since >= interval '1 s');
     IF FOUND AND pg_catalog.random() < 0.004::double precision THEN

@@ -189,7 +189,7 @@ DECLARE
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     PERFORM rowlock.check_use(w.name) FROM rowlock.unpack_lease(wants) w;
-    -- the collation is the index's: an argument may have another, such as convert_from's result
+    -- the collation of the index: that of this call's arguments is convert_from's
     DELETE FROM rowlock.waiter w WHERE w.owner = enqueue.owner COLLATE "default";
     IF pg_catalog.strpos(wants, ':p:') > 0 THEN
         SELECT o.name, o.detail INTO name, detail FROM rowlock.other_limit(wants, 0) o;
@@ -426,7 +426,7 @@ BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     PERFORM rowlock.log_waiter(ticket, owner);
     DELETE FROM rowlock.waiter w
-     WHERE w.owner = withdraw.owner COLLATE "default" AND withdraw.ticket IN (0, w.ticket);
+     WHERE w.owner = withdraw.owner AND withdraw.ticket IN (0, w.ticket);
     PERFORM rowlock.session_unlock_lost();
     PERFORM rowlock.session_unlock(ticket);
 END $$;

@@ -207,12 +207,10 @@ BEGIN
                            (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
       INTO ticket, until
       FROM rowlock.waiter w
-     WHERE w.owner = attempt.owner COLLATE "default" AND w.name = attempt.name COLLATE "C"
-       AND w.mode = attempt.mode
+     WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
        AND w."limit" IS NOT DISTINCT FROM limit_;
     -- a lease of another kind excludes others, and only one ticket of an owner stays in the queue
-    IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w
-                                  WHERE w.owner = attempt.owner COLLATE "default")
+    IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
        OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l
                                 WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
                    WHERE l.owner = attempt.owner
