@@ -70,7 +70,8 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
         code = rowlock__learn_session(a->request.connection, error);
     if (code)
         return rowlock__given_up(a->request.connection, code, error);
-    if ((step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN) && !a->machine.unsure)
+    if ((step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN) &&
+        !(a->machine.unsure && a->sent_ms)) /* 0: the session was lost before one was sent */
         a->sent_ms = now;
     code = rowlock__execute(&a->request, step, deadline_ms, reply, &refused, error);
     if (reply->sent_ms)

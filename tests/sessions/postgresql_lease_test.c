@@ -500,6 +500,26 @@ TEST(p1_a_late_grant_that_expires_before_its_use_is_reported_as_lost)
     t_give(lease);
 }
 
+/* Nothing was sent before the session was lost, so the grant is not late, and not renewed. */
+TEST(p5_a_session_that_was_lost_before_the_grant_costs_no_renewal)
+{
+    void *admin = t_admin();
+    struct rowlock_connection *connection;
+    struct rowlock_lease *lease = NULL;
+
+    if (t_facts()->code == ROWLOCK_INSERT) /* the grant updates its heartbeat, too */
+        return;
+    t_native_sql(admin, "CREATE FUNCTION public.renewed() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$BEGIN RAISE 'renewed'; END$$");
+    t_native_sql(admin, "CREATE TRIGGER renewed BEFORE UPDATE ON rowlock.heartbeat "
+                        "FOR EACH ROW EXECUTE FUNCTION public.renewed()");
+    connection = t_open();
+    t_kill_all_sessions();
+    t_ok(t_acquire(connection, t_x("not late"), 60000, 0, &lease));
+    t_native_sql(admin, "DROP FUNCTION public.renewed() CASCADE");
+    t_give(lease);
+}
+
 /* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
 TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
 {
