@@ -219,15 +219,15 @@ static void compare_all(struct comparison *comparison, char *text)
 {
     char *history = strstr(text, OF_HISTORY), *rest = history ? strstr(history, "\n\n") : NULL;
 
-    if (rest) {
+    if (history)
         history[-1] = '\0';
+    if (rest)
         *rest++ = '\0';
-    }
     compare_part(comparison, text, false);
-    if (rest) {
+    if (history)
         compare_part(comparison, history, true);
+    if (rest)
         compare_part(comparison, rest, false);
-    }
     free(text);
 }
 
