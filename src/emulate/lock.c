@@ -119,9 +119,9 @@ int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish 
 
 /* Checks the lease of the caller's own token, which permits the lock, and keeps it until the
    transaction ends. */
-static int stand_on_own(struct rowlock_work *work, const struct rowlock_wish *wish,
-                        const struct rowlock_rows *leases, int64_t limit_ms,
-                        enum rowlock_status *status)
+static int check_own_lease(struct rowlock_work *work, const struct rowlock_wish *wish,
+                           const struct rowlock_rows *leases, int64_t limit_ms,
+                           enum rowlock_status *status)
 {
     const struct rowlock_lease_row *row = leases->row;
     struct rowlock_value values[] = {rowlock__text_value(wish->key),
@@ -159,7 +159,7 @@ static int look(struct rowlock_work *work, const struct rowlock_wish *wish, int6
         code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     *status = ROWLOCK_STATUS_OK;
     if (!code && wish->token)
-        code = stand_on_own(work, wish, &leases, limit_ms, status);
+        code = check_own_lease(work, wish, &leases, limit_ms, status);
     for (size_t i = 0; !code && i < leases.n; i++)
         if (row[i].held.token != wish->token)
             held[others++] = row[i].held;

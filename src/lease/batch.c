@@ -146,13 +146,13 @@ static void batch_row(void *data, const struct rowlock_value *columns, unsigned 
 static int make_ready(struct rowlock_connection *connection)
 {
     int64_t now = rowlock__now_ms();
-    int64_t patience_ms = connection->connect_ms < 0 || connection->connect_ms > ANSWER_MS
-                              ? ANSWER_MS
-                              : connection->connect_ms;
+    int64_t timeout_ms = connection->connect_ms < 0 || connection->connect_ms > ANSWER_MS
+                             ? ANSWER_MS
+                             : connection->connect_ms;
     int code = ROWLOCK_OK;
 
     if (rowlock__state(connection) == ROWLOCK_STATE_DEAD)
-        code = rowlock__reconnect(connection, now + patience_ms, NULL);
+        code = rowlock__reconnect(connection, now + timeout_ms, NULL);
     return code ? code : rowlock__learn_session(connection, NULL);
 }
 

@@ -13,7 +13,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* for this long after its deadline an attempt may remove obstacles again */
+#define OVERTIME_MS 1000 /* for this long after its deadline an attempt may remove obstacles */
 
 /* Work outside an open transaction needs a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
@@ -34,7 +34,7 @@ static int is_over(const struct rowlock_attempt *attempt)
 static int is_far_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms >= 0 &&
-           rowlock__now_ms() >= rowlock__after(attempt->deadline_ms, MOMENT_MS);
+           rowlock__now_ms() >= rowlock__after(attempt->deadline_ms, OVERTIME_MS);
 }
 
 static int pause_for_lease(struct rowlock_attempt *attempt, struct rowlock_error *error)

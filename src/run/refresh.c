@@ -13,10 +13,10 @@ static int refresh(struct stage *stage, const struct command *command,
 
     if (status)
         return status;
-    status = make_anew(stage, options, &options->run, &made);
+    status = refresh_if_stale(stage, options, &options->run, &made);
     if (command->json && (made != MADE_NOT || stage->outcome.acquired)) {
         /* After the command's own output. */
-        printf("{\"refreshed\":%s}\n", made == MADE_ANEW ? "true" : "false");
+        printf("{\"refreshed\":%s}\n", made == MADE_HERE ? "true" : "false");
     }
     return made == MADE_FRESH || made == MADE_ELSEWHERE ? options->quiet : status;
 }

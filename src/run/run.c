@@ -9,7 +9,7 @@
 /* A ^C after the command's end is for us, or for the shell loop around us, which continues if we
    end normally: so we end by the signal, whatever we are doing. USR1 and USR2 were for the command.
    A lost lock has priority. */
-static void heed_late_signal(const struct signals *signals, struct outcome *outcome)
+static void apply_late_signals(const struct signals *signals, struct outcome *outcome)
 {
     int number;
 
@@ -45,10 +45,10 @@ int cmd_run(struct command *command)
         rowlock_lease_free(holding.lease);
         rowlock_close(holding.connection);
     }
-    heed_late_signal(&signals, &outcome);
+    apply_late_signals(&signals, &outcome);
     if (fd >= 0)
         report_write(fd, &outcome, &run.lock);
-    heed_late_signal(&signals, &outcome);
+    apply_late_signals(&signals, &outcome);
     if (outcome.status < 0)
         die_by(-outcome.status);
     if (outcome.stuck)

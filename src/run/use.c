@@ -21,8 +21,8 @@ static int make_before(struct stage *stage, const struct subject_options *option
     run.shell[0] = "/bin/sh";
     run.shell[1] = "-c";
     run.shell[2] = (char *)options->shell;
-    status = make_anew(stage, options, &run, &made);
-    if (!status && made == MADE_ANEW && signals_turn_to_wait(&stage->signals)) {
+    status = refresh_if_stale(stage, options, &run, &made);
+    if (!status && made == MADE_HERE && signals_turn_to_wait(&stage->signals)) {
         message("cannot create a file descriptor for signals");
         status = STATUS_FAILED;
     }

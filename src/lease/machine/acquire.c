@@ -6,7 +6,7 @@
 #include "lease/machine/state.h"
 #include "util/clock.h"
 
-#define MOMENT_MS 250    /* how long a try waits for the name lock, which another grant holds */
+#define TRY_WAIT_MS 250  /* how long a try waits for the name lock, which another grant holds */
 #define SETTLE_MS 2000   /* a lost session has finished its last statement by then */
 #define CLEARING_MS 1000 /* maximum time of a try for removing dead tickets */
 #define BUSY_MAX_MS 250  /* maximum backoff before a ticket in a busy file is retried */
@@ -27,8 +27,8 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
     if (!m->tries)
         return rowlock__queue_enter(m, now);
     if (!m->retry_until_ms) {
-        m->retry_until_ms = now + MOMENT_MS;
-        return try_once(m, MOMENT_MS);
+        m->retry_until_ms = now + TRY_WAIT_MS;
+        return try_once(m, TRY_WAIT_MS);
     }
     if (now >= m->retry_until_ms)
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
@@ -206,8 +206,8 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
     if (m->remote)
         return try_once(m, 0);
     /* a grant of another name holds a file's write lock only briefly */
-    m->retry_until_ms = now_ms + MOMENT_MS;
-    return try_once(m, rowlock__step_within(m, now_ms, MOMENT_MS));
+    m->retry_until_ms = now_ms + TRY_WAIT_MS;
+    return try_once(m, rowlock__step_within(m, now_ms, TRY_WAIT_MS));
 }
 
 step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)

@@ -105,7 +105,7 @@ static int detach(void)
 }
 
 /* Nonzero: the caller has ended, so no process has the token. */
-static int give_word(const struct keeping *keeping, int status)
+static int report_status(const struct keeping *keeping, int status)
 {
     return send(keeping->caller_fd, &status, sizeof status, MSG_NOSIGNAL) != sizeof status;
 }
@@ -255,7 +255,7 @@ static int hand_over(struct keeping *keeping)
     }
     if (!status && (number = signals_next(keeping->taking->signals.fd, NULL)))
         status = -number;
-    if (!status && give_word(keeping, STATUS_OK))
+    if (!status && report_status(keeping, STATUS_OK))
         status = STATUS_FAILED;
     if (status)
         return status;
@@ -304,7 +304,7 @@ static _Noreturn void be_keeper(struct keeping *keeping)
     rowlock_lease_free(taking->holding.lease);
     rowlock_close(taking->holding.connection);
     if (keeping->caller_fd >= 0)
-        give_word(keeping, status);
+        report_status(keeping, status);
     _exit(0);
 }
 

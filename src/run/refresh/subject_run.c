@@ -192,8 +192,8 @@ static void say_not_needed(const struct making *making, const struct run *run)
         message("'%s' is fresh", making->options->subject);
 }
 
-int make_anew(struct stage *stage, const struct subject_options *options, const struct run *run,
-              enum made *made)
+int refresh_if_stale(struct stage *stage, const struct subject_options *options,
+                     const struct run *run, enum made *made)
 {
     struct making making = {.options = options};
     struct holding holding = {
@@ -210,7 +210,7 @@ int make_anew(struct stage *stage, const struct subject_options *options, const 
     }
     status = run_under(stage, run, &holding);
     if (!status)
-        *made = MADE_ANEW;
+        *made = MADE_HERE;
     return status;
 }
 

@@ -38,14 +38,14 @@ int stage_close(struct stage *stage, int status);
 
 enum made {
     MADE_NOT,      /* the command failed, or there was no lease */
-    MADE_ANEW,     /* refreshed by the command */
+    MADE_HERE,     /* refreshed by the command */
     MADE_FRESH,    /* it was fresh */
     MADE_ELSEWHERE /* another session refreshes it, and stale data is acceptable */
 };
 
 /* Runs the command of `run` under a lease if the subject is stale. As stage_open. */
-int make_anew(struct stage *stage, const struct subject_options *options, const struct run *run,
-              enum made *made);
+int refresh_if_stale(struct stage *stage, const struct subject_options *options,
+                     const struct run *run, enum made *made);
 enum used {
     USED,
     USED_NOT /* another refresh has failed since ours: nothing was run */

@@ -220,7 +220,7 @@ static int status_of(const struct watch *watch)
     return exit_of(watch);
 }
 
-static int64_t patience(const struct watch *watch)
+static int64_t release_deadline(const struct watch *watch)
 {
     if (!watch->lost && !watch->told)
         return ROWLOCK_NEVER;
@@ -254,7 +254,7 @@ int finish(struct watch *watch)
                 watch->end.began ? "" : " before the command was started");
     }
     watch->keeper.ending = ending_of(watch);
-    number = give_back_surely(watch, patience(watch));
+    number = give_back_surely(watch, release_deadline(watch));
     if (number)
         return watch->lost ? STATUS_LOST : number;
     if (!watch->keeper.asking)
