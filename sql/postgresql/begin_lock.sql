@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Locks all names packed in $1, directly after BEGIN; waits up to $2 ms.
 SELECT status, pg_catalog.convert_to(name, 'UTF8'), stays, pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.begin_lock($1::text, $2::bigint);

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Names the setting that lets a crash of the machine undo committed transactions, or NULL.
 SELECT 'the server runs with ' || nullif(s.off, '')
     || ' off: after a crash of its machine a lease may be '
        'lost and granted again while its holder works, or data be damaged; turn that on'

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Terminates session $1 if it is still the one that started at $2.
 SELECT pg_catalog.pg_terminate_backend(a.pid)::integer FROM pg_catalog.pg_stat_activity a
  WHERE a.pid = $1::text::integer
    AND pg_catalog.encode(pg_catalog.timestamptz_send(a.backend_start), 'hex') = $2::text

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Creates a ticket for the names packed in $1, in a transaction of its own.
 SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
        pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint,

@@ -1,7 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Examines the server and this role. $1: the client library's id of the session; $2: 1 if the
--- server's id changed between two statements. Rows: check, status (0 sound, 1 warning, 2 locks will
--- not hold), finding, advice.
 SELECT 'server', 0, 'PostgreSQL ' || pg_catalog.current_setting('server_version')
     || ', a primary', NULL
 UNION ALL

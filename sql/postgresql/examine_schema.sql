@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Examines the rows of the installed schema. Rows as in examine.sql. A lock of a name that no table
--- contains has no name here; locks of other names are listed by list.sql.
+-- Reports old transactions only if they hold a name that no table contains, or are prepared;
+-- list.sql lists the others.
 SELECT 'leases', CASE WHEN e.count > 0 THEN 1 ELSE 0 END,
        CASE WHEN e.count > 0
            THEN e.count::text || ' expired more than a minute ago and not swept, the first at '

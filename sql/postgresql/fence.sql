@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Keeps lease $2 of the name $1 valid until the open transaction ends; waits at most $3 ms.
 SELECT status, pg_catalog.convert_to(fenced, 'UTF8'), stays, pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.fence(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint, $3::bigint);

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Technique row: deletes the row of the name $1 unless a session has it locked.
 DELETE FROM rowlock.name r
     USING (SELECT u.name FROM rowlock.name u
             WHERE u.name = pg_catalog.convert_from($1::bytea, 'UTF8') COLLATE "C"

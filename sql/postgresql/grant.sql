@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Grants a lease of all names packed in $1, or of none, in a transaction that has just begun.
 SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
        pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.grant_lease($1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::bigint,

@@ -1,7 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists ended leases, waiters that gave up, and finished runs, latest first: $1 LIKE pattern of the
--- name, escaped by '!', or NULL; $2 ended since (ms); $3 1: problems only; $4 waited at least (ms);
--- $5 limit.
 SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
        pg_catalog.convert_to(e.host, 'UTF8'), e.pid, pg_catalog.convert_to(e.command, 'UTF8'),
        pg_catalog.convert_to(e.note, 'UTF8'), e.acquired, e.waited, e.ended, e.how, e.exit, e.is_run

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Counts the locks, leases and other state that uninstall would destroy. A transaction that has
--- locked a name has read the table lease, so its lock on that table shows it.
+-- A transaction that has locked a name has read the table lease: its lock on that table shows it.
 SELECT u.kind, pg_catalog.count(*),
        pg_catalog.left(pg_catalog.string_agg(u.name, ', ' ORDER BY u.name COLLATE "C"), 60)
   FROM (SELECT CASE l.state WHEN 'held' THEN 1 ELSE 2 END AS rank,

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Names the privileges that installing needs and this role lacks; $1 is 1 with technique insert.
 SELECT CASE
     WHEN n.oid IS NOT NULL AND NOT pg_catalog.pg_has_role(n.nspowner, 'USAGE')
          AND NOT pg_catalog.has_schema_privilege(n.oid, 'CREATE')

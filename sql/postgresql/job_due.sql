@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sets the due time $3 of the job $1, if its row still has version $2.
 UPDATE rowlock.job j SET version = j.version + 1, due = $3::bigint
  WHERE j.name = pg_catalog.convert_from($1::bytea, 'UTF8') COLLATE "C" AND j.version = $2::bigint
 RETURNING 1;

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reads the state of the job $1 from which a node decides.
 SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedule, 'UTF8'),
        coalesce(j.due, 0), coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0),
        coalesce(j.running, 0),

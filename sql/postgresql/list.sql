@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists holders and waiters of the name $1, or of all names (NULL).
 SELECT state, pg_catalog.convert_to(lock_name, 'UTF8'), mode, token, ticket,
        pg_catalog.convert_to(owner, 'UTF8'), pg_catalog.convert_to(host, 'UTF8'), pid,
        pg_catalog.convert_to(command, 'UTF8'),

@@ -1,7 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists names LIKE $1 (escape !): the longest queues first ($2 = 0), the longest wait (1), or by
--- name (2); at most $3 waiters of a name and $4 rows in all (0: all). As list, and the queue's
--- length. $5 = 1: the other names follow, with all waiters.
 SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.ticket,
        pg_catalog.convert_to(r.owner, 'UTF8'), pg_catalog.convert_to(r.host, 'UTF8'), r.pid,
        pg_catalog.convert_to(r.command, 'UTF8'),

@@ -1,3 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reads the version and the technique of the installed schema.
 SELECT version, technique, object, id_width, CASE WHEN owned THEN 1 ELSE 0 END FROM rowlock.meta;

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reports whose functions this role would call, as a row of examine.sql; none without a schema. It
--- calls none of them.
+-- Calls none of the functions.
 SELECT 'owner', CASE WHEN o.trusted THEN 0 ELSE 1 END,
        'the schema rowlock belongs to ' || o.rolname::text
     || CASE WHEN o.trusted THEN ''

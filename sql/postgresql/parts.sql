@@ -1,6 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists every existing object by the name it has in the schema script. $1: the table of technique
--- insert.
 WITH object AS (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name),
      relation AS (
     SELECT c.oid, c.relname::text AS name, c.relkind FROM pg_catalog.pg_class c

@@ -1,8 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists the privileges that this role has on rowlock's objects: object and privilege as the GRANTs
--- of schema/grants.sql write them. The first row is '', the role's name for GRANT, and the
--- qualifier of objects. Each object has a row 'exists'; so has '', because a role sees all objects.
--- $1: the table of technique insert.
+-- Each object has a row 'exists'; so has '', because a role sees all objects.
 WITH relation AS (
     SELECT c.oid, 'rowlock.' || c.relname::text AS name, c.relkind
       FROM pg_catalog.pg_class c

@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Extends the leases packed in $1 to $2 ms from now, as renew extends one. It waits for no lock: a
--- lease whose heartbeat another transaction has locked is left out, because it would keep the
--- others waiting.
+-- Skips a lease whose heartbeat another transaction has locked, because the others would wait too.
 WITH asked AS MATERIALIZED (
          SELECT pg_catalog.split_part(t.lease, ':', 1)::bigint AS token,
                 pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(t.lease, ':', 2),

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists the runs of the job $1, latest first.
 SELECT r.token, pg_catalog.convert_to(r.node, 'UTF8'), r.pid, r.due, r.repeats, r.started,
        r.finished, CASE WHEN r.outcome = 'running' AND b.token IS NULL THEN 'lost'
             WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running' ELSE r.outcome END,

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the reason why locks on this server would be unsafe, or NULL.
 SELECT CASE
     WHEN pg_catalog.pg_is_in_recovery()
         THEN 'it is a standby: locks there would not exclude other sessions'

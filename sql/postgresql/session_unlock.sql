@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Releases the session lock of $2 if this is session $3 and holds it; returns 1 if so.
 SELECT CASE WHEN $1::integer IN (0, 1) AND rowlock.is_own($3::bigint)
     AND rowlock.session_unlock($2::bigint) THEN 1 ELSE 0 END;

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Begins a refresh of the subject $1 if it is older than $2 ms. Requires the lock of subject:NAME.
 SELECT stale, age_ms, version
   FROM rowlock.begin_subject(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint, $3::bigint,
        pg_catalog.convert_from($4::bytea, 'UTF8'), pg_catalog.convert_from($5::bytea, 'UTF8'),

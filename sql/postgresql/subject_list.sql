@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists the subject $1, or all subjects (NULL).
 SELECT pg_catalog.convert_to(subject, 'UTF8'), pg_catalog.convert_to(description, 'UTF8'), status,
        began_ms, ended_ms, updated_ms, age_ms, pg_catalog.convert_to(program, 'UTF8'),
        pg_catalog.convert_to(host, 'UTF8'), pid, pg_catalog.convert_to(error, 'UTF8'), exit,

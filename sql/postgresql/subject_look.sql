@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Reports whether the subject $1 is older than $2 ms.
 SELECT stale, age_ms
   FROM rowlock.look_at_subject(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint);

@@ -1,6 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Waits up to $4 ms for the session lock of a ticket ($11 = 0) or a token ($11 = 1) with number
--- $12, then acquires the lease if the caller is next.
 SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
        pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.turn($1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::bigint,

@@ -1,4 +1,5 @@
--- How the runs of a job in the table % went; the end of a SELECT.
+-- The end of a SELECT from the table %, whose rows are jobs: how many of their runs are done, how
+-- long these took on average, and when the first failure since the latest of these began.
 (SELECT count(*) FROM {the}run AS done
              WHERE done.job = %.name AND done.outcome = 'done') AS done,
            (SELECT {average done.finished - done.started} FROM {the}run AS done

@@ -1,5 +1,6 @@
--- A part of job_list and job_trouble: the jobs of `named` with the token of their run before the
--- one under way, and of the lease without a process that pauses them for longest.
+-- A part of job_list and job_trouble: adds to the jobs of `named` the token of their latest run
+-- except the one under way, and that of the lease which pauses them longest; such a lease has no
+-- process.
 placed AS (
     SELECT named.*,
            (SELECT other.token FROM {the}run AS other

@@ -1,8 +1,9 @@
--- Lists the jobs that are not fine, the worst first, as job_list: of those LIKE a pattern (escape
--- !), by name or as job:NAME; at most a number (0: all). Then the number of jobs, and of those that
--- are paused, slow, late, failing, lost. The first row is without a job if none is listed.
--- Parameters: pattern, most rows; a job is late after; a run is slow after, and after this many
--- times the average. The rules are those of src/job/trouble.c; the numbers are enum rowlock_health.
+-- Lists the jobs that are not fine, the worst first, with the columns of job_list. Each row ends
+-- with the number of jobs, and of those that are paused, slow, late, failing and lost. If none is
+-- listed, one row has these numbers alone. Parameters: LIKE pattern (escape !) of the name or of
+-- job:NAME; number of rows (0: all); ms after its due time when a job is late; ms after which a run
+-- is slow, if it also exceeds the average by the last parameter, a factor. The rules are those of
+-- src/job/trouble.c; the values of health are enum rowlock_health.
 WITH named AS (
     SELECT job.*, {now_ms} AS now_ms, asked.most, asked.late_ms, asked.least_ms, asked.times
       FROM {the}job AS job CROSS JOIN ({job_choice}) AS asked

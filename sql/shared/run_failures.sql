@@ -1,2 +1,2 @@
--- The outcomes that make a job fail.
+-- The outcomes of a run that make its job fail.
 'failed', 'timed out', 'not started'

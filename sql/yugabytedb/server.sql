@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the reason why locks on this server would be unsafe, or NULL. rowlock.check_use verifies
--- inside the transaction that READ COMMITTED is in effect.
+-- rowlock.check_use verifies inside the transaction that READ COMMITTED is in effect.
 SELECT CASE WHEN pg_catalog.pg_is_in_recovery()
     THEN 'it is a standby: locks there would not exclude other sessions' END;

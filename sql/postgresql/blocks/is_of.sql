@@ -1,5 +1,5 @@
--- Whether the lease with the token %.token has the name %.name and the owner %.owner, where NULL is
--- any. The collation keeps the planner from the index of names, and OFFSET 0 from a join.
+-- True if a lease has the token %.token, the name %.name and the owner %.owner; NULL is any.
+-- schema/lease.sql explains the collation; OFFSET 0 prevents a join.
 (%.name IS NULL
  OR EXISTS (SELECT FROM rowlock.lease o
              WHERE o.token = %.token

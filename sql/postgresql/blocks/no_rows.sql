@@ -1,6 +1,6 @@
--- Of the techniques that keep no row of a name.
+-- For the techniques that keep no row of a name.
 
--- Prepares a name in a transaction of its own; this technique needs no preparation.
+-- This technique needs no preparation.
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
@@ -9,7 +9,6 @@ COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Prepares a name, which technique row requires before its first lock later in a transaction. '
     'Call it before BEGIN.';
 
--- Removes what a lock of the name leaves behind; this technique leaves nothing.
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
@@ -18,7 +17,7 @@ COMMENT ON FUNCTION rowlock.unlock(text) IS
     'Removes what a lock of the name leaves behind; this technique leaves nothing. The name stays '
     'locked until the transaction ends.';
 
--- Lists the names that the technique keeps in a table; this one keeps none.
+-- Lists the names that the technique keeps in a table: none.
 CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Creates the schema rowlock, or checks what is in it, before anything there is created, changed or
--- called. The functions of the schema run with the rights of every role that locks, and a trigger
--- with those of the role that upgrades. So all existing objects, an empty schema included, must
--- belong to the installing role or a superuser. No other role may be able to create an object
--- there, and no trigger may be on a table but those of lease.sql. It checks after CREATE: another
--- role may have been faster.
+-- Creates the schema rowlock, or checks an existing one, before an install creates, changes or
+-- calls anything in it. The functions of the schema run with the rights of every role that locks,
+-- and a trigger with those of the role that upgrades. So all existing objects, and an empty schema
+-- too, must belong to the installing role or a superuser. No other role may be able to create an
+-- object there, and only the triggers of lease.sql may exist. It checks after CREATE, because
+-- another role may have created the schema in between.
 DO $$
 DECLARE
     way record;

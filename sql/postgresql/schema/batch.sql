@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Group commit: releases and grants that several threads of one process request at the same time,
--- in one transaction on a shared session. The transaction only does what needs no waiting, because
--- one waiter would delay all others. Requests that it cannot grant are repeated alone.
+-- Group commit: the releases and grants that several threads of one process request at the same
+-- time, in one transaction on a shared session. It waits for no lock, except briefly for a row,
+-- because one waiter would delay all others. The library repeats a request that was not granted in
+-- a transaction of its own.
 
 -- Takes the session locks of several numbers, as session_lock does for one.
 CREATE FUNCTION rowlock.session_lock_all(numbers bigint[]) RETURNS void
@@ -42,9 +43,8 @@ BEGIN
     RETURN gone;
 END $$;
 
--- Grants exclusive leases of one name each, as many as are unheld and have no queue. Returns
--- place:token, by the places in `wants`. As in grant_lease, the conflict check is a statement that
--- starts after the name locks were taken.
+-- Grants exclusive leases of one name each to all requests whose name is free and has no queue.
+-- Returns place:token for each, the place in `wants`.
 CREATE FUNCTION rowlock.grant_batch(wants text[], session bigint, host text) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -89,10 +89,8 @@ BEGIN
     RETURN granted;
 END $$;
 
--- `ended`: TOKEN:HEX(name):owner; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an
--- empty field for NULL; both separated by commas. A name occurs in `wants` once. All of it is one
--- transaction, which is on disk when its COMMIT returns. The function forces a generic plan: a
--- custom plan for each array length would cost more than the rest.
+-- See dialect.h, batch. The generic plan is forced, because a custom plan for each array length
+-- would cost more than the rest.
 CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text,
                               OUT granted text)
 LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$

@@ -21,7 +21,7 @@ BEGIN
     RETURN first;
 END $$;
 
--- Takes the lock and draws, for psql and other clients; waits as rowlock.exclusive does.
+-- For SQL clients: takes the lock and draws. Waits as rowlock.exclusive does.
 CREATE FUNCTION rowlock.next(name text, "count" bigint DEFAULT 1, start bigint DEFAULT 1)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$

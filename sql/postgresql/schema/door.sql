@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SQL functions for psql and other clients: locks in a transaction, holders of a name, vacuum.
 --
--- A key of type bigint is the name of its decimal text. Both variants exist so that no call is
--- ambiguous: PostgreSQL resolves an untyped literal or parameter as text, and never a number.
+-- A key of type bigint means the name that is its decimal text. Both variants exist so that no call
+-- is ambiguous: PostgreSQL resolves an untyped literal or parameter as text, and never a number.
 
 -- Describes the holder of the name for the end of a sentence; NULL if none is found. It must not
 -- raise an error, because a transaction whose lock was refused continues.
@@ -21,7 +21,6 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN NULL;
 END $$;
 
--- Raises the error that a status means for an SQL client.
 CREATE FUNCTION rowlock.fail(status integer, name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     CASE status
@@ -47,9 +46,9 @@ BEGIN
     END CASE;
 END $$;
 
--- Waits while the name is leased, and keeps the locks of the transaction meanwhile. It waits at
--- most 30 s, and no longer than lock_timeout, because the lease holder may be waiting for rows of
--- this transaction.
+-- Waits until no lease of the name conflicts; the transaction keeps its locks meanwhile. It waits
+-- at most 30 s, and no longer than lock_timeout, because the lease holder may be waiting for rows
+-- of this transaction.
 CREATE FUNCTION rowlock.wait_lease(name text, shared boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -110,9 +109,8 @@ BEGIN
     RETURN status = 0;
 END $$;
 
--- Locks a name until the transaction ends. Waits up to lock_timeout and statement_timeout; for a
--- lease at most 30 s. With the token of the caller's own lease on that name it locks under that
--- lease. Parameters drop the collation of the caller's column: names are compared as bytes.
+-- COLLATE "default", here and below, drops the collation of the caller's column, because names are
+-- compared as bytes.
 CREATE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -147,7 +145,6 @@ END $$;
 COMMENT ON FUNCTION rowlock.shared(bigint, bigint) IS
     'Same as rowlock.shared; the name is the decimal text of the key.';
 
--- Locks within `wait`. False: nothing is locked, and the transaction continues.
 CREATE FUNCTION rowlock.try_exclusive(name text, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -182,7 +179,7 @@ END $$;
 COMMENT ON FUNCTION rowlock.try_shared(bigint, interval) IS
     'Same as rowlock.try_shared; the name is the decimal text of the key.';
 
--- The same for a bigint key; each technique defines prepare and unlock of a name.
+-- Each technique defines prepare and unlock of a name.
 CREATE FUNCTION rowlock.prepare(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.prepare(key::text);
@@ -197,8 +194,8 @@ END $$;
 COMMENT ON FUNCTION rowlock.unlock(bigint) IS
     'Same as rowlock.unlock; the name is the decimal text of the key.';
 
--- Sweeps leases that expired before that time, at most that many (NULL: all), and returns the
--- number of their rows. Waits for no lock.
+-- Sweeps at most `batch` leases (NULL: all) that expired before that time, and returns the number
+-- of their rows. Waits for no lock.
 CREATE FUNCTION rowlock.sweep_some(before timestamptz, batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -227,7 +224,7 @@ DECLARE
         + rowlock.sweep_some(pg_catalog.clock_timestamp(), NULL::bigint);
     dead bigint;
 BEGIN
-    -- heartbeats without a lease row: they were inserted or orphaned by hand and represent no lease
+    -- heartbeats without a lease row, which only a change by hand leaves
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = ANY (ARRAY(
         SELECT o.token FROM rowlock.heartbeat o
@@ -250,8 +247,8 @@ COMMENT ON FUNCTION rowlock.vacuum() IS
     'Waits for no lock.';
 
 -- Lists the transactions that hold a name. Every technique takes the name's advisory lock, as the
--- lock itself or to show the holder (see rowlock.name_lock). A role without the rights of
--- pg_read_all_stats sees only the pid and application_name of other users' sessions.
+-- name lock itself or to show the holder (see rowlock.name_lock). Without the rights of
+-- pg_read_all_stats a role sees only the pid and application_name of other users' sessions.
 CREATE FUNCTION rowlock.transactions(name text)
 RETURNS TABLE (pid bigint, host text, program text, since timestamptz, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -273,8 +270,8 @@ BEGIN
          ORDER BY a.xact_start, h.pid;
 END $$;
 
--- Lists the holders of the name, leases first, with the number of waiters: those in the lease
--- queue, or those waiting for the transaction.
+-- Lists the holders of the name, leases first. waiting: sessions in the lease queue, or those that
+-- wait for the transaction.
 CREATE FUNCTION rowlock.holders(name text)
 RETURNS TABLE (kind text, pid bigint, host text, program text, since text, expires text, note text,
                waiting bigint)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- rowlock's schema as an extension: between this file and extension_end.sql is the script that
+-- The schema as an extension: between this file and extension_end.sql comes the script that
 -- `rowlock schema install` runs.
 \echo Use "CREATE EXTENSION rowlock" to load this file. \quit
 

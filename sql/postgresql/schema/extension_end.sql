@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Makes a dump carry the rows of every table and the numbers, as it does for a schema that install
--- made. Two tables are excluded, whose rows this script writes itself and writes again before a
+-- Makes a dump contain the rows of every table and the sequences, as it does for a schema without
+-- the extension. It excludes two tables whose rows this script writes itself, also before a
 -- restore: meta records this version of the functions, and a new row of origin makes the first draw
 -- lift the numbers.
 DO $$

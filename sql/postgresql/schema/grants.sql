@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The minimum that the role application needs to lock, lease, prepare, vacuum and query. FOR UPDATE
--- and FOR SHARE require the right to update a column; rowlock never updates n, how, uuid or a name.
+-- The minimum that the role application needs for locks, leases, jobs and refreshes, for prepare
+-- and vacuum. FOR UPDATE and FOR SHARE require the right to update a column; rowlock never updates
+-- n, how, uuid or a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
 GRANT SELECT ON rowlock.meta TO application;
@@ -46,8 +47,8 @@ BEGIN
         EXECUTE pg_catalog.format(
                 'GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
                                   (SELECT object::pg_catalog.regclass FROM rowlock.meta));
-        -- A trigger fires without this right: it only permits to put the function on a table, which
-        -- no other role should do.
+        -- A trigger fires without this right, which only permits its role to put the function on a
+        -- table.
         REVOKE EXECUTE ON FUNCTION rowlock.respect_leases() FROM application;
     END IF;
 END $$;

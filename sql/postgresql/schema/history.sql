@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The history of leases that ended and of waiters that gave up (rowlock log). The transaction that
--- deletes the lease writes its row. A release before heartbeat.quiet_until writes none, so that it
--- costs nothing. Runs of jobs are in rowlock.run; a lease that has a row there gets none here.
+-- deletes a lease writes its row. A release before heartbeat.quiet_until writes none, so that it
+-- costs nothing. The lease of a run has its row in rowlock.run instead.
 
 CREATE TABLE rowlock.history (
     name     text COLLATE "C" NOT NULL,
     mode     text NOT NULL,
     permits  integer NOT NULL,
     token    bigint,                     -- NULL: a waiter that gave up
-                                         -- negative: of the caller that broke it
+                                         -- negative: the caller that broke that lease
     host     text,
     pid      bigint,
     command  text,
@@ -18,10 +18,10 @@ CREATE TABLE rowlock.history (
     ended    timestamptz NOT NULL,
     how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up'))
 );
--- each entry is in one of them, so that prune reads only what it deletes
+-- each row is in one of them, so that prune reads only what it deletes
 CREATE INDEX history_good ON rowlock.history (ended) WHERE how = 'released';
 CREATE INDEX history_bad ON rowlock.history (ended) WHERE how <> 'released';
--- it has no key: otherwise a publication of all tables would refuse its DELETE
+-- without a key, a publication of all tables would refuse its DELETE
 ALTER TABLE rowlock.history REPLICA IDENTITY FULL;
 
 -- Returns the rules of the table setting, or the defaults.
@@ -37,8 +37,8 @@ BEGIN
     END IF;
 END $$;
 
--- Deletes at most that many rows of the history whose time has passed, and returns their number.
--- Waits for no lock. Catches every error, such as a missing table or right, and then deletes none.
+-- Deletes at most `batch` rows whose time has passed, and returns their number; 0 after any error,
+-- such as a missing table or right. Waits for no lock.
 CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     rules record;
@@ -66,8 +66,8 @@ EXCEPTION WHEN OTHERS THEN
     RETURN 0;
 END $$;
 
--- Writes the rows of a lease whose heartbeat was deleted, if the level asks for them, before the
--- rows of the lease are deleted. Catches every error, because none may prevent that deletion.
+-- Writes the history of a lease whose heartbeat was deleted, if the level includes it; the lease
+-- rows must still exist. Ignores every error, because none may prevent the deletion of the lease.
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -100,9 +100,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
     NULL;
 END $$;
 
--- Deletes the lease whose heartbeat a release has deleted, and writes the history, if its level
--- asks for that. The most frequent lease has one row: the deleted row is the source of the new one.
--- log_end handles any other lease, and a lease for which that raises an error.
+-- Deletes the rows of a lease whose heartbeat a release has deleted, and writes the history, if the
+-- level includes it. Most leases have one row: the deleted row is the source of the new one.
+-- log_end handles any other lease, and a lease for which the short way raises an error.
 CREATE FUNCTION rowlock.log_release(token bigint, name text, expires timestamptz, stop boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -138,8 +138,7 @@ BEGIN
     DELETE FROM rowlock.lease l WHERE l.token = log_release.token;
 END $$;
 
--- Deletes a heartbeat, as remove_lease describes, and writes the history. The collation keeps the
--- planner from the index of names, as in lease.sql.
+-- Deletes the heartbeat of a lease, as remove_lease describes, and writes the history.
 CREATE FUNCTION rowlock.end_heartbeat(token bigint, name text, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -154,8 +153,9 @@ BEGIN
     END IF;
 END $$;
 
--- Writes the rows of a ticket, or (0) of all tickets of that owner, which is withdrawn. Below level
--- all a wait under a second leaves none: a caller may try again. Catches every error.
+-- Writes the history of a ticket that is withdrawn, or (0) of all tickets of that owner. Below
+-- level all a wait under a second leaves no row, because the caller may try again. Ignores every
+-- error.
 CREATE FUNCTION rowlock.log_waiter(ticket bigint, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE

@@ -8,7 +8,7 @@ UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
                         owned = owned AND object IS NOT DISTINCT FROM 'rowlock_object'
                                 OR pg_catalog.to_regclass('rowlock_object') IS NULL;
 
--- (IF NOT EXISTS would require the CREATE privilege even though the table exists.)
+-- IF NOT EXISTS would require the CREATE privilege even though the table exists.
 DO $$
 BEGIN
     IF pg_catalog.to_regclass('rowlock_object') IS NULL THEN
@@ -25,9 +25,9 @@ END $$;
 -- Every role that locks writes to this table and reads it. So all code that runs with these
 -- statements must come from the installing role or a superuser: the table itself, and any function,
 -- operator or type that a default, a generated column, a constraint or an index uses. Triggers,
--- rules, policies, foreign keys and inheritance are refused, no matter which role created them. The
--- owner of a table chosen with --table is trusted by that choice. (The default name is written in
--- two pieces here, because the chosen name replaces every other occurrence.)
+-- rules, policies, foreign keys and inheritance are refused, no matter who created them. The owner
+-- of a table chosen with --table is trusted. (The default name is in two pieces here, because the
+-- chosen name replaces every other occurrence.)
 DO $$
 DECLARE
     object constant oid := 'rowlock_object'::regclass::oid;
@@ -182,7 +182,7 @@ UPDATE rowlock.meta SET id_width = (
     SELECT CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 END FROM pg_catalog.pg_attribute a
      WHERE a.attrelid = 'rowlock_object'::regclass::oid AND a.attname = 'id');
 
--- Returns the order in which several names are locked: by their bytes.
+-- Several names are locked in the order of their bytes: see rowlock.unpack.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT 0::bigint
 $$;
@@ -194,14 +194,13 @@ BEGIN
               FROM rowlock_object o WHERE o.id::text = leftover.name);
 END $$;
 
--- Returns whether the name lock has a shared mode.
 CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT false
 $$;
 
--- The name lock of one name: waits up to lock_timeout; returns 0 or 6. If nothing was inserted, a
--- row conflicts: a committed row remains (6), any other disappeared in between. The uuid identifies
--- the program that inserted the row: see the trigger.
+-- Takes the name lock, and waits up to lock_timeout. Returns 0, or 6: a committed row holds the
+-- name. An INSERT without effect met a row that remains (6), or one that has disappeared since. The
+-- uuid marks the row as rowlock's for the trigger below.
 CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -224,20 +223,20 @@ BEGIN
         END IF;
     END LOOP;
     DELETE FROM rowlock_object o WHERE o.uuid::text = mine;
-    -- shows the holder to rowlock.holders; blocks no session and decides nothing
+    -- only shows the holder to rowlock.holders
     PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
     RETURN 0;
 END $$;
 
 -- Makes programs that only know the two statements wait for leases too. The trigger waits after the
--- INSERT: by then the transaction owns the unique key, which every grant of a lease needs. As
--- rowlock.wait_lease it waits 30 s, or lock_timeout if that is less.
+-- INSERT: by then the transaction owns the unique key, which every grant of a lease needs. It waits
+-- as long as rowlock.wait_lease.
 --
 -- This is the only function with the rights of its owner, because such a program may have no right
--- in the schema rowlock. Everything it calls is qualified, and its search_path is fixed. It tells
--- the caller only who holds the name that it has just inserted. If NEW.id had a type of the caller,
--- a cast function of the caller would run with the owner's rights: so only the types that install
--- accepts are allowed.
+-- in the schema rowlock. Everything it calls is qualified, and its search_path is fixed. It reveals
+-- only the holder of the name that the caller has just inserted. If NEW.id had a type of the
+-- caller, a cast function of the caller would run with the owner's rights: so the function accepts
+-- only the types that install accepts.
 CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN -- an INSERT of a name waits for a lease of it: man rowlock-schema
@@ -265,7 +264,7 @@ BEGIN
     END IF;
 END $$;
 
--- The name lock without waiting: 0, 1 or 6. INSERT has no NOWAIT, so it uses the shortest timeout.
+-- Tries the name lock: 0, 1 or 6. INSERT has no NOWAIT, so it uses the shortest timeout.
 CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -299,8 +298,8 @@ END $$;
 
 {no_rows};
 
--- Lists waiting sessions by key of the name: those that wait for a transaction which holds the
--- name's advisory lock.
+-- Lists, by the key of the name, the sessions that wait for a transaction which holds the name's
+-- advisory lock.
 CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -315,7 +314,7 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- Counts the sessions that wait for a transaction which holds the name's advisory lock.
+-- Counts the sessions that blocked lists for the name.
 CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
@@ -331,7 +330,7 @@ BEGIN
                AND h.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
 END $$;
 
--- Deletes leftovers of the technique: committed rows, which would hold their names forever.
+-- Deletes committed rows, which would hold their names forever.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint;

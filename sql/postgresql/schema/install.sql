@@ -1,19 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
--- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique. Run
--- as one script in one transaction, followed by history.sql, lease.sql, queue.sql, turn.sql,
--- batch.sql, door.sql, lease_door.sql, counter.sql, job.sql, subject.sql, one of native.sql,
--- row.sql, insert.sql, and views.sql.
+-- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique. An
+-- install is one script in one transaction: adopt.sql, this file, history.sql, lease.sql,
+-- queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql, request.sql, counter.sql, job.sql,
+-- subject.sql, one of native.sql, row.sql and insert.sql, and views.sql.
 --
 -- A lease is a lock that outlives its session: a row of the table lease, and a heartbeat that its
 -- holder renews. The name lock is the engine's own lock on a name until the transaction ends; the
 -- technique (native.sql, row.sql, insert.sql) defines it. A transaction lock takes the name lock
 -- and then checks the leases. A grant of a lease holds the name lock from its check to its COMMIT.
 --
--- Every function runs with the rights of its caller (SECURITY INVOKER, except one trigger of
--- insert.sql; no dynamic SQL). Every function is VOLATILE: each of its statements has its own
--- snapshot, so that a read after a lock was acquired sees what the previous holder committed.
--- Status codes: 0 locked, 1 busy, 2 timed out, 3 leased, 4 only expired leases conflict, 5 not
--- prepared, 6 leftover row, 7 canceled, 8 lease lost.
+-- Every function runs with the rights of its caller (SECURITY INVOKER, except one trigger function
+-- of insert.sql), without dynamic SQL. Every function that reads a table is VOLATILE: each of its
+-- statements has its own snapshot, so that a read after a lock was acquired sees what the previous
+-- holder committed. Status codes: 0 locked, 1 busy, 2 timed out, 3 leased, 4 only expired leases
+-- conflict, 5 not prepared, 6 leftover row, 7 canceled, 8 lease lost, 9 not at READ COMMITTED, 10 a
+-- standby or a read-only transaction.
 
 CREATE TABLE rowlock.meta (
     version   integer NOT NULL,
@@ -50,9 +51,9 @@ CREATE TABLE rowlock.lease (
     acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     waited   bigint NOT NULL DEFAULT 0   -- in the queue, in milliseconds
 );
--- It has no key: in one of token, name and n the planner would search for a name alone, by reading
--- all of it, when it expects few rows. So a publication identifies a row by all columns. A repeated
--- install skips ALTER TABLE, which waits for all transactions that have read the table.
+-- It has no key: in one of token, name and n the planner would search for a name alone, and read
+-- the whole key, when it expects few rows. So a publication identifies a row by all columns. A
+-- repeated install skips ALTER TABLE, which waits for all transactions that have read the table.
 CREATE INDEX lease_token ON rowlock.lease (token);
 DO $$
 BEGIN
@@ -64,9 +65,10 @@ END $$;
 -- The column is token + 0, so that the planner never uses this index to search for a token alone.
 CREATE INDEX lease_name ON rowlock.lease (name, (token + 0));
 
--- Waiters for a lease: one ticket per call, one row per name. alive_until NULL: the session lock of
--- the ticket shows whether the waiter lives; otherwise the waiter counts as alive until that time.
--- roll_call: the number of the roll call that the waiter has not answered (see rowlock.overtake).
+-- Waiters for a lease: one ticket per call, one row per name. While alive_until is NULL, the
+-- session lock of the ticket shows whether the waiter lives; otherwise the waiter counts as alive
+-- until that time. roll_call is the number of the roll call that the waiter has not answered (see
+-- rowlock.overtake).
 CREATE TABLE rowlock.waiter (
     ticket  bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
@@ -94,9 +96,9 @@ CREATE TABLE rowlock.least_token (
     token bigint NOT NULL
 );
 
--- Every lease reads these tables and changes most of them, and reads past dead rows: they must not
--- pile up, and the tables must never be read by a sequential scan. The planner chooses one for a
--- table of a few pages, so these tables start with more pages and are never truncated.
+-- Every lease reads these tables and changes most of them. Searches read past dead rows, so
+-- autovacuum must remove them early. No search may be a sequential scan, which the planner chooses
+-- for a table of a few pages: so the tables begin with more pages and are never truncated.
 ALTER TABLE rowlock.lease
     SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                vacuum_truncate = false);
@@ -122,8 +124,8 @@ DELETE FROM rowlock.lease WHERE token < 0;
 DELETE FROM rowlock.waiter WHERE ticket < 0;
 DELETE FROM rowlock.heartbeat WHERE token < 0;
 
--- Which ended leases the history keeps, and for how many milliseconds: those that were released,
--- and the others. At most one row; without one the defaults apply (rowlock.history_rules).
+-- Which ended leases the history keeps, and for how many milliseconds: keep_good for released
+-- leases, keep_bad for all others. Without a row the defaults apply (rowlock.history_rules).
 CREATE TABLE rowlock.setting (
     history   text NOT NULL CHECK (history IN ('off', 'problems', 'slow', 'all')),
     keep_good bigint NOT NULL,
@@ -139,17 +141,17 @@ CREATE SEQUENCE rowlock.number;
 CREATE SEQUENCE rowlock.lifted;      -- every number is greater
 CREATE SEQUENCE rowlock.lifted_for;  -- the origin, as the view lift computes it
 CREATE TABLE rowlock.origin (
-    boot timestamptz -- when the row was written; after any UPDATE the next draw lifts the numbers
+    boot timestamptz -- when the row was inserted; any change of the row makes the next draw lift
 );
 CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
 INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
 -- origin; pg_sequence_last_value is NULL for a sequence that was just created. quiet_ms: for how
--- long the release of a new lease leaves no row in the history. Every grant reads the view. So it
--- scans one table, and contains no volatile function: the server then drops the columns that no
--- query asks for. The path of a file identifies the database, because it contains the database's
--- number.
+-- long the release of a new lease leaves no row in the history. The path of a file identifies the
+-- database, because it contains the database's number. Every grant reads the view. So it scans one
+-- table and contains no volatile function: then the server omits the columns that a query does not
+-- read.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
            (pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())
@@ -165,10 +167,9 @@ SELECT pg_catalog.hashint8extended(
            ELSE 10000 END::bigint AS quiet_ms
   FROM rowlock.origin o;
 
--- The 64-bit key of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
--- "rowlock" as a number), so that it does not collide with other programs' advisory locks by
--- accident. Technique native locks the key by pg_advisory_xact_lock. SHA-256 would cost more than
--- that lock itself.
+-- Returns the 64-bit key of a name, which technique native locks by pg_advisory_xact_lock:
+-- PostgreSQL's own hash of its bytes. The seed (the bytes "rowlock" as a number) makes a collision
+-- with other programs' advisory locks unlikely. SHA-256 would cost more than the lock itself.
 CREATE FUNCTION rowlock.key(name text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)
@@ -177,9 +178,8 @@ COMMENT ON FUNCTION rowlock.key(text) IS
     'Returns the advisory lock key of a name. In pg_locks: locktype advisory, objsubid 1, key = '
     'classid::bigint << 32 | objid::bigint.';
 
--- Raises an error if a lock here would be unsafe. Locks on a standby exclude no other session; a
--- transaction above READ COMMITTED may not see the changes of the previous holder; names have 1 to
--- 255 bytes.
+-- Raises an error if a lock here would be unsafe. Locks on a standby exclude no other session. A
+-- transaction above READ COMMITTED may not see the changes of the previous holder.
 CREATE FUNCTION rowlock.check_use(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.pg_is_in_recovery() THEN
@@ -201,8 +201,8 @@ END $$;
 
 -- Checks for conflicting leases: 0 none; 3 a live one; 4 only expired ones. An exclusive lock
 -- conflicts with every lease, a shared one with all except shared ones. Here and in other functions
--- the heartbeat is a subquery, and OFFSET 0 separates the search for leases of a name: the planner
--- would read both tables in the order of tokens and join them when it expects few rows.
+-- the heartbeat is a subquery, and OFFSET 0 separates the search for the leases of a name: when the
+-- planner expects few rows, it would otherwise join both tables in the order of tokens.
 CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -267,10 +267,10 @@ BEGIN
          ORDER BY c.token;
 END $$;
 
--- Removes the expired leases that conflict with these names. 0: no lease conflicts any more; 3: one
--- does, and nothing was removed. Called while the names are locked. A remaining row is a conflict
--- whatever its expiry time, because its renewal may be in progress. Each lock wait lasts at most
--- limit_ms.
+-- Removes the expired leases that conflict with these names, whose name locks the caller holds. 0:
+-- no lease conflicts any more; 3: one does, and nothing was removed. A row that remains is a
+-- conflict whatever its expiry time, because its renewal may be in progress. Each lock wait lasts
+-- at most limit_ms.
 CREATE FUNCTION rowlock.clear(wants text, limit_ms bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -297,8 +297,7 @@ BEGIN
 END $$;
 
 -- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
--- another transaction with the same token holds it) or 8. The collation keeps the planner from the
--- index of names, as in lease.sql.
+-- another transaction with the same token holds it) or 8. On the collation see lease.sql.
 CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -328,7 +327,7 @@ BEGIN
     RETURN CASE WHEN FOUND AND NOT may_wait THEN 1 ELSE 8 END;
 END $$;
 
--- Locks one name: takes the name lock, or locks the row of the caller's own lease.
+-- Takes the name lock; or, with a token, locks the row of the caller's own lease.
 CREATE FUNCTION rowlock.lock_name(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -340,8 +339,8 @@ BEGIN
     RETURN rowlock.try_name_lock(name, shared);
 END $$;
 
--- Sets lock_timeout for one wait, up to `until` (NULL: no limit). Values under 1 ms would mean no
--- limit.
+-- Sets lock_timeout for one wait, up to `until` (NULL: no limit). The least value is 1 ms, because
+-- 0 would mean no limit.
 CREATE FUNCTION rowlock.limit_wait(until timestamptz) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('lock_timeout',
@@ -360,10 +359,10 @@ BEGIN
                                              2147483647)::double precision * interval '1 ms' END;
 END $$;
 
--- Locks additional names in an open transaction, all or none: with any status other than 0, the
+-- Locks additional names in an open transaction, all or none: after any status other than 0, the
 -- transaction and its earlier locks are unchanged. After the name locks it waits for leases as long
--- as wait_ms and lease_ms both allow. sweep 0: expired leases are not removed in this transaction,
--- but reported.
+-- as wait_ms and lease_ms both allow. sweep 0: does not remove expired leases in this transaction,
+-- but reports them.
 CREATE FUNCTION rowlock.lock(wants text, wait_ms bigint, lease_ms bigint, sweep integer,
                              OUT status integer, OUT name text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -450,8 +449,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Locks for a transaction that the library has just begun: the name lock of every name, then the
--- check for leases. It does not sweep, does not wait for a lease and has no savepoint: any status
+-- Locks in a transaction that the library has just begun: takes the name lock of every name, then
+-- checks for leases. It does not sweep, does not wait for a lease and has no savepoint: any status
 -- other than 0 requires ROLLBACK.
 CREATE FUNCTION rowlock.begin_lock(wants text, wait_ms bigint, OUT status integer, OUT name text,
                                    OUT stays integer, OUT detail text)
@@ -478,8 +477,8 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);
 END $$;
 
--- The same for one name, where the fast path (rowlock.begin_one) does not apply. It may wait: it
--- runs the check for leases once before, so that its plan does not delay the sessions behind it.
+-- The same for one name, where the fast path (rowlock.begin_one) does not apply. Before a wait it
+-- runs the check for leases once, so that planning it does not delay the sessions behind this one.
 CREATE FUNCTION rowlock.begin_name(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -9,13 +9,12 @@ CREATE TABLE rowlock.job (
     version bigint NOT NULL,             -- increases with every change
     schedule text NOT NULL,              -- as configured on the node that changed the row
     due bigint NOT NULL,                 -- the next due time that no node has claimed
-    last bigint NOT NULL DEFAULT 0,      -- the due time that was claimed last,
-    repeats integer NOT NULL DEFAULT 0,  -- the number of its repetitions,
+    last bigint NOT NULL DEFAULT 0,      -- the due time that was claimed last
+    repeats integer NOT NULL DEFAULT 0,  -- the retry number of its run
     failed bigint NOT NULL DEFAULT 0,    -- when its run failed or did not start; 0: neither
-    -- the token of its run, also of one that was lost or not started,
-    running bigint NOT NULL DEFAULT 0,
-                                         -- until the next claim settles it; 0: it has ended
-    -- the number of ended runs, by outcome, also of those that the history has no longer
+    running bigint NOT NULL DEFAULT 0,   -- the token of its run; 0: it has ended. A run that was
+                                         -- lost or not started stays until the next claim
+    -- the number of ended runs by outcome, including those that the history has no longer
     runs_done bigint NOT NULL DEFAULT 0,
     runs_failed bigint NOT NULL DEFAULT 0,
     runs_timed_out bigint NOT NULL DEFAULT 0,
@@ -23,7 +22,7 @@ CREATE TABLE rowlock.job (
     runs_lost bigint NOT NULL DEFAULT 0,
     runs_late bigint NOT NULL DEFAULT 0,
     runs_not_started bigint NOT NULL DEFAULT 0,
-    last_success bigint NOT NULL DEFAULT 0 -- when the last run that is done ended; 0: never
+    last_success bigint NOT NULL DEFAULT 0 -- when the latest run that is done ended; 0: never
 );
 
 CREATE TABLE rowlock.run (
@@ -49,8 +48,8 @@ CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
                             * 1000.0)::bigint
 $$;
 
--- Counts the end of a run in its job, whose row the caller has locked before it read `former`, the
--- run's row before the end. A broken run may end twice, and counts once.
+-- Counts the end of a run in its job. `former` is the row of the run before the end, which the
+-- caller has read after it locked the job. A broken run may end twice, and counts once.
 CREATE FUNCTION rowlock.count_run(former rowlock.run, outcome text, ended bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -69,8 +68,8 @@ BEGIN
        AND (former.finished = 0::bigint OR former.outcome <> count_run.outcome);
 END $$;
 
--- Records the end of the previous run that has no lease any more, when its job is locked. `former`
--- is its token, 0: there is none; `outcome`: its result.
+-- Records the result `outcome` of the job's previous run, which has no lease any more; the caller
+-- has locked the job. `former` is the token of that run; 0: there is none.
 CREATE FUNCTION rowlock.end_lost_run(former bigint, outcome text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -86,9 +85,7 @@ BEGIN
     END IF;
 END $$;
 
--- Claims a run, in the transaction that grants the lease `token`. 1: the row still had that version
--- (0: there was no row) and is advanced, or this call was made before. 0: another node was faster,
--- or `instant` is in the future.
+-- See dialect.h, job_claim. Returns 0 also if `instant` is in the future.
 CREATE FUNCTION rowlock.claim_job(name text, token bigint, version bigint, schedule text,
                                   instant bigint, due bigint, repeats integer, former bigint,
                                   outcome text, node text,
@@ -123,7 +120,7 @@ BEGIN
     RETURN 1;
 END $$;
 
--- Returns true if this token has no lease, or had an expired one that is removed now; a renewal in
+-- Returns true if this token has no lease, or had an expired one, which it removes: a renewal in
 -- progress must not find it. Never waits: a session that has the rows locked ends the lease itself,
 -- or keeps it.
 CREATE FUNCTION rowlock.end_expired(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -140,9 +137,8 @@ BEGIN
     RETURN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = end_expired.token);
 END $$;
 
--- Records the schedule and the due time where no run is claimed, and the result of the previous
--- run. A run that was not started stays with the job, so that it is claimed again. Returns 1, or 0:
--- another node was faster, or the lease of that run lives.
+-- See dialect.h, job_plan. A run that was not started stays with the job, so that it is claimed
+-- again.
 CREATE FUNCTION rowlock.plan_job(name text, version bigint, schedule text, due bigint,
                                  former bigint, outcome text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
@@ -168,9 +164,8 @@ BEGIN
     RETURN 1;
 END $$;
 
--- Records the end of a run and ends its lease. 0: done; 8: the lease was lost, and only the history
--- records the end; 14: it was broken. A repeated call returns the same. The job keeps the token of
--- a run that was lost or not started: the next claim repeats it. Its name is free at once.
+-- See dialect.h, job_finish. A repeated call returns the same. After a run that was lost or not
+-- started the name is free at once.
 CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
@@ -238,7 +233,6 @@ BEGIN
     RETURN CASE WHEN stop THEN 14 ELSE 0 END;
 END $$;
 
--- Returns 0: no such job; 1: deleted; 2: it runs.
 CREATE FUNCTION rowlock.forget_job(name text) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     running_token bigint;

@@ -2,20 +2,20 @@
 -- Leases: grant, renew, release, check, break, and the fence.
 --
 -- A lease is granted under the name locks of its names (rowlock.name_lock), in a transaction that
--- commits at once. No session ignores an expired lease because of its expiry time alone: it deletes
--- it, and any row that remains is a conflict, because its renewal may be in progress. An exclusive
--- lease conflicts with every other, a shared one with all except shared ones, permits with both,
--- and with permits beyond the limit. Statuses: those of install.sql, and 11 queued, 12 not queued,
--- 13 limits differ, 14 stopped.
+-- commits at once. No session ignores a lease because its expiry time has passed: it deletes the
+-- lease first. A row that remains is a conflict, because its renewal may be in progress. An
+-- exclusive lease conflicts with every other; a shared one with all except shared ones; a permit
+-- with exclusive and shared ones, and with permits beyond the limit. Statuses: those of
+-- install.sql, and 11 queued, 12 not queued, 13 limits differ, 14 broken.
 
 -- Numbers -----------------------------------------------------------------------------------------
 
--- Lifts the sequence above every number that may have been drawn where this database was before.
--- The clock gives 2^20 numbers a second, more than any server commits. It adds 65536, because a
--- statement that found the origin valid may still be drawing, and setval must not go back behind
--- it. No lock outlives this function, however the caller's transaction ends: the rollback of the
--- inner block releases the lock, and undoes no setval. The lift is recorded last, in case the
--- session ends in between.
+-- Lifts the sequence above every number that this database may have drawn before a restore or a
+-- failover. The clock gives 2^20 numbers a second, more than any server commits. The function adds
+-- 65536, because a statement that found the origin valid may still be drawing, and setval must not
+-- go back behind it. The error at the end rolls back the subtransaction: this releases the lock,
+-- however the caller's transaction ends, and undoes no setval. The lift is recorded last, in case
+-- the session ends in between.
 CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     numbers record;
@@ -42,8 +42,8 @@ EXCEPTION WHEN SQLSTATE 'RL100' THEN
     NULL;
 END $$;
 
--- Draws a token or a ticket, greater than every earlier one: after crashes, restored dumps and
--- failovers too. Called under the last name lock.
+-- Draws a token or a ticket, greater than every earlier one, even after a crash, a restore or a
+-- failover. A grant draws its token after it has taken all name locks.
 CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
@@ -64,7 +64,7 @@ END $$;
 -- Wanted names and conflicting leases -------------------------------------------------------------
 
 -- Unpacks HEX(name):x|s|p:limit:count, joined by commas, in the order in which the names must be
--- locked. ROWS: the planner expects 1000 otherwise, and reads all leases for a join with them.
+-- locked. ROWS: otherwise the planner expects 1000, and joins them with all leases.
 CREATE FUNCTION rowlock.unpack_lease(wants text)
 RETURNS TABLE (name text, mode text, "limit" integer, "count" integer)
     LANGUAGE plpgsql VOLATILE ROWS 2 AS $$
@@ -81,9 +81,9 @@ BEGIN
          ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
 END $$;
 
--- Checks for conflicting leases. 0: none; 3: a live one, and `number` is the token that expires
--- first; 4: only expired ones; 13: permits with another limit are held. by_clock false: every row
--- counts as live, since a row that survived a sweep may be renewed.
+-- Checks for conflicting leases. 0: none; 3: a live one, and `number` is the token of the first to
+-- expire; 4: only expired ones; 13: permits with another limit are held. by_clock false: every row
+-- counts as live, because a row that survived a sweep may be renewed.
 CREATE FUNCTION rowlock.look_lease(wants text, by_clock boolean, OUT status integer, OUT name text,
                                    OUT number bigint, OUT expires timestamptz, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -138,9 +138,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Removes the conflicting leases that have expired: collects those of all names first and sweeps
--- them in the order of their tokens, under one savepoint. Called under the name locks. Returns as
--- look_lease: 0, 3 or 13.
+-- Removes the conflicting leases that have expired: those of all names, in the order of their
+-- tokens, under one savepoint. The caller has the name locks. Returns 0, 3 or 13 as look_lease.
 CREATE FUNCTION rowlock.clear_lease(wants text, limit_ms bigint, OUT status integer, OUT name text,
                                     OUT number bigint, OUT expires timestamptz, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -182,8 +181,8 @@ END $$;
 -- The grant ---------------------------------------------------------------------------------------
 
 -- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
--- leases where the technique has a shared mode. Under a shared name lock it locks the owner too: an
--- earlier call of that owner, whose reply was lost, may still be about to commit.
+-- leases where the technique has a shared mode. With a shared name lock it locks the owner too,
+-- because an earlier call of that owner, whose reply was lost, may still be about to commit.
 CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
                                       OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -215,7 +214,7 @@ BEGIN
     name := NULL;
 END $$;
 
--- The same with a wait: a timeout is a status. (A try does without the savepoint.)
+-- The same with a wait: a timeout is a status. (A try needs no savepoint for that.)
 CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer,
                                  OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -226,8 +225,8 @@ EXCEPTION WHEN lock_not_available THEN
     SELECT w.name INTO name FROM rowlock.unpack_lease(wants) w LIMIT 1;
 END $$;
 
--- Finds the lease that an earlier try of this call was granted, when its reply was lost; it lasts
--- ttl_ms from now. A lease that was broken since is released. NULL: there is none.
+-- Finds the lease that an earlier attempt of this call acquired, when its reply was lost, renews it
+-- and returns its token; NULL: there is none. Releases it instead if it was broken since.
 CREATE FUNCTION rowlock.adopt(wants text, owner text, ttl_ms bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -254,7 +253,7 @@ BEGIN
 END $$;
 
 -- Returns the time before which a release of a lease granted now leaves no row in the history. The
--- view reads the level with its owner's rights, so that a grant needs no right on the settings.
+-- view reads the level with the rights of its owner, so that a grant needs no right on the table.
 CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -264,9 +263,9 @@ BEGIN
 END $$;
 
 -- Stores the token of a grant as the least token of its name, if the search for leases is slow. The
--- caller has the exclusive name lock and found no lease. It calls this if its token is divisible by
--- 127, a prime: each of several names that alternate has its turn. The fastest of three searches
--- counts, because the first of a session includes its plan, and other processes may delay another.
+-- caller has the exclusive name lock and has found no lease. It calls this for each token divisible
+-- by 127, a prime, so that each of several names that alternate gets its turn. The fastest of three
+-- searches counts: the first of a session includes planning, and other processes may delay any.
 CREATE FUNCTION rowlock.store_least(name text, token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -282,7 +281,7 @@ BEGIN
         fastest := least(fastest, pg_catalog.clock_timestamp() - since);
     END LOOP;
     IF fastest > interval '50 us' THEN
-        -- a vacuum may have deleted the row in an open transaction: no grant waits for that
+        -- a vacuum in an open transaction may have deleted the row: no grant waits for that
         UPDATE rowlock.least_token s SET token = store_least.token
          WHERE s.name = ANY (ARRAY(SELECT u.name FROM rowlock.least_token u
                                     WHERE u.name = store_least.name COLLATE "C"
@@ -294,11 +293,12 @@ BEGIN
     END IF;
 END $$;
 
--- A greater least token would hide a lease that is inserted with a smaller one: by a restore, by
--- hand, or because the numbers were set back by hand. And one that is restored may be greater than
--- the token of a lease. Both rules hold for every writer, a replication included, so triggers
--- enforce them. After ENABLE TRIGGER ALL, as of pg_restore --disable-triggers, they would not fire
--- for a replication: they are made again.
+-- A greater least token would hide a lease. So reveal_lease deletes it when a lease with a smaller
+-- token is inserted: by a restore, by hand, or after the numbers were set back by hand. And
+-- refuse_least skips the row of a least token that is greater than the token of a lease, such as a
+-- restored one. Both are triggers, because they must act for every writer, a replication included.
+-- After ENABLE TRIGGER ALL, which pg_restore --disable-triggers runs, they would not act for a
+-- replication: then an install creates them again.
 CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
@@ -341,7 +341,6 @@ BEGIN
     END IF;
 END $$;
 
--- Inserts the rows of a lease: heartbeat and identity.
 CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint,
                                      ticket bigint, host text, pid bigint, command text, note text)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -359,8 +358,8 @@ BEGIN
       FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
 END $$;
 
--- Every transaction that grants a lease calls this: the grant must be on disk, whatever the role's
--- default.
+-- Makes the COMMIT of this transaction wait for the disk, whatever the role's default. Every grant
+-- and every renewal calls this.
 CREATE FUNCTION rowlock.make_durable() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
@@ -368,10 +367,9 @@ BEGIN
     END IF;
 END $$;
 
--- Grants a lease of all names or of none, in a transaction that has just begun. wait_ms 0: the
--- caller commits it in the same round trip. Otherwise the client commits in a second round trip: a
--- waiter that died meanwhile is never granted the lease, and one that is frozen has 2 s. `number`:
--- the conflicting token, or the ticket ahead. See dialect.h, grant.
+-- See dialect.h, grant. wait_ms 0: the caller commits in the same round trip. Otherwise the client
+-- commits in a second round trip: so a waiter that died meanwhile is never granted the lease, and
+-- the server ends the session of one that is frozen after 2 s.
 CREATE FUNCTION rowlock.grant_any(wants text, owner text, ttl_ms bigint, wait_ms bigint,
                                   ticket bigint, session bigint, host text, pid bigint,
                                   command text, note text,
@@ -419,9 +417,8 @@ BEGIN
     END IF;
 END $$;
 
--- The same for one name, exclusively, without waiting, when no lease conflicts and no waiter
--- queues, in as few statements as possible. The check and the number are one statement, which
--- starts after the name lock was taken.
+-- The same, with a fast path in as few statements as possible: for one name, exclusively, without
+-- waiting, when no lease conflicts and no waiter queues.
 CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint,
                                     ticket bigint, session bigint, host text, pid bigint,
                                     command text, note text,
@@ -477,13 +474,12 @@ END $$;
 
 -- While it is held --------------------------------------------------------------------------------
 
--- A lease is found by its token. The collation keeps the planner from the index of names, which
--- would read all ended leases of the name as long as a snapshot of their time is open.
+-- A lease is found by its token. COLLATE "default" keeps the planner from the index of names: a
+-- search there would read all ended leases of the name while a snapshot of their time is open.
 
 -- Renews a lease: 0, 8 lost, 14 broken. The row counts, not the clock: a takeover must delete the
 -- heartbeat. It never inserts a row and never shortens the lease. A lease of another name or owner
--- counts as lost; NULL: any. The lease row is only read, so that a renewal does not wait for a
--- fence.
+-- (NULL: any) counts as lost. It only reads the lease row, and so does not wait for a fence.
 CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL,
                                     owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
@@ -503,9 +499,9 @@ BEGIN
                 THEN 14 ELSE 8 END;
 END $$;
 
--- Ends a lease, expired or not; false if it had ended, or is of another name or owner (NULL: any).
--- The heartbeat is deleted first, as in a sweep. Only an end that may belong in the history takes
--- the second call: a stopped lease, or one that was held or waited for long.
+-- Ends a lease, expired or not. Returns false if it had ended, or has another name or owner (NULL:
+-- any). It deletes the heartbeat first, as a sweep does. Only an end that may belong in the history
+-- takes the second call: of a lease that is stopped, has expired, or was held or waited for long.
 CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -524,7 +520,7 @@ BEGIN
 END $$;
 
 -- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
--- out, because every lease ends by it, and each function in it is looked up again in every
+-- out, because most leases end by it, and each function in it is looked up again in every
 -- transaction. The release need not be on disk: after a crash of the server the lease expires. Both
 -- DELETEs are executed in every case, so that warm_up, with the token 0, plans both.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
@@ -568,8 +564,6 @@ BEGIN
                 ELSE 0 END;
 END $$;
 
--- Returns the state by the clock (0, 8 or 14), the remaining time, the mode (x, s or p) and the
--- owner.
 CREATE FUNCTION rowlock.check_lease(
     name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text, OUT owner text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -589,9 +583,8 @@ BEGIN
     END IF;
 END $$;
 
--- Breaks leases of a name, all (token 0) or one, at their next renewal or now, and returns how
--- many. The lease of a finished job has no process that renews it: the rest of its minimum hold
--- (taken_until) ends at once.
+-- See dialect.h, break. The lease of a finished job has no process that renews it: the rest of its
+-- minimum hold (taken_until) ends at once.
 CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -622,9 +615,9 @@ BEGIN
     RETURN broken;
 END $$;
 
--- Keeps a lease valid until the caller's transaction ends: a session that ends the lease
--- must delete this row. The row alone decides, not the clock. Above READ COMMITTED the server
--- raises an error for a deleted row; it is caught so that the transaction survives.
+-- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must
+-- delete the row that this locks. The row alone decides, not the clock. Above READ COMMITTED the
+-- server raises an error for a deleted row, which is caught so that the transaction survives.
 CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
                               OUT fenced text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$

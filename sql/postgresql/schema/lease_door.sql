@@ -36,8 +36,8 @@ BEGIN
             || ':1' END;
 END $$;
 
--- Technique row: creates the row of the name. False: another session is inserting it and has not
--- committed.
+-- Creates the row of the name (technique row). Returns false if another session is inserting it and
+-- has not committed.
 CREATE FUNCTION rowlock.prepare_soon(name text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.limit_wait(pg_catalog.clock_timestamp() + interval '250 ms');
@@ -47,9 +47,9 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
 
--- Tries once, as the library does, and then waits for the name lock up to wait_ms if no lease
--- conflicts: another grant holds it only briefly. It takes no session lock, since the session may
--- belong to a pooler.
+-- Tries once, as the library does. If the name lock was busy and no lease conflicts, another grant
+-- holds it only briefly: then it waits for the name lock up to wait_ms. It takes no session lock,
+-- because the session may belong to a pooler.
 CREATE FUNCTION rowlock.try_grant(wants text, name text, owner text, ttl_ms bigint, wait_ms bigint,
                                   ticket bigint, host text, pid bigint, program text, note text,
                                   OUT status integer, OUT token bigint, OUT detail text)
@@ -72,8 +72,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- The server knows the client's host, but not its process there. Fails above READ COMMITTED, where
--- an earlier snapshot would not show the holder of the name.
+-- The server knows the host of the client, but not its process. check_use raises an error above
+-- READ COMMITTED, where an earlier snapshot would not show the holder of the name.
 CREATE FUNCTION rowlock.acquire(name text, ttl interval, mode text DEFAULT 'exclusive',
                                 limit_ integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -121,7 +121,7 @@ COMMENT ON FUNCTION rowlock.renew(bigint, interval) IS
     'lease is lost or broken: stop the work done under it. Do not call it inside a longer '
     'transaction: other sessions see the renewal after COMMIT.';
 
--- Does not change synchronous_commit: that would apply to all other changes of the caller's
+-- Leaves synchronous_commit unchanged, because it would apply to all changes of the caller's
 -- transaction.
 CREATE FUNCTION rowlock.release(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -2,17 +2,15 @@
 -- Technique native: the name lock is the transaction-level advisory lock of rowlock.key(name). The
 -- queue is fair, shared and exclusive mode exist, and nothing is written.
 
--- Returns the order in which several names are locked: by key, because two names may share one key.
+-- Several names are locked in the order of their keys, because two names may have the same key.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT rowlock.key(name)
 $$;
 
--- Returns whether the name lock has a shared mode.
 CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT true
 $$;
 
--- The name lock of one name: waits up to lock_timeout; returns 0.
 CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -24,7 +22,6 @@ BEGIN
     RETURN 0;
 END $$;
 
--- The name lock without waiting: 0 or 1.
 CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -36,11 +33,11 @@ BEGIN
 END $$;
 
 -- Begins and locks one name exclusively, without a time limit; the most frequent call. The lock is
--- in a condition because an expression costs less than a statement; it is never NULL. Its key is
+-- in a condition, because an expression costs less than a statement; it is never NULL. Its key is
 -- rowlock.key(name), written out because each function in an expression is looked up again in every
--- transaction. The check for leases is a separate statement: it reads what was committed during the
--- wait for the lock. A session that has to wait runs the check once before, so that its plan does
--- not delay all sessions that wait behind it.
+-- transaction. The check for leases is a separate statement, so that it reads what was committed
+-- during the wait for the lock. A session that has to wait runs the check once before: otherwise
+-- all sessions behind it would wait while it plans.
 CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -73,9 +70,8 @@ BEGIN
 END $$;
 
 -- Grants one name exclusively, without waiting, when no lease conflicts and no waiter queues; the
--- most frequent grant. The remarks at begin_one apply here too. The check and the number are one
--- statement, which starts after the name lock was taken. It returns the token alone; in any other
--- case the answer of grant_any as status:token:number:detail. The session lock is that of
+-- most frequent grant. Returns the token alone; in any other case the answer of grant_any as
+-- status:token:number:detail. The remarks at begin_one apply here too. The session lock is that of
 -- session_lock, written out.
 CREATE FUNCTION rowlock.grant_one(name text, owner text, ttl_ms bigint, session bigint, host text,
                                   pid bigint, command text, note text) RETURNS text
@@ -129,11 +125,11 @@ BEGIN
                 THEN NULL ELSE drawn::text END;
 END $$;
 
--- The most frequent call of SQL clients: as in door.sql, but in one function, for a name without a
--- conflicting lease. In any other case (a token, a standby, another isolation level, an invalid or
--- long name, a lease) it calls the general function. That one takes the lock again, at no cost, and
--- reports the reason. convert_to rejects text that is not UTF-8, which a database of encoding
--- SQL_ASCII accepts. The remarks at begin_one apply here too; CASE guarantees the order of
+-- Replaces the function of door.sql, for a name without a conflicting lease; it is the most
+-- frequent call of SQL clients. In any other case (a token, a standby, another isolation level, an
+-- invalid name, a lease) it calls the general function, which takes the lock again at almost no
+-- cost, and reports the reason. convert_to rejects text that is not UTF-8, which a database of
+-- encoding SQL_ASCII accepts. The remarks at begin_one apply here too; CASE guarantees the order of
 -- evaluation.
 CREATE OR REPLACE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -154,13 +150,13 @@ END $$;
 
 {no_rows};
 
--- Describes the committed row that holds the name; this technique has none.
+-- This technique leaves no row that holds a name.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
 END $$;
 
--- Lists waiting sessions by key of the name.
+-- Lists the sessions that wait for a name lock, by the key of the name.
 CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -173,7 +169,6 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- Counts the sessions that wait for the name.
 CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks w
@@ -184,7 +179,6 @@ BEGIN
                AND w.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
 END $$;
 
--- Removes leftovers of the technique; this one has none.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;

@@ -1,35 +1,35 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The queue for leases: first come, first served per name, whatever the mode. A ticket has one row
--- per name. Session locks wake the next waiter (a ticket's lock is held by its waiter, a token's by
--- its holder). They are hints; the rows decide. A row may look dead only if its waiter is dead: so
--- its session lock is taken before the row is committed and released after the row is deleted.
+-- per name. Session locks wake the next waiter: each waiter holds that of its ticket, each holder
+-- that of its token. They are hints; the rows decide. A row may look dead only if its waiter is
+-- dead: so a waiter takes the session lock before it commits the row, and releases it after the row
+-- is deleted.
 
 -- Session locks -----------------------------------------------------------------------------------
 
--- Returns the advisory lock key of a ticket or token; the seed keeps it apart from names.
+-- Returns the advisory lock key of a ticket or token; the seed separates it from the keys of names.
 CREATE FUNCTION rowlock.session_key(number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashint8extended(number, 8386112019297791602)
 $$;
 
--- Returns the keys of all holders' and waiters' session locks, which are advisory locks but no
--- names.
+-- Returns the keys of all session locks, which are advisory locks but no name locks.
 CREATE FUNCTION rowlock.session_keys() RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY SELECT rowlock.session_key(l.token) FROM rowlock.lease l
                   UNION SELECT rowlock.session_key(w.ticket) FROM rowlock.waiter w;
 END $$;
 
--- Returns whether this is the session that the client means. Behind a pooler it is not, and a
--- session lock would remain with the next client of the session.
+-- Returns whether this is the server session that the client knows as its own. Behind a pooler it
+-- is not, and a session lock would remain with the next client of the session.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN coalesce(session = pg_catalog.pg_backend_pid(), false);
 END $$;
 
--- Takes the session lock of a number if it is free. It outlives the transaction. The session keeps
--- a list of its session locks, each as ',NUMBER,', because the server warns when it releases a lock
--- that it does not hold.
+-- Takes the session lock of a number if it is free. The lock outlives the transaction. The session
+-- keeps a list of its session locks, each as ',NUMBER,', because the server warns when it releases
+-- a lock that it does not hold.
 CREATE FUNCTION rowlock.session_lock(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     held constant text := pg_catalog.current_setting('rowlock.session_locks', true);
@@ -43,9 +43,9 @@ BEGIN
                 ELSE false END;
 END $$;
 
--- Releases it when this transaction has ended, and not earlier: the session that it wakes must see
--- the committed changes. The lock becomes a transaction lock, which the server releases after the
--- rows are visible.
+-- Releases the session lock of a number when this transaction has ended, and not earlier: the
+-- session that it wakes must see the committed changes. The lock becomes a transaction lock, which
+-- the server releases after the rows are visible.
 CREATE FUNCTION rowlock.session_unlock(number bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -89,8 +89,8 @@ END $$;
 
 -- The queue ---------------------------------------------------------------------------------------
 
--- Deletes a ticket whose session lock was free, if no other ticket is queued behind it. The row may
--- be deleted already.
+-- Deletes a ticket if its session lock is free, because then its waiter is dead; one with an
+-- alive_until only if that has passed. Returns false if the waiter may live.
 CREATE FUNCTION rowlock.remove_dead(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(ticket)) THEN
@@ -101,8 +101,8 @@ BEGIN
     RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
 END $$;
 
--- Deletes a ticket whose waiter has not reported for too long. False if a row of it remains:
--- another session has it locked, perhaps because the waiter is reporting now.
+-- Deletes a ticket whose alive_until has passed. Returns false if a row of it remains: another
+-- session has the row locked, perhaps because the waiter is reporting now.
 CREATE FUNCTION rowlock.remove_unseen(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.waiter d
@@ -114,9 +114,9 @@ BEGIN
 END $$;
 
 -- Checks the queue for a grant, under the name locks. 0: the caller is next; 11: `number` is
--- directly ahead; 12: the caller's ticket is gone; 13. A caller without a ticket requires an empty
--- queue; then dead tickets are deleted, because no waiter behind them would do so. Tickets of
--- waiters that have not reported for too long are deleted in any case.
+-- directly ahead; 12: the caller's ticket is gone. A caller without a ticket requires an empty
+-- queue: it deletes dead tickets, because no waiter behind them would do so. Tickets whose
+-- alive_until has passed are deleted in any case.
 CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -152,8 +152,8 @@ BEGIN
     name := NULL;
 END $$;
 
--- Returns the first wanted permit whose name is held, or waited for ahead of that ticket (0: by any
--- ticket), with another limit; NULL: there is none.
+-- Returns the first wanted permit whose name is held with another limit, or waited for with another
+-- limit ahead of that ticket (0: by any ticket). NULL: there is none.
 CREATE FUNCTION rowlock.other_limit(wants text, ticket bigint, OUT name text, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -176,9 +176,7 @@ BEGIN
      LIMIT 1;
 END $$;
 
--- Creates a ticket for all names at the end of the queue. Earlier tickets of this owner are
--- deleted: their reply was lost. The rows need not survive a crash of the server, which ends all
--- waiters.
+-- See dialect.h, enqueue. The rows need not survive a crash of the server, which ends all waiters.
 CREATE FUNCTION rowlock.enqueue(wants text, owner text, session bigint, good_ms bigint, host text,
                                 pid bigint, command text, note text, OUT status integer,
                                 OUT name text, OUT token bigint,
@@ -212,8 +210,8 @@ BEGIN
     status := 0;
 END $$;
 
--- Records that the ticket's waiter lives: by the ticket's session lock if this session can take it
--- (true), otherwise by a time until which the waiter counts as alive. It also answers a roll call.
+-- Records that the waiter of a ticket lives, and answers a roll call. Returns true if the ticket's
+-- session lock shows it; false if this session cannot take that lock: then alive_until shows it.
 CREATE FUNCTION rowlock.stay_alive(ticket bigint, session bigint, good_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -234,9 +232,9 @@ BEGIN
     RETURN false;
 END $$;
 
--- Returns the last ticket ahead of a ticket, and how many are ahead. Reads at most 17 backwards: a
--- waiter far behind need not know more, and a thousand waiters cost as much as ten. Deletes tickets
--- of waiters that have not reported for too long.
+-- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards:
+-- a waiter far behind needs no exact position, and a look behind a thousand waiters costs as much
+-- as behind 17. Deletes tickets whose alive_until has passed.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -263,9 +261,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- Returns the position of a ticket. 0: first for all its names, and no lease conflicts. 3: first,
--- but leased; `number` is the token that expires first, in expires_ms. 11: `number` is directly
--- ahead; free 1: no lease conflicts. 12: the ticket is gone. 13: limits differ.
+-- See dialect.h, place.
 CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
                               OUT status integer, OUT number bigint, OUT before bigint,
                               OUT free integer, OUT expires_ms bigint, OUT locked integer,
@@ -312,8 +308,8 @@ BEGIN
     END IF;
 END $$;
 
--- Returns how many of these milliseconds a statement may wait: at most 30 s, because a waiting
--- statement holds vacuum back, and less than statement_timeout.
+-- Returns for how many of these milliseconds one statement may wait: at most 30 s, because a
+-- waiting statement holds vacuum back, and less than statement_timeout.
 CREATE FUNCTION rowlock.slice(limit_ms bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval
@@ -324,11 +320,8 @@ BEGIN
                                                          * 1000.0)::bigint END));
 END $$;
 
--- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms. It takes
--- the lock in shared mode, so that any number of sessions may wait, and releases it at once. A
--- ticket that still exists then is dead. The lock is a transaction lock, so that a cancel leaves
--- nothing on the session. A long wait ends early when a roll call waits for an answer of `ticket`,
--- the caller's own: it checks every 3 s.
+-- See dialect.h, await. It takes the lock in shared mode, so that any number of sessions may wait,
+-- and as a transaction lock, so that a cancel leaves nothing on the session.
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
 RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
@@ -358,8 +351,8 @@ BEGIN
     RETURN 1;
 END $$;
 
--- Returns whether the waiter of a ticket may be blocked by the name lock of a name not in wants.
--- Such a waiter is silent without being frozen. Waits for no lock.
+-- Returns whether the waiter of a ticket may be blocked by the name lock of a name not in wants:
+-- then it cannot answer, without being frozen. Waits for no lock.
 CREATE FUNCTION rowlock.is_blocked(ticket bigint, wants text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -376,11 +369,8 @@ BEGIN
     RETURN false;
 END $$;
 
--- Passes frozen waiters by a roll call, under the name locks of wants and while no live lease
--- conflicts; otherwise 0. roll_call 0: assigns a new roll call to every ticket ahead that has none,
--- and returns its number. A live waiter clears it at its next look. roll_call > 0: removes the
--- tickets that still have that roll call or an earlier one, and returns it. A later one is another
--- caller's, and too recent.
+-- See dialect.h, overtake. A live waiter clears its roll call at its next look. A later roll call
+-- is another caller's, and too recent.
 CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, roll_call bigint, limit_ms bigint)
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -395,7 +385,7 @@ BEGIN
         RETURN 0;
     ELSIF roll_call = 0 THEN
         number := rowlock.next_number();
-        -- one by one: for a join the planner may read all waiters for each of them
+        -- one by one: with a join the planner may read all waiters for each of them
         FOR unmarked IN SELECT e.name, e.ticket
                           FROM rowlock.unpack_lease(wants) u
                           JOIN rowlock.waiter e ON e.name = u.name
@@ -419,7 +409,6 @@ EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
     RETURN 0;
 END $$;
 
--- Gives up waiting: deletes this ticket, or all of the owner's.
 CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

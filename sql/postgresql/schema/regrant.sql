@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The last piece of an upgrade: a role that could use the tables of the older version gets the
+-- The last piece of an upgrade. Grants each role that could use the tables of the older version the
 -- rights on what this version added. See grants.sql.
 
 DO $$

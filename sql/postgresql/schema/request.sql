@@ -1,24 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SQL functions for leases that wait, for clients without the C library: request, cancel. The
--- client repeats one statement, with the same owner, until it returns a token. Between two calls
--- there is only its ticket, whose sign of life is good for 7 s: no session lock, so a request works
+-- client repeats one statement, with the same owner, until it returns a token. Between two calls it
+-- has only its ticket, whose alive_until is 7 s ahead, and no session lock: so a request works
 -- behind a pooler. A client that dies or freezes delays the queue by at most 12 s.
 --
 -- The queue is that of queue.sql. A call only reads while it waits, so that no session waits for
--- it. At its end it grants the lease, or reports that the waiter lives.
+-- it. At its end it grants the lease, or records that the waiter lives.
 
--- The roll call of such a waiter, which it continues in its next call: the ticket directly ahead,
--- when its next visit is due, the number of the call (NULL: not begun), and whether it has taken
--- the name lock since. The C library keeps this in memory: src/lease/machine/queue.c.
+-- The roll call of such a waiter, which its next call continues. The C library keeps this in
+-- memory: src/lease/machine/queue.c describes the three visits.
 CREATE TABLE rowlock.roll_caller (
     ticket bigint PRIMARY KEY,
-    behind bigint NOT NULL,
-    due    timestamptz NOT NULL,
-    called bigint,
-    waited boolean NOT NULL DEFAULT false
+    behind bigint NOT NULL,                -- the ticket directly ahead
+    due    timestamptz NOT NULL,           -- the time of the next visit
+    called bigint,                         -- the number of the roll call; NULL: not begun
+    waited boolean NOT NULL DEFAULT false  -- whether the second visit was made
 );
 
--- The owner is all that tells one request from another, so it must not be chosen twice.
+-- Requests differ only by their owner, so two requests must not have the same one.
 CREATE FUNCTION rowlock.check_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF owner IS NULL OR pg_catalog.octet_length(owner) NOT BETWEEN 16 AND 64 THEN
@@ -29,7 +28,7 @@ BEGIN
     END IF;
 END $$;
 
--- The lengths are those of MariaDB's columns.
+-- Checks the lengths: those of MariaDB's columns.
 CREATE FUNCTION rowlock.check_about(host text, program text, note text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -43,9 +42,9 @@ BEGIN
     END IF;
 END $$;
 
--- Refuses a transaction that has written: others would wait for its COMMIT. One that has only read
--- looks like a call in autocommit, so the server ends its session when it idles for 2 s. Returns
--- that limit, or the caller's if it is shorter.
+-- Raises an error in a transaction that has written: other sessions would wait for its COMMIT. A
+-- transaction that has only read looks like a call in autocommit, so the server ends its session
+-- when it is idle for 2 s. Returns that limit, or the caller's if it is shorter.
 CREATE FUNCTION rowlock.check_transaction() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     idle constant text := pg_catalog.current_setting('idle_in_transaction_session_timeout');
@@ -60,8 +59,9 @@ BEGIN
 END $$;
 
 -- Waits until the ticket is next and no lease conflicts, and only reads. It ends early if the
--- ticket must report that its waiter lives, or is gone; if the ticket ahead has not reported in
--- time, and no other session has its row; and if that one is dead: its session lock is free.
+-- ticket is gone, must report that its waiter lives, or has another limit; if the alive_until of
+-- the ticket ahead has passed and no other session has its row locked; and if the session lock of
+-- the ticket ahead is free: then `dead` is that ticket.
 CREATE FUNCTION rowlock.wait_turn(wants text, name text, ticket bigint, until timestamptz,
                                   OUT is_next boolean, OUT waited boolean, OUT dead bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -109,7 +109,6 @@ BEGIN
     END LOOP;
 END $$;
 
--- Deletes the roll calls of tickets that are gone.
 CREATE FUNCTION rowlock.forget_roll_calls() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.roll_caller c
@@ -119,8 +118,8 @@ BEGIN
            FOR UPDATE SKIP LOCKED));
 END $$;
 
--- Passes frozen waiters by a roll call, for a ticket that finds the name free behind `behind`, with
--- the visits and times of the library's waiters. One call makes one visit at most.
+-- Makes the next visit of a roll call if it is due, for a ticket that finds the name free behind
+-- `behind`, at the same times as the library's waiters.
 CREATE FUNCTION rowlock.visit(wants text, ticket bigint, behind bigint, before bigint,
                               limit_ms bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -160,8 +159,8 @@ BEGIN
     END IF;
 END $$;
 
--- Grants the lease to the ticket that is next. A lease that a call granted after a wait lasts 3 s
--- at most, and its token is not returned: the client may have died meanwhile. The next call adopts
+-- Grants the lease to the ticket that is next. If the call had to wait, the client may have died
+-- meanwhile: so the lease lasts at most 3 s, and its token is not returned. The next call adopts
 -- it.
 CREATE FUNCTION rowlock.grant_next(wants text, name text, owner text, ttl_ms bigint, ticket bigint,
                                    fresh boolean, until timestamptz, host text, pid bigint,
@@ -186,8 +185,8 @@ BEGIN
     token := CASE WHEN NOT waited THEN token END;
 END $$;
 
--- One attempt of a request; the settings of the transaction may be other than before. status 0: the
--- lease is granted, and `token` NULL if the next call is to adopt it.
+-- One attempt of a request; it may change settings of the transaction. status 0: the lease is
+-- granted; `token` is NULL if only the next call may adopt it.
 CREATE FUNCTION rowlock.attempt(wants text, name text, owner text, ttl_ms bigint, wait_ms bigint,
                                 mode text, limit_ integer, host text, pid bigint, program text,
                                 note text, OUT status integer, OUT token bigint,
@@ -202,14 +201,14 @@ BEGIN
     IF wait_ms = 0 THEN
         until := began;
     END IF;
-    -- its sign of life is renewed when the call ends
+    -- the call must end before the ticket's alive_until, which it renews then
     SELECT w.ticket, least(until, w.alive_until - interval '1 s',
                            (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
       INTO ticket, until
       FROM rowlock.waiter w
      WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
        AND w."limit" IS NOT DISTINCT FROM limit_;
-    -- a lease of another kind excludes others, and only one ticket of an owner stays in the queue
+    -- an owner has one request: another ticket, or a lease in another mode, is an error
     IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
        OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l
                                 WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
@@ -218,7 +217,7 @@ BEGIN
         RAISE EXCEPTION 'rowlock: this owner has requested another lease' USING ERRCODE = '22023',
             HINT = 'Draw a random owner for each lease, such as gen_random_uuid()::text.';
     END IF;
-    -- an earlier call, whose reply was lost, may have been granted the lease beside the ticket
+    -- an earlier call, whose reply was lost, may have acquired the lease although there is a ticket
     IF ticket IS NULL
        OR EXISTS (SELECT FROM (SELECT l.owner FROM rowlock.lease l
                                 WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
@@ -267,7 +266,7 @@ BEGIN
     END IF;
 END $$;
 
--- Fails above READ COMMITTED, as rowlock.acquire.
+-- Raises an error above READ COMMITTED, as rowlock.acquire does.
 CREATE FUNCTION rowlock.request(
     name text, ttl interval, owner text, wait interval DEFAULT '0', mode text DEFAULT 'exclusive',
     limit_ integer DEFAULT NULL, host text DEFAULT NULL, pid bigint DEFAULT NULL,
@@ -328,7 +327,7 @@ BEGIN
         DELETE FROM rowlock.roll_caller c WHERE c.ticket = waiting;
         PERFORM pg_catalog.set_config('synchronous_commit', commit_, true);
     END IF;
-    -- read now: the withdrawal waited for a grant that was on its way
+    -- read only now: the withdrawal waited for a grant in progress
     held := (SELECT pg_catalog.max(l.token)
                FROM (SELECT l.token, l.owner FROM rowlock.lease l
                       WHERE l.name = cancel.name COLLATE "C" OFFSET 0) l

@@ -6,7 +6,7 @@
 
 CREATE TABLE rowlock.name (name text COLLATE "C" PRIMARY KEY);
 
--- Returns the order in which several names are locked: by their bytes.
+-- Several names are locked in the order of their bytes: see rowlock.unpack.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT 0::bigint
 $$;
@@ -17,14 +17,13 @@ BEGIN
     PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
 END $$;
 
--- Returns whether the name lock has a shared mode.
 CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT true
 $$;
 
--- The name lock of one name: waits up to lock_timeout; returns 0 or 5. A session that waited for a
--- row which vacuum deleted gets no row, although a new one may exist by then: it looks a second
--- time.
+-- Takes the name lock, and waits up to lock_timeout. Returns 0, or 5: the row does not exist. A
+-- session that waited for a row which vacuum deleted gets no row, although a new one may exist by
+-- then: so it looks up to three times.
 CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -42,7 +41,7 @@ BEGIN
     RETURN 5;
 END $$;
 
--- The name lock without waiting: 0, 1 or 5.
+-- Tries the name lock: 0, 1 or 5.
 CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -96,8 +95,8 @@ COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Call it before BEGIN.';
 
 -- Removes the row of a name, unless another session holds it or waits for it: a waiter would find
--- the row deleted. A session that comes between this call and COMMIT does find it deleted, and gets
--- status 5.
+-- the row deleted. A session that begins to wait between this call and COMMIT does find it deleted,
+-- and gets status 5.
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
@@ -111,14 +110,14 @@ COMMENT ON FUNCTION rowlock.unlock(text) IS
     'waits for it; call it last. The name stays locked until then, and is not prepared (RL008) '
     'afterwards. Waits for no lock.';
 
--- Describes the committed row that holds the name; this technique has none.
+-- This technique leaves no row that holds a name.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
 END $$;
 
--- Lists waiting sessions by key of the name: each of them holds, or waits for, the tuple lock of
--- the row.
+-- Lists the sessions that wait for a name, by its key: each of them holds, or waits for, the tuple
+-- lock of the row.
 CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -132,8 +131,7 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- Counts the sessions that wait for the name: each of them holds, or waits for, the tuple lock of
--- the row.
+-- Counts the sessions that blocked lists for the name.
 CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
@@ -152,8 +150,7 @@ BEGIN
     RETURN QUERY SELECT r.name::text FROM rowlock.name r;
 END $$;
 
--- Deletes the rows of unheld names. A session that begins to wait for one meanwhile finds it
--- deleted and looks again.
+-- Deletes the rows of unheld names. A session that waits for one meanwhile looks again.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint;

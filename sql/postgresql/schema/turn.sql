@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Waits for one exclusive lease and acquires it in one round trip. Everything between the end of
--- one lease and the start of the next delays the whole queue. All unusual cases are left to place
--- and grant.
+-- Waits for one exclusive lease and acquires it in one round trip, because everything between the
+-- end of one lease and the start of the next delays the whole queue. place and grant handle all
+-- unusual cases.
 
--- Grants the lease of a free name to the ticket that is first, under the name lock; NULL if that
--- does not apply. As grant_any, in as few statements as possible: the check and the number are one
--- statement, which starts after the name lock was taken.
+-- Grants the lease of a free name to the ticket that is first, under the name lock, as grant_any
+-- does but in as few statements as possible. NULL if the ticket is not first or a lease exists.
 CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket bigint,
                                     session bigint,
                               host text, pid bigint, command text, note text) RETURNS bigint
@@ -54,7 +53,7 @@ BEGIN
     RETURN drawn;
 END $$;
 
--- Returns the rest of a wait until then: 1 to 1000 ms.
+-- Returns the milliseconds until that time, from 1 to 1000.
 CREATE FUNCTION rowlock.time_left(until timestamptz) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN greatest(1, least(1000,
@@ -62,11 +61,9 @@ BEGIN
                               * 1000.0)::bigint));
 END $$;
 
--- Waits until the ticket directly ahead (kind 0), or the conflicting token (1), releases its
--- session lock, and then until the lease is free, for at most one second. Then acquires it as
--- grant_any does, and the client commits. 2: the session lock was not released in time. 11
--- (`number` is directly ahead), 3 and 1: it was released, but the lease is not available this way;
--- the caller must look again. Nothing is changed then.
+-- See dialect.h, turn. Waits until the ticket directly ahead (kind 0), or the conflicting token
+-- (1), releases its session lock; after a ticket also, up to a second, until the lease ends. It
+-- changes nothing unless it acquires the lease.
 CREATE FUNCTION rowlock.turn(wants text, owner text, ttl_ms bigint, limit_ms bigint, ticket bigint,
                              session bigint, host text, pid bigint, command text, note text,
                              kind integer, awaited bigint,
@@ -124,8 +121,8 @@ END $$;
 -- Runs the statements of a turn, a renewal and a release once in this session without effect, so
 -- that they are planned before they are needed between two leases. No name is '', and no number is
 -- 0 or -1; turn takes no name lock for the ticket -1. The arguments have the collation "C" because
--- those of the library do: they come from convert_from, and the server compiles a function again
--- for another collation. turn and release_lease force generic plans: otherwise the server makes
+-- those of the library have it, from convert_from, and the server compiles a function again for
+-- another collation. turn and release_lease force generic plans: otherwise the server would make
 -- five custom plans first.
 CREATE FUNCTION rowlock.warm_up() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

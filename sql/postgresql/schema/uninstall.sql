@@ -2,7 +2,7 @@
 -- Removes all objects that install created, except the table of technique insert: see
 -- drop_object.sql. (The trigger of that table is dropped with its function.) The schema may contain
 -- tables of others: a role named rowlock creates its own tables there, because "$user" comes first
--- in the search path. Those are not dropped: uninstall fails until they are moved.
+-- in the search path. Uninstall does not drop those, but fails until they are moved.
 DO $$
 DECLARE
     stranger text;

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Changes the other tables of older versions to those of this one; install.sql and the pieces after
--- it then replace the functions and create the tables that are new. Runs in the same transaction,
--- after adopt.sql has checked the owners: ALTER TABLE and UPDATE run the owner's triggers. No
--- renewal waits for it.
+-- it then replace the functions and create the new tables. Runs in the same transaction, after
+-- adopt.sql has checked the owners, whose triggers an UPDATE would run. No renewal waits for it.
 
 -- While this waits for a transaction that uses the tables, every other session waits behind it. So
 -- it gives up soon, and the caller repeats it.
@@ -34,18 +33,17 @@ UPDATE rowlock.job j
                pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
           FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
  WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
--- their parameters have changed
+-- the parameters of these functions have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
 DROP FUNCTION IF EXISTS rowlock.try_grant(text, text, bigint);
--- if the tables of the older version were restored into those of this one without their triggers
+-- least tokens may be too great if a restore of the older version's tables bypassed the triggers
 DO $$
 BEGIN
     IF pg_catalog.to_regclass('rowlock.least_token') IS NOT NULL THEN
         DELETE FROM rowlock.least_token;
     END IF;
 END $$;
--- A waiter has rowlock.waiter locked while it waits. If there is one, the CHECK stays: it costs
--- little.
+-- A waiter has rowlock.waiter locked while it waits. Then the CHECK stays: it costs little.
 DO $$
 BEGIN
     LOCK TABLE rowlock.waiter IN ACCESS EXCLUSIVE MODE NOWAIT;

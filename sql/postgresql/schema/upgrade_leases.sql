@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Changes the tables of leases of older versions, after adopt.sql has checked the owners. Every
--- renewal waits for this. So rowlock schema upgrade commits it before it continues, and the other
--- pieces let renewals pass; the functions of the older version work with these tables too. The
--- script of ALTER EXTENSION is one transaction.
+-- renewal waits for this. So rowlock schema upgrade commits it before it continues, and no renewal
+-- waits for the other pieces. The functions of the older version work with these tables too. (The
+-- script of ALTER EXTENSION is one transaction.)
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_attribute a

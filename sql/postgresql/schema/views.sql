@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Views for people and monitoring: holders, waiters, names, jobs and subjects. They only read.
--- Times are timestamptz, or NULL. OFFSET 0: each lease, heartbeat and run is searched by its index,
--- also when the planner expects no rows; it would join the tables in full then. A run is searched
--- by job and token: by the token alone it might read the index run_job in full.
+-- Times are timestamptz, or NULL. OFFSET 0 makes the planner search each lease, heartbeat and run
+-- by its index; when it expects no rows, it would otherwise join the tables in full. A run is
+-- searched by job and token: by the token alone the planner might read the index run_job in full.
 
--- Every name that some table contains. The server shows only the key of a transaction's lock, and a
--- key cannot be turned into a name.
+-- Lists every name that some table contains. The server shows only the key of a transaction's lock,
+-- and a key cannot be turned into a name.
 CREATE VIEW rowlock.names AS
 SELECT n.name, n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
        EXISTS (SELECT FROM (SELECT l.token FROM rowlock.lease l
@@ -54,7 +54,8 @@ COMMENT ON VIEW rowlock.waiters IS
     'Waiters. kind lease: in the queue for a lease (place 1 is next); transaction: in a '
     'transaction, pid is the server session; unknown: as in rowlock.holders.';
 
--- Lists leases and transactions, each once. Waiters wait for the name, not for a certain holder.
+-- Lists leases and transactions, each once. Waiters wait for the name, not for a certain holder, so
+-- all holders of a name show the same number.
 CREATE VIEW rowlock.holders AS
 WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM rowlock.waiters w
                               GROUP BY w.key),
@@ -164,7 +165,7 @@ COMMENT ON VIEW rowlock.subjects IS
     'Subjects, and the result of the last refresh of each. updated and age_ms: of the present '
     'data; NULL: there is none, or it has expired. made: a refresh was completed at least once.';
 
--- Marks every internal function by a comment, which \df+ rowlock.* shows.
+-- Gives every internal function a comment, which \df+ rowlock.* shows.
 DO $$
 DECLARE
     each pg_catalog.regprocedure;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- YugabyteDB's versions of functions in sql/postgresql/schema, based on its documentation. Each
--- function replaces the one with the same first line; helper functions follow without an empty
+-- function replaces the one with the same first line; its helper functions follow without an empty
 -- line.
 --
 -- Differences from PostgreSQL: waits for row locks are limited by statement_timeout only, not by
@@ -9,7 +9,7 @@
 
 -- Raises an error if a lock here would be unsafe. A transaction above READ COMMITTED may not see
 -- the changes of the previous holder; without yb_enable_read_committed_isolation every transaction
--- is above it. Names have 1 to 255 bytes.
+-- is above it.
 CREATE FUNCTION rowlock.check_use(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     asked constant text := pg_catalog.current_setting('transaction_isolation');
@@ -37,7 +37,8 @@ BEGIN
     RETURN pg_catalog.clock_timestamp()
         + nullif(pg_catalog.current_setting('lock_timeout')::interval, interval '0');
 END $$;
--- Pauses between two tries, and raises the timeout, which the server does not apply to row locks.
+-- Pauses between two tries. Raises the error of lock_timeout, which the server does not apply to
+-- row locks.
 CREATE FUNCTION rowlock.pause(until timestamptz) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.clock_timestamp() >= until THEN
@@ -56,8 +57,7 @@ BEGIN
             || pg_catalog.pg_backend_pid()::text), true));
 END $$;
 
--- Removes the lease of this token if it has expired or has no heartbeat. Returns the number of
--- lease rows removed. Waits up to lock_timeout for a renewal or a fence in progress.
+-- As on PostgreSQL, but polls, up to lock_timeout, for a renewal or a fence in progress.
 CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     until constant timestamptz := rowlock.wait_deadline();
@@ -86,8 +86,8 @@ BEGIN
     RETURN removed;
 END $$;
 
--- Deletes the rows of the history whose time has passed, and returns their number. Its rows have no
--- physical address here, by which a batch could be deleted.
+-- Deletes all rows of the history whose time has passed, because no physical address limits a batch
+-- here. Returns their number, but always less than `batch`, so that a caller does not repeat it.
 CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     rules record;
@@ -102,8 +102,7 @@ BEGIN
     RETURN least(removed, batch - 1);
 END $$;
 
--- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
--- another transaction with the same token holds it) or 8.
+-- As on PostgreSQL, but polls.
 CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -132,15 +131,16 @@ BEGIN
     END LOOP;
 END $$;
 
--- Lifts the numbers by drawing one: every draw here does so.
+-- Draws a number, because every draw here lifts them.
 CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.next_number();
 END $$;
 
--- Draws a token or a ticket, greater than every earlier one, from one row, which stays locked until
--- COMMIT: so grants in the whole database are serialized. It is never behind the clock (2^20
--- numbers a second are more than any cluster commits), so that a restored backup repeats none.
+-- Draws a token or a ticket, greater than every earlier one, from one row. The row stays locked
+-- until COMMIT, which serializes the grants of the whole database. The number is never behind the
+-- clock (2^20 numbers a second are more than any cluster commits), so that a restored backup
+-- repeats none.
 CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
@@ -153,9 +153,7 @@ BEGIN
     RETURN drawn;
 END $$;
 
--- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
--- leases. Under a shared name lock it locks the owner too: an earlier call of that owner, whose
--- reply was lost, may still be about to commit.
+-- As on PostgreSQL; the lock of the owner is lock_owner's.
 CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
                                       OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -181,8 +179,8 @@ BEGIN
     END LOOP;
     name := NULL;
 END $$;
--- Waits for that call alone: inserts the owner's key into the heartbeats, below all tokens, and
--- deletes it again.
+-- Inserts the owner's key into the heartbeats, below all tokens, and deletes it again: an earlier
+-- call of the owner that has inserted it makes this one wait until its transaction ends.
 CREATE FUNCTION rowlock.lock_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     key constant bigint := pg_catalog.hashtextextended(owner,
@@ -205,8 +203,7 @@ BEGIN
                              note) g;
 END $$;
 
--- Releases a lease: 0, or 8 if it was lost before. The release need not be on disk: after a crash
--- of the server the lease expires.
+-- As on PostgreSQL, without the fast path.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -214,8 +211,7 @@ BEGIN
     RETURN CASE WHEN rowlock.remove_lease(token, name, owner) THEN 0 ELSE 8 END;
 END $$;
 
--- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must
--- delete this row. The row alone decides, not the clock.
+-- As on PostgreSQL, but polls.
 CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
                               OUT fenced text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -248,7 +244,7 @@ EXCEPTION
         detail := SQLERRM;
 END $$;
 
--- There are no session locks to wait for: waiters poll, and record until when they count as alive.
+-- There are no session locks to wait for: waiters poll, and alive_until shows which ones live.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN false;
@@ -269,7 +265,7 @@ CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void LANGUAGE plpgsql VOLA
 BEGIN
 END $$;
 
--- Deletes a ticket if no other ticket is queued behind it. The row may be deleted already.
+-- Deletes a ticket whose alive_until has passed. Returns whether the ticket is gone.
 CREATE FUNCTION rowlock.remove_dead(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket
@@ -285,7 +281,7 @@ BEGIN
     RETURN 0;
 END $$;
 
--- Does nothing, since there is no session lock to wait for; place and grant do the work.
+-- Does nothing, because there is no session lock to wait for; place and grant do the work.
 CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket bigint,
                                     session bigint,
                               host text, pid bigint, command text, note text) RETURNS bigint
@@ -315,9 +311,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The name lock of one name: waits up to lock_timeout, otherwise as long as statement_timeout and
--- the cluster's own limit allow; returns 0. Without a time limit it waits in the server's queue;
--- with one it polls.
+-- Takes the name lock. With a lock_timeout it polls; without one it waits in the server's queue, as
+-- long as statement_timeout and the cluster's own limit allow. Returns 0.
 CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -341,8 +336,8 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
--- A write outside the transaction: it holds no lock, so no session ever waits for it, and it
--- remains when the transaction is rolled back.
+-- Creates the row of a name by a write outside the transaction: it holds no lock, so that no
+-- session ever waits for it, and it remains when the transaction is rolled back.
 CREATE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM rowlock.name r WHERE r.name = make_known.name COLLATE "C") THEN
@@ -352,7 +347,6 @@ BEGIN
     END IF;
 END $$;
 
--- The name lock without waiting: 0 or 1.
 CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -367,8 +361,7 @@ BEGIN
     RETURN CASE WHEN FOUND THEN 0 ELSE 1 END;
 END $$;
 
--- Begins and locks one name. PostgreSQL's fast path would rely on BEGIN ISOLATION LEVEL READ
--- COMMITTED.
+-- Has no fast path: PostgreSQL's relies on BEGIN ISOLATION LEVEL READ COMMITTED.
 CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -381,7 +374,6 @@ BEGIN
     RETURN rowlock.begin_name(name, wait_ms);
 END $$;
 
--- Deletes the rows of unheld names.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint;
@@ -392,8 +384,8 @@ BEGIN
     RETURN removed;
 END $$;
 
--- Removes the row of a name. The caller holds it, so this waits for no other session. A session
--- that waits for the row creates it again.
+-- Removes the row of a name unless another session holds it. Waits for no lock. A session that
+-- waits for the row creates it again.
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
@@ -412,8 +404,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
--- Tickets, each alive as rowlock.list defines it; sessions that wait in a transaction are not
--- known.
+-- Lists tickets, each alive as rowlock.list defines it; the server does not show sessions that wait
+-- in a transaction.
 CREATE VIEW rowlock.waiters AS
 SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
        pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
@@ -425,7 +417,7 @@ COMMENT ON VIEW rowlock.waiters IS
     'Waiters in the queue for a lease (place 1 is next). The server does not show sessions that '
     'wait in a transaction.';
 
--- Leases; holders in a transaction are not known.
+-- Lists leases; the server does not show which transactions hold a name.
 CREATE VIEW rowlock.holders AS
 SELECT l.name, 'lease' AS kind, l.mode, l.token,
            CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid,
@@ -441,7 +433,7 @@ COMMENT ON VIEW rowlock.holders IS
     'Leases: pid is the holding program on host; broken: the lease ends at its next renewal. The '
     'server does not show transactions that hold a name.';
 
--- Returns the time before which a release of a lease granted now leaves no row in the history.
+-- As on PostgreSQL, without the view lift.
 CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
