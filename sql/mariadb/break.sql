@@ -1,2 +1,1 @@
--- Breaks leases: name, token, now -> number of leases.
 CALL rowlock_break(?, ?, ?);

@@ -1,2 +1,1 @@
--- Reports the state of a lease: name, token -> status, left_ms, mode, owner.
 CALL rowlock_check(?, ?);

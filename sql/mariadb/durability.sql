@@ -1,4 +1,3 @@
--- Names the setting that lets a crash of the machine undo committed transactions, or NULL.
 SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL,
           CONCAT('the server runs with innodb_flush_log_at_trx_commit = ',
                  @@innodb_flush_log_at_trx_commit, ': after a crash of its machine a lease may be ',

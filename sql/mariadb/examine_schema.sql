@@ -1,4 +1,3 @@
--- Examines the rows of the installed schema. Rows as in examine.sql.
 SELECT 'leases' AS part, IF(e.many > 0, 1, 0) AS status,
        IF(e.many > 0,
           CONCAT(e.many, ' expired more than a minute ago and not swept, the first at ',

@@ -1,2 +1,1 @@
--- Keeps a lease valid until the caller's transaction ends: name, token, limit_ms -> status row.
 CALL rowlock_fence_row(?, ?, ?);

@@ -1,2 +1,1 @@
--- Technique row: deletes the row of a name unless a session has it locked.
 CALL rowlock_remove(?);

@@ -1,2 +1,1 @@
--- Lists the holders of a name, most relevant first.
 CALL rowlock_holder(?);

@@ -1,6 +1,5 @@
--- Counts the locks, leases and other state that uninstall would destroy. A name whose row cannot be
--- locked at once is in use by a transaction (technique row). Other transactions are visible only
--- while a session waits for them.
+-- Technique row: a name whose row cannot be locked at once is locked by a transaction. Other
+-- transactions are visible only while a session waits for them.
 SELECT u.kind, SUM(u.n) AS n, LEFT(GROUP_CONCAT(u.name ORDER BY u.name SEPARATOR ', '), 60) AS some
   FROM (SELECT 1 AS rank_, 'leases' AS kind, 1 AS n, h.name FROM rowlock_holders h
         WHERE h.kind = 'lease'

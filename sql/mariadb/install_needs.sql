@@ -1,5 +1,4 @@
--- Names the privileges that installing needs and this account lacks. They are the same for each
--- technique.
+-- The privileges are the same for each technique.
 SELECT CONCAT('an administrator can allow it: GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, '
               'ALTER ROUTINE, EXECUTE, ',
               'SELECT, INSERT, UPDATE, DELETE ON `',

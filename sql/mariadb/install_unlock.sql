@@ -1,2 +1,1 @@
--- Releases the install lock.
 SELECT RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE())));

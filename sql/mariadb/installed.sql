@@ -1,3 +1,2 @@
--- Returns 1 if this database has a rowlock schema; NULL: the session has no database.
 SELECT IF(DATABASE() IS NULL, NULL, count(*)) AS installed FROM information_schema.tables
  WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta';

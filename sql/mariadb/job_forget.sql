@@ -1,2 +1,1 @@
--- Deletes a job and its history, unless it runs: name.
 CALL rowlock_forget_job(?);

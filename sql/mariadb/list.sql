@@ -1,2 +1,1 @@
--- Lists holders and waiters: name or NULL.
 CALL rowlock_list(?);

@@ -1,7 +1,3 @@
--- Lists names LIKE a pattern (escape !): the longest queues first (order 0), the longest wait (1),
--- or by name (2); at most a number of waiters of a name and of rows in all (0: all). As list,
--- without transactions, and the queue's length. Parameters: pattern, order, waiters, rows; 1: the
--- other names follow, with all waiters.
 SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.command, r.note,
        r.since_ms, r.expires_ms, r.left_ms, r.`limit`, r.`count`, r.stop, r.queue
   FROM (SELECT q.*, ROW_NUMBER() OVER (

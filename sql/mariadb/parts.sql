@@ -1,5 +1,3 @@
--- Lists every existing object by the name it has in the schema script. The parameter is the table
--- of technique insert.
 SELECT CONCAT(CASE t.table_type WHEN 'VIEW' THEN 'view ' WHEN 'SEQUENCE' THEN 'sequence '
               ELSE 'table ' END,
               t.table_name) AS part

@@ -1,2 +1,1 @@
--- Checks that the session is alive.
 SELECT 1;

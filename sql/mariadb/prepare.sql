@@ -1,2 +1,1 @@
--- Creates the rows of the names, outside a transaction.
 CALL rowlock_prepare_wants(?);

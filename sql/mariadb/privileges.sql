@@ -1,7 +1,5 @@
--- Lists the privileges that this account has on rowlock's objects, also by a role: object and
--- privilege as the GRANTs of schema/grants.sql write them. The first row is '', the account's name
--- for GRANT, and the qualifier of objects. 'PROCEDURE *' is a grant of EXECUTE on the database. The
--- catalog does not show DELETE that a role grants, so this tries a DELETE of no row.
+-- 'PROCEDURE *' is a grant of EXECUTE on the database. The catalog does not show a DELETE that a
+-- role grants, so this tries a DELETE of no row.
 BEGIN NOT ATOMIC
     DECLARE v_may TEXT CHARACTER SET utf8mb4 DEFAULT ',';
     DECLARE v_denied TINYINT DEFAULT 0;

@@ -1,2 +1,1 @@
--- Returns the mode in which a transaction has this name locked, or NULL.
 CALL rowlock_probe(?);

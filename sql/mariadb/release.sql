@@ -1,2 +1,1 @@
--- Releases a lease: token, name, owner (NULL: any) -> status.
 CALL rowlock_release_lease(?, ?, ?);

@@ -1,4 +1,3 @@
--- Returns the reason why locks on this server would be unsafe, or NULL.
 SELECT CASE WHEN @@read_only THEN 'it is read-only, perhaps a replica'
             WHEN @@GLOBAL.wsrep_on
                 THEN 'it is a Galera node: another node could grant the same lock at the same '

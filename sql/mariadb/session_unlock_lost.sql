@@ -1,2 +1,1 @@
--- Releases the session lock that remains from a failed grant or ticket.
 CALL rowlock_session_unlock_lost();

@@ -1,2 +1,1 @@
--- Records that a subject is fresh, in the transaction that refreshed it: name, version -> status.
 CALL rowlock_subject_done(?, ?);

@@ -1,2 +1,1 @@
--- Marks a subject as stale: name -> 1; 0: unknown.
 CALL rowlock_subject_expire(?);

@@ -1,2 +1,1 @@
--- Lists subjects: name or NULL.
 CALL rowlock_subject_list(?);

@@ -1,5 +1,4 @@
--- Deletes leases that expired more than a minute ago, 200 at most, in one short transaction each.
--- Leaves a lease that another session has locked.
+-- One short transaction each.
 BEGIN NOT ATOMIC
     DECLARE v_all, v_free INT;
 

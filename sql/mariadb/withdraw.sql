@@ -1,2 +1,1 @@
--- Deletes a ticket: ticket, owner.
 CALL rowlock_withdraw(?, ?);

@@ -1,6 +1,3 @@
--- Examines the server and this account. Parameters: the client library's id of the session; 1 if
--- the server's id changed between two statements. Rows: check, status (0 sound, 1 warning, 2 locks
--- will not hold), finding, advice.
 SELECT 'server' AS part, 0 AS status, CONCAT('MySQL ', VERSION(), ', writable, not in a cluster')
        AS finding, NULL AS advice
 UNION ALL

@@ -1,6 +1,6 @@
--- Names what installing or upgrading needs and this account lacks: to replace a procedure of an
--- account with SYSTEM_USER, such as root, that privilege; else those on the database, the same for
--- each technique.
+-- Names what this account lacks for an install or an upgrade. If another account owns the
+-- procedures, that is SYSTEM_USER, without which it cannot replace those of an account that has it,
+-- such as root. Otherwise it is privileges on the database, the same for each technique.
 SELECT IF(o.definer IS NULL,
           CONCAT('an administrator can allow it: GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, '
                  'ALTER ROUTINE, EXECUTE, SELECT, INSERT, UPDATE, DELETE ON `',

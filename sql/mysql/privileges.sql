@@ -1,6 +1,4 @@
--- Lists the privileges that this account has on rowlock's objects: object and privilege as the
--- GRANTs of schema/grants.sql write them. The first row is '', the account's name for GRANT, and
--- the qualifier of objects. 'PROCEDURE *' is a grant of EXECUTE on the database.
+-- As sql/mariadb/privileges.sql.
 SELECT '' AS object,
        CONCAT(QUOTE(LEFT(a.name, CHAR_LENGTH(a.name) - CHAR_LENGTH(a.host) - 1)), '@',
               QUOTE(a.host)) AS privilege,
@@ -12,7 +10,7 @@ SELECT CONCAT('PROCEDURE ', r.routine_name), 'EXECUTE', NULL
  WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
 UNION ALL
 SELECT CONCAT('PROCEDURE ', o.routine_name), 'EXECUTE', NULL
-  FROM information_schema.role_routine_grants o -- which routines omits
+  FROM information_schema.role_routine_grants o -- routines omits those of a role
  WHERE o.routine_schema = DATABASE() AND o.routine_name LIKE 'rowlock\_%'
    AND FIND_IN_SET('Execute', o.privilege_type) > 0
 UNION ALL

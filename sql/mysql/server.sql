@@ -1,5 +1,5 @@
--- Returns the reason why locks on this server would be unsafe, or NULL. The
--- variables of a cluster exist only where its plugin is loaded, so they are read from their table.
+-- The variables of a cluster exist only where its plugin is loaded, so this reads them from their
+-- table.
 SELECT CASE WHEN @@read_only OR @@super_read_only THEN 'it is read-only, perhaps a replica'
             WHEN EXISTS (SELECT 1 FROM performance_schema.global_variables
                           WHERE (variable_name = 'wsrep_on' AND variable_value = 'ON')

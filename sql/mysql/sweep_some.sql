@@ -1,1 +1,2 @@
--- MySQL has no compound statement outside of a procedure: expired leases wait for the next caller.
+-- Empty: MySQL has no compound statement outside a procedure. The next caller sweeps expired
+-- leases.

@@ -1,4 +1,5 @@
--- The server can write, and no earlier call has left its settings in the session.
+-- Checks that the server keeps locks, and restores a limit that an earlier call left in the
+-- session.
 IF @@read_only OR @@GLOBAL.wsrep_on THEN
     CALL rowlock_check_server();
 END IF;

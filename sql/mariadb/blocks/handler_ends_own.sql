@@ -1,4 +1,5 @@
--- The same, unless the caller's transaction was open before (v_open).
+-- An error ends the transaction and is raised again. A transaction that was open before the call
+-- (v_open) stays open.
 DECLARE EXIT HANDLER FOR SQLEXCEPTION
 BEGIN
     IF NOT v_open THEN

@@ -1,4 +1,4 @@
--- The transaction ends with a status: 2 the time is up, 7 it was interrupted.
+-- A timeout (2) or an interrupt (7) ends the transaction and is a status.
 DECLARE EXIT HANDLER FOR 1205, 1969
 BEGIN
     ROLLBACK AND NO CHAIN NO RELEASE;

@@ -1,4 +1,4 @@
--- In procedures with a transaction of their own: an error ends that, and is raised again.
+-- For procedures with a transaction of their own: an error ends it and is raised again.
 DECLARE EXIT HANDLER FOR SQLEXCEPTION
 BEGIN
     ROLLBACK AND NO CHAIN NO RELEASE;

@@ -1,7 +1,7 @@
--- Checks existing tables before anything is created, because CREATE ... IF NOT EXISTS accepts any
--- table of the name. A trigger of another account could change the data, a foreign key could delete
--- it, and other storage engines have no transactions. (Views and procedures are replaced. An
--- account without the privilege TRIGGER sees no triggers.)
+-- Checks existing tables before an install creates anything, because CREATE ... IF NOT EXISTS
+-- accepts any table of the name. A trigger of another account could change the data, a foreign key
+-- could delete it, and other storage engines have no transactions. (An install replaces views and
+-- procedures. An account without the privilege TRIGGER sees no triggers.)
 
 DELIMITER //
 BEGIN NOT ATOMIC

@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS rowlock_counter (
 
 DELIMITER //
 
--- Returns the first of p_count numbers. A new counter begins with p_start. Called under the lock,
+-- Returns the first of p_count numbers. A new counter begins with p_start. The caller has the lock,
 -- so no other session inserts that row. UPDATE comes first, because an INSERT that finds the row
 -- would lock a gap.
 CREATE OR REPLACE PROCEDURE rowlock_advance(
@@ -37,7 +37,7 @@ BEGIN
     SELECT v_first AS first;
 END//
 
--- For SQL clients, in an open transaction: draws the next number of a counter that begins with 1.
+-- For SQL clients: locks and draws one number, in an open transaction. A new counter begins with 1.
 -- Waits as rowlock_exclusive does.
 CREATE OR REPLACE PROCEDURE rowlock_next(IN name LONGTEXT CHARACTER SET utf8mb4, OUT number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA

@@ -35,7 +35,7 @@ DELIMITER //
 
 -- ---- errors -------------------------------------------------------------------------------------
 
--- Raises the error of a refused lock, with the engine's own error number.
+-- Raises the error of a refused lock, with the engine's own error number if there is one.
 CREATE OR REPLACE PROCEDURE rowlock_refuse(
     IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
     IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -70,7 +70,7 @@ BEGIN
     END CASE;
 END//
 
--- The same in a transaction that was open: the timeout may have rolled it back.
+-- The same in a transaction that was open before. A timeout may have rolled it back.
 CREATE OR REPLACE PROCEDURE rowlock_refuse_within(
     IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
     IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -103,7 +103,7 @@ BEGIN
     CALL rowlock_refuse(p_status, p_name, p_open, 'a lease or another transaction');
 END//
 
--- Sleeps, and doubles the next pause. p_cut: 0; 7 if a KILL QUERY ended the sleep, 3 if
+-- Sleeps, and lengthens the next pause. p_cut: 0; 7 if a KILL QUERY ended the sleep, 3 if
 -- max_statement_time did. (DO SLEEP ignores both, and SET v = SLEEP() does not call a handler.)
 -- Callers also check max_statement_time by their own clock: the server forgets a timeout or a KILL
 -- QUERY that hits a statement which has just ended.
@@ -123,8 +123,8 @@ END//
 
 -- ---- locks in a transaction ---------------------------------------------------------------------
 
--- Begins and locks. It waits for the row and for a lease up to innodb_lock_wait_timeout each. While
--- a lease lives it polls outside a transaction.
+-- Begins a transaction and locks the name in it. Waits up to innodb_lock_wait_timeout for the row,
+-- and as long for a lease. While a lease is live it polls outside a transaction.
 CREATE OR REPLACE PROCEDURE rowlock_begin_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -195,9 +195,8 @@ BEGIN
     CALL rowlock_begin_name(name, 1);
 END//
 
--- Locks in the open transaction. It waits for the row up to innodb_lock_wait_timeout, and for a
--- lease as long but at most 30 s, because the lease holder may be waiting for rows of this
--- transaction.
+-- Locks in the open transaction. Waits up to innodb_lock_wait_timeout for the row, and as long for
+-- a lease, but at most 30 s, because the lease holder may be waiting for rows of this transaction.
 CREATE OR REPLACE PROCEDURE rowlock_lock_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -235,9 +234,9 @@ BEGIN
     CALL rowlock_lock_name(name, 1);
 END//
 
--- got: 1 locked; 0 not, and nothing is held; 2 not, but the row stays locked until the end. Whole
--- seconds are spent in InnoDB's queue. The rest is polled every 10 to 50 ms; so is all of it where
--- a timeout would roll back your transaction.
+-- got: 1 locked; 0 not locked, and no row is; 2 not locked, but the row stays locked until the end.
+-- It spends whole seconds in InnoDB's queue, and polls every 10 to 50 ms for the rest; it polls all
+-- the time where a timeout would roll back your transaction.
 CREATE OR REPLACE PROCEDURE rowlock_try_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT, IN p_wait_ms BIGINT,
     OUT p_got TINYINT)
@@ -305,7 +304,7 @@ BEGIN
 END//
 
 -- Technique row: deletes the row of the name with the COMMIT, unless another session shares the
--- lock or waits for it; the name stays locked until then. A session that waits later finds no row:
+-- lock; the name stays locked until then. A session that waits for the row finds none:
 -- rowlock_begin_* creates it again; in an open transaction the name is not prepared (RL008).
 -- Technique insert: does nothing.
 CREATE OR REPLACE PROCEDURE rowlock_unlock(IN name LONGTEXT CHARACTER SET utf8mb4)
@@ -339,8 +338,8 @@ BEGIN
     CALL rowlock_prepare_wants(v_want);
 END//
 
--- Counts the deleted rows of names and leases, leftover rows, and waiters; not the heartbeats, nor
--- rows of the history.
+-- removed counts rows of names and leases, leftover rows, and waiters, but not heartbeats and rows
+-- of the history.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Removes expired leases, dead waiters and rows of unheld names. removed: their number. Waits for no lock.'
@@ -368,7 +367,7 @@ BEGIN
     CALL rowlock_vacuum_queue(v_waiters);
     CALL rowlock_vacuum_names(v_names);
     BEGIN
-        -- the account may not call it, or it is missing: no reason to undo the rest
+        -- the account may not call it, or it does not exist: the rest is done
         DECLARE EXIT HANDLER FOR 1370, 1305 BEGIN END;
 
         REPEAT
@@ -399,7 +398,6 @@ BEGIN
     END IF;
 END//
 
--- Packs the lease want of one name: see the top of lease.sql.
 CREATE OR REPLACE PROCEDURE rowlock_pack_lease(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4,
         IN p_limit INT,
@@ -422,10 +420,10 @@ BEGIN
                                           ELSE CONCAT(':p:', p_limit, ':1') END);
 END//
 
--- Tries once, as the library does; if another grant or a check holds the name briefly, it tries
--- again. The server knows the client's host, but not its process. It takes no session lock, because
--- the session may belong to a pool and the lease may be released in another; waiters check every
--- few seconds instead.
+-- Tries once, as the library does, and up to four times more if the name is busy: another grant or
+-- a check holds it only briefly. The server knows the host of the client, but not its process. It
+-- takes no session lock, because the session may belong to a pool and another session may release
+-- the lease; waiters check every few seconds instead.
 CREATE OR REPLACE PROCEDURE rowlock_try_grant(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT,
@@ -471,7 +469,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            -- end a lease whose token no caller would receive
+            -- ends a lease whose token no caller would receive
             ROLLBACK AND NO CHAIN NO RELEASE;
             SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;

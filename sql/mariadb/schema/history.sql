@@ -1,7 +1,7 @@
 -- rowlock on MariaDB, the history of leases that ended and of waiters that gave up (rowlock log).
--- The transaction that deletes the lease writes its row. A release before rowlock_heartbeat's
--- quiet_until writes none, so that it costs nothing. Runs of jobs are in rowlock_run; a lease that
--- has a row there gets none here. Run install.sql first.
+-- The transaction that deletes a lease writes its row. A release before rowlock_heartbeat's
+-- quiet_until writes none, so that it costs nothing. The lease of a run has its row in rowlock_run
+-- instead. Run install.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     mode     ENUM ('exclusive', 'shared', 'permit') NOT NULL,
     permits  INT NOT NULL,
     token    BIGINT NULL,             -- NULL: a waiter that gave up
-                                      -- negative: of the caller that broke it
+                                      -- negative: the caller that broke that lease
     host     VARCHAR(255) NULL,
     pid      BIGINT NULL,
     command  VARCHAR(255) NULL,
@@ -25,8 +25,8 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
 
 DELIMITER //
 
--- Writes the rows of a lease that ends now, if the level asks for them, before its rows are
--- deleted. No caller lets an error of it prevent that, except a deadlock, which has rolled back the
+-- Writes the history of a lease that ends now, if the level includes it, before its rows are
+-- deleted. Callers ignore every error of it except a deadlock, which has rolled back the
 -- transaction. p_seconds: how long a lock of another session on the history may delay it.
 CREATE OR REPLACE PROCEDURE rowlock_log_end(IN p_token BIGINT, IN p_seconds INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -63,8 +63,6 @@ whole: BEGIN
                 OR TIMESTAMPDIFF(MICROSECOND, l.acquired, v_ended) >= 10000000);
 END//
 
--- The same for a ticket that is withdrawn. Below level all a wait under a second leaves no row: a
--- caller may try again.
 CREATE OR REPLACE PROCEDURE rowlock_log_waiter(IN p_ticket BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -84,7 +82,8 @@ BEGIN
     END IF;
 END//
 
--- Lists the history and the finished runs of jobs, latest first. p_pattern: of LIKE; NULL: any.
+-- Lists the history and the finished runs of jobs, latest first. p_pattern: for LIKE; NULL: any
+-- name.
 CREATE OR REPLACE PROCEDURE rowlock_list_history(
     IN p_pattern VARBINARY(600), IN p_since_ms BIGINT, IN p_problems TINYINT, IN p_waited BIGINT,
     IN p_limit BIGINT)
@@ -114,9 +113,9 @@ BEGIN
     ORDER BY ended_ms DESC, token DESC LIMIT p_limit;
 END//
 
--- Deletes at most p_batch rows whose time has passed, in a transaction of its own, unless another
--- session is doing this. A release calls it now and then, so that the history stays small where
--- neither cron nor vacuum runs.
+-- Deletes at most p_batch rows whose time has passed; none while another session does this. A
+-- release calls it now and then, so that the history stays small where neither cron nor vacuum
+-- runs.
 CREATE OR REPLACE PROCEDURE rowlock_prune(IN p_batch BIGINT, OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -143,7 +142,6 @@ BEGIN
     END IF;
 END//
 
--- For the C library: the number as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_prune_row(IN p_batch BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN

@@ -1,15 +1,16 @@
 -- rowlock on MariaDB, technique insert: the caller's transaction inserts the name as a unique key
 -- and deletes it again. Any program that runs these two statements takes part. Exclusive locks
--- only. Warning: on InnoDB waiters for one key deadlock with each other (1213). Begin-and-lock
--- retries by itself; a lock taken later in a transaction loses the whole transaction. Technique row
--- does not have this problem. Run install.sql first. An existing table is used as it is.
+-- only. Warning: on InnoDB, waiters for one key deadlock with each other (1213). Begin-and-lock
+-- retries; a deadlock of a lock later in a transaction rolls back the whole transaction. Technique
+-- row does not have this problem. An existing table is used as it is. Run install.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 DELIMITER //
 
--- Checks the table: created by rowlock or found, its storage engine, the width of its id.
+-- Checks an existing table: a plain InnoDB table without triggers and foreign keys, whose id is
+-- text and unique. Sets whether rowlock creates or has created it, and the width of its id.
 CREATE OR REPLACE PROCEDURE rowlock_adopt(IN p_object VARCHAR(200), OUT p_owned TINYINT,
                                           OUT p_width INT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -68,7 +69,7 @@ DELIMITER ;
 
 CALL rowlock_adopt('rowlock_object', @rowlock_owned, @rowlock_width);
 
--- If install ends here, the table counts as created by rowlock.
+-- If the install is interrupted after this, the next one knows whether the table is rowlock's.
 INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, 'insert', 'rowlock_object', @rowlock_width, @rowlock_owned)
     ON DUPLICATE KEY UPDATE technique = VALUES(technique), object = VALUES(object), owned =
@@ -127,8 +128,8 @@ whole: BEGIN
         INSERT INTO rowlock_object (uuid, id, locked_ts)
             VALUES (v_uuid, CONVERT(p_name USING utf8mb4), CURRENT_TIMESTAMP(6));
     -- A KILL QUERY (an interrupt, a timeout) that arrives while a DELETE is being planned ends it
-    -- without an error and without deleting; a row left behind would hold the name forever. This
-    -- check raises the error.
+    -- without an error and without deleting, and the row would hold the name forever. So this
+    -- repeats it, and then raises the error.
     REPEAT
         SET v_tries = v_tries + 1;
         DELETE FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4) AND uuid = v_uuid;
@@ -140,7 +141,7 @@ whole: BEGIN
     SET p_status = 0;
 END//
 
--- INSERT cannot skip a locked key: a try uses the shortest timeout there is.
+-- INSERT cannot skip a locked key: a try uses the shortest timeout.
 CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN

@@ -1,5 +1,5 @@
 -- rowlock on MariaDB: tables and procedures, in the current database. Run it with the server's
--- client (the DELIMITER lines are for the client), then the other pieces, and the piece of one
+-- client (the DELIMITER lines are for the client), then the other pieces, and the pieces of one
 -- technique. All may be run repeatedly. MariaDB commits after each CREATE; the last statement sets
 -- the version in rowlock_meta, and version 0 counts as not installed.
 --
@@ -7,11 +7,11 @@
 -- holder renews. The name lock is the lock of the technique on one name until the transaction ends.
 -- A transaction lock takes the name lock and then checks the leases.
 --
--- The public procedures and views are in door.sql, counter.sql and views.sql. All others are
--- internal parts of these and of the C library. They run with the caller's rights: dropping an
--- account never disables them, and no account gains a right through them. Read values with SELECT
--- ... INTO only: inside a procedure InnoDB reads the subquery of IF (SELECT ...) or SET x = (SELECT
--- ...) with shared row locks.
+-- The public procedures and views are in door.sql, request.sql, counter.sql and views.sql. All
+-- others are internal parts of these and of the C library. They run with the caller's rights:
+-- dropping an account never disables them, and no account gains a right through them. Read values
+-- only with SELECT ... INTO: inside a procedure InnoDB reads the subquery of IF (SELECT ...) or SET
+-- x = (SELECT ...) with shared row locks.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -26,21 +26,20 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
     id_width  INT NULL,               -- technique insert: bytes that fit into its column id
     owned     TINYINT NOT NULL,       -- technique insert: 1 if rowlock made that table
     -- which ended leases the history keeps (off, problems, slow, all), and for how many
-    -- milliseconds: those that were released, and the others
+    -- milliseconds: keep_good for released leases, keep_bad for all others
     history   VARCHAR(16) NOT NULL DEFAULT 'slow',
     keep_good BIGINT NOT NULL DEFAULT 86400000,
     keep_bad  BIGINT NOT NULL DEFAULT 604800000
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Version 0 is not installed yet: if install is interrupted, the next install continues with this
--- technique.
+-- With version 0 rowlock is not installed yet: if install is interrupted, the next one continues
+-- with this technique.
 INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
--- Technique row: one row per name, committed before it is locked, kept until rowlock_vacuum.
--- least_token: no lease of the name has a smaller token. InnoDB keeps the index entries of ended
--- leases for a while, as long as any session has an old snapshot, so a search must not begin at
--- the first lease of the name.
+-- Technique row: one row per name, kept until rowlock_unlock or rowlock_vacuum deletes it. No lease
+-- of the name has a smaller token than least_token. InnoDB keeps the index entries of ended leases
+-- while any session has an old snapshot, so a search must not begin at the first lease of the name.
 CREATE TABLE IF NOT EXISTS rowlock_name (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
     least_token BIGINT NOT NULL DEFAULT 0
@@ -150,9 +149,9 @@ BEGIN
 END//
 
 -- SET timestamp freezes the server's clock for its session: leases would be judged by it, and waits
--- would not end. So this resets the clock for good before it is read, because nothing shows whether
--- it was set. Where an account may not set it (secure_timestamp), it was not set. SYSDATE() is
--- local time, in which one hour occurs twice.
+-- would not end. Nothing shows whether it was set, so this resets the clock before it is read. An
+-- account that may not reset it (secure_timestamp) could not set it either. SYSDATE() cannot
+-- replace it: it is local time, in which one hour occurs twice.
 CREATE OR REPLACE PROCEDURE rowlock_real_time()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -161,13 +160,13 @@ BEGIN
     SET SESSION timestamp = DEFAULT;
 END//
 
--- Counts the conflicting leases, and those of them that are live by the clock. Any remaining row is
--- a conflict; the clock only shows whether a sweep is worthwhile.
+-- Counts the conflicting leases, and those of them that are live by the clock. Any row that remains
+-- is a conflict; the clock only shows whether a sweep is worthwhile.
 CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    SET p_all = 1, p_live = 0;                  -- a conflict, unless the answer denies it
+    SET p_all = 1, p_live = 0;                  -- without an answer it is a conflict
     SELECT count(*) INTO p_all FROM rowlock_lease
      WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
     IF p_all > 0 THEN
@@ -179,7 +178,7 @@ BEGIN
     END IF;
 END//
 
--- Describes the holder of the conflicting lease.
+-- Describes the holder of the lease of the name that expires last.
 CREATE OR REPLACE PROCEDURE rowlock_describe_holder(
     IN p_name VARBINARY(255), OUT p_text VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER READS SQL DATA
@@ -199,8 +198,8 @@ END//
 
 -- ---- sweeping -----------------------------------------------------------------------------------
 
--- Ends one expired lease: first the heartbeat, which the clock decides, then the identity. It is a
--- transaction of its own and gives up after a second (a fenced transaction holds the identity).
+-- Ends one expired lease, in a transaction of its own: first the heartbeat, if it has expired by
+-- the clock, then the lease rows. It gives up after a wait of a second, such as for a fence.
 CREATE OR REPLACE PROCEDURE rowlock_sweep(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -232,7 +231,6 @@ BEGIN
     END;
 END//
 
--- Lists the tokens of expired leases that conflict with the wants.
 CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -247,7 +245,7 @@ END//
 
 -- Sweeps inside the caller's transaction, where no other is possible: all conflicting leases of the
 -- wants, in the order of their tokens, or nothing. It never waits: a timeout would roll back the
--- caller where innodb_rollback_on_timeout is set.
+-- caller's transaction where innodb_rollback_on_timeout is set.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_within(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -301,7 +299,7 @@ BEGIN
     RELEASE SAVEPOINT rowlock_sweep_point;
 END//
 
--- Sweeps expired leases, in one short transaction each.
+-- Sweeps the expired leases of the wants (NULL: all), each in a short transaction.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -336,12 +334,10 @@ END//
 
 -- ---- locking ------------------------------------------------------------------------------------
 
--- p_seconds here and in rowlock_name_lock: 0 does not wait, < 0 waits up to the session's
--- innodb_lock_wait_timeout, otherwise that many seconds. A try skips locked rows, because NOWAIT is
--- a timeout.
---
 -- Locks the row of the caller's own lease in place of the name, so that transactions with the same
--- token exclude each other.
+-- token exclude each other. p_seconds here and in rowlock_name_lock: 0 does not wait, < 0 waits up
+-- to the session's innodb_lock_wait_timeout, otherwise that many seconds. A try skips locked rows,
+-- because NOWAIT is a timeout.
 CREATE OR REPLACE PROCEDURE rowlock_lock_own_lease(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT)
@@ -414,8 +410,7 @@ END//
 
 -- Begins a transaction at READ COMMITTED and locks the wants in it. p_wait_ms: 0 does not wait, -1
 -- has no limit, -2 uses the session's innodb_lock_wait_timeout, otherwise milliseconds (rounded up
--- to seconds). Unless the status is 0, no transaction is open afterwards. It never waits for a
--- lease.
+-- to seconds). After any status other than 0 no transaction is open. It never waits for a lease.
 CREATE OR REPLACE PROCEDURE rowlock_begin_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255),
@@ -436,7 +431,7 @@ BEGIN
     again: LOOP
         BEGIN
             {handler_refuses};
-            DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost yet: retry
+            DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost: retry
             {handler_rolls_back};
 
             SET v_rest = p_wants, p_status = 0;
@@ -475,7 +470,7 @@ BEGIN
 END//
 
 -- Checks for leases while all the wants are locked. p_status: 0 no conflict, 3 a live lease of
--- p_name, 4 an expired one.
+-- p_name, 4 only expired leases, such as one of p_name.
 CREATE OR REPLACE PROCEDURE rowlock_look_at_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, OUT p_status TINYINT, OUT p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
@@ -497,8 +492,8 @@ BEGIN
     END WHILE;
 END//
 
--- Locks the wants in the open transaction. p_lease_ms: how long to wait for leases to end while the
--- names are locked. p_sweep: 1 if expired leases may be swept in this transaction, 0 if the caller
+-- Locks the wants in the open transaction. p_lease_ms: how long it may wait for leases while the
+-- names are locked. p_sweep: 1 if it may sweep expired leases in this transaction, 0 if the caller
 -- does it elsewhere (status 4). p_stays: 1 if a requested row stays locked despite a refusal.
 CREATE OR REPLACE PROCEDURE rowlock_lock_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT, IN p_lease_ms BIGINT,

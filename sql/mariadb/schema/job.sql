@@ -2,7 +2,8 @@
 -- nodes know schedules and commands; the database records only due times and runs. A job is claimed
 -- together with the lease of job:NAME, in one transaction (dialect.h, job_claim). Times are
 -- milliseconds since 1970 UTC; 9223372036854775807: never. Lock order of rows: lease, job, run. Run
--- lease.sql first.
+-- lease.sql first. dialect.h or sql/postgresql/schema/job.sql describes procedures without a
+-- comment of their own.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -13,13 +14,12 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     -- as configured on the node that changed the row
     schedule VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL,
     due BIGINT NOT NULL,                    -- the next due time that no node has claimed
-    last BIGINT NOT NULL DEFAULT 0,         -- the due time that was claimed last,
-    repeats INT NOT NULL DEFAULT 0,         -- the number of its repetitions,
+    last BIGINT NOT NULL DEFAULT 0,         -- the due time that was claimed last
+    repeats INT NOT NULL DEFAULT 0,         -- the retry number of its run
     failed BIGINT NOT NULL DEFAULT 0,       -- when its run failed or did not start; 0: neither
-    -- the token of its run, also of one that was lost or not started,
-    running BIGINT NOT NULL DEFAULT 0,
-                                            -- until the next claim settles it; 0: it has ended
-    -- the number of ended runs, by outcome, also of those that the history has no longer
+    running BIGINT NOT NULL DEFAULT 0,      -- the token of its run; 0: it has ended. A run that was
+                                            -- lost or not started stays until the next claim
+    -- the number of ended runs by outcome, including those that the history has no longer
     runs_done BIGINT NOT NULL DEFAULT 0,
     runs_failed BIGINT NOT NULL DEFAULT 0,
     runs_timed_out BIGINT NOT NULL DEFAULT 0,
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     runs_lost BIGINT NOT NULL DEFAULT 0,
     runs_late BIGINT NOT NULL DEFAULT 0,
     runs_not_started BIGINT NOT NULL DEFAULT 0,
-    last_success BIGINT NOT NULL DEFAULT 0  -- when the last run that is done ended; 0: never
+    last_success BIGINT NOT NULL DEFAULT 0  -- when the latest run that is done ended; 0: never
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -56,9 +56,9 @@ BEGIN
     SET p_now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000;
 END//
 
--- Counts the end of a run in its job. p_was and p_finished: the run before the end, read after the
--- job was locked. A broken run may end twice, and counts once. An account that has only the GRANTs
--- of version 1 may not execute this: its callers then record the end without the count.
+-- p_was and p_finished are of the run before the end, read after its job was locked. An account
+-- that has only the GRANTs of version 1 may not execute this: its callers then record the end
+-- without the count.
 CREATE OR REPLACE PROCEDURE rowlock_count_run(
     IN p_job VARBINARY(255), IN p_was VARCHAR(20), IN p_finished BIGINT, IN p_outcome VARCHAR(20),
     IN p_now_ms BIGINT)
@@ -78,8 +78,6 @@ BEGIN
     END IF;
 END//
 
--- Records the end of the previous run that has no lease any more, when its job is locked. p_former
--- is its token, 0: there is none; p_outcome: its result.
 CREATE OR REPLACE PROCEDURE rowlock_end_lost_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -115,9 +113,6 @@ BEGIN
     END IF;
 END//
 
--- Claims a run, in the transaction that grants the lease p_token. 1: the row still had that version
--- (0: there was no row) and is advanced, or this call was made before. 0: another node was faster,
--- or p_instant is in the future.
 CREATE OR REPLACE PROCEDURE rowlock_claim_job(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT,
         IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
@@ -153,9 +148,6 @@ BEGIN
     END IF;
 END//
 
--- Sets whether this token has no lease, or had an expired one that is removed now; a renewal in
--- progress must not find it. Never waits: a session that has the rows locked ends the lease itself,
--- or keeps it. Runs in the caller's transaction.
 CREATE OR REPLACE PROCEDURE rowlock_end_expired(IN p_token BIGINT, OUT p_ended TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -178,9 +170,6 @@ BEGIN
     SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
 END//
 
--- Records the schedule and the due time where no run is claimed, and the result of the previous
--- run. A run that was not started stays with the job, so that it is claimed again. Returns 1, or 0:
--- another node was faster, or the lease of that run lives.
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
     IN p_name VARBINARY(255), IN p_version BIGINT,
         IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
@@ -216,7 +205,6 @@ BEGIN
     SELECT v_planned AS planned;
 END//
 
--- Sets the due time, if the row still has that version: dialect.h, job_due.
 CREATE OR REPLACE PROCEDURE rowlock_hasten_job(IN p_name VARBINARY(255), IN p_version BIGINT,
                                                IN p_due BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -233,8 +221,7 @@ BEGIN
     SELECT v_planned AS planned;
 END//
 
--- Ends a run whose lease exists, for rowlock_finish_job; p_stop: it was broken. The job keeps the
--- token of a run that was lost or not started: the next claim repeats it. Its name is free at once.
+-- Ends a run whose lease exists, for rowlock_finish_job; p_stop: the lease was broken.
 CREATE OR REPLACE PROCEDURE rowlock_end_run(
     IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20), IN p_exit INT,
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
@@ -312,7 +299,7 @@ BEGIN
         END;
     END IF;
     UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
-     -- the next claim decides again
+     -- a node that decided before this must decide again
      WHERE p_outcome = 'not started' AND r.token = p_token AND j.running = p_token;
     SET p_status = CASE WHEN v_outcome IN ('done', 'failed', 'timed out', 'not started') THEN 0
                         WHEN v_outcome = 'broken' THEN 14
@@ -321,8 +308,6 @@ BEGIN
                         ELSE 8 END;
 END//
 
--- Records the end of a run and ends its lease: 0; 8 the lease was lost; 14 it was broken. A
--- repeated call returns the same.
 CREATE OR REPLACE PROCEDURE rowlock_finish_job(
     IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
         IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
@@ -354,7 +339,6 @@ BEGIN
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
 
--- Returns 0: no such job; 1: deleted; 2: it runs.
 CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -380,7 +364,6 @@ BEGIN
     SELECT CASE WHEN v_running IS NULL THEN 0 WHEN v_live > 0 THEN 2 ELSE 1 END AS number;
 END//
 
--- Reads the state of a job from which a node decides: dialect.h, job_state.
 CREATE OR REPLACE PROCEDURE rowlock_job_state(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -403,7 +386,6 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- Lists one job, or all (NULL): dialect.h, job_list.
 CREATE OR REPLACE PROCEDURE rowlock_list_jobs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -413,7 +395,6 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- Lists the runs of one job, latest first: dialect.h, run_list.
 CREATE OR REPLACE PROCEDURE rowlock_list_runs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN

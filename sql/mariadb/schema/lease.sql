@@ -14,10 +14,10 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 -- ---- tables -------------------------------------------------------------------------------------
 
--- Waiters for a lease: one row per name, all of one call under one ticket. alive_until NULL: the
--- session lock of the ticket shows whether the waiter lives; otherwise the waiter counts as alive
--- until that time (UTC). roll_call: the number of the roll call that the waiter has not answered
--- (see rowlock_overtake).
+-- Waiters for a lease: one row per name; all of one call have one ticket. While alive_until is
+-- NULL, the session lock of the ticket shows whether the waiter lives; otherwise the waiter counts
+-- as alive until that time (UTC). roll_call is the number of the roll call that the waiter has not
+-- answered (see rowlock_overtake).
 CREATE TABLE IF NOT EXISTS rowlock_waiter (
     ticket   BIGINT NOT NULL,
     name     VARBINARY(255) NOT NULL,
@@ -37,8 +37,8 @@ CREATE TABLE IF NOT EXISTS rowlock_waiter (
     KEY rowlock_waiter_owner (owner)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Tokens and tickets; each draw lifts them to the clock, so that a restored dump does not set them
--- back.
+-- Tokens and tickets. Each draw lifts the sequence to the clock, so that a restored dump does not
+-- set it back.
 CREATE SEQUENCE IF NOT EXISTS rowlock_token ENGINE = InnoDB;
 
 DELIMITER //
@@ -57,7 +57,7 @@ BEGIN
     DECLARE v_clock BIGINT;
 
     SELECT NEXTVAL(rowlock_token) INTO p_number;
-    -- after a wait for the sequence
+    -- read after NEXTVAL, which may have waited for the sequence
     SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
     IF p_number < v_clock - 10000 THEN
         EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', v_clock, ')');
@@ -65,7 +65,6 @@ BEGIN
     END IF;
 END//
 
--- Every procedure of a lease begins with this check.
 CREATE OR REPLACE PROCEDURE rowlock_require_no_transaction()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -82,8 +81,8 @@ END//
 -- A client that freezes between the answer of a grant that waited and its COMMIT would keep the
 -- name lock, so the server ends its session after 2 s. No setting ends with the transaction: the
 -- next rowlock procedure on the session restores it. Behind a pooler that could be another session,
--- and the limit would stay with the next client: so it is set only where the session belongs to the
--- client.
+-- and the next client would get the limit: so the limit is set only where the session belongs to
+-- the client.
 CREATE OR REPLACE PROCEDURE rowlock_set_idle_limit()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -100,8 +99,8 @@ BEGIN
     SET @rowlock_idle = NULL;
 END//
 
--- Raises the error of an interrupt if p_answer is NULL: then the read that was to set it got no
--- answer. The caller rolls back and reads again.
+-- Raises the error of an interrupt if p_answer is NULL: then the read that should have set it was
+-- interrupted without an error.
 CREATE OR REPLACE PROCEDURE rowlock_check_answer(IN p_answer BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
@@ -128,9 +127,9 @@ BEGIN
     SET p_count = SUBSTRING_INDEX(v_want, ':', -1);
 END//
 
--- Checks conflicts of one want. p_live, p_expired: a conflicting token, 0: none; of the live ones
--- the first to expire. p_limit_text: another limit in force, of a lease or of ticket p_clash. With
--- p_ticket 0 every ticket counts, otherwise those ahead of it.
+-- Finds the conflicts of one want. p_live, p_expired: the token of a conflicting lease, 0: none;
+-- p_live is the first to expire. p_other: another limit that is in force, of a lease (p_clash 0) or
+-- of the ticket p_clash. With p_ticket 0 every ticket counts, otherwise those ahead of it.
 CREATE OR REPLACE PROCEDURE rowlock_find_conflict(
     IN p_name VARBINARY(255), IN p_mode CHAR(1) CHARACTER SET ascii, IN p_limit INT,
     IN p_count INT, IN p_ticket BIGINT,
@@ -138,14 +137,14 @@ CREATE OR REPLACE PROCEDURE rowlock_find_conflict(
     OUT p_other INT, OUT p_clash BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_all, v_live INT;                  -- NULL: not answered, which never counts as free
+    DECLARE v_all, v_live INT;                  -- NULL: no answer, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
     DECLARE v_least BIGINT DEFAULT 0;           -- see rowlock_name; technique insert has no row
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT least_token INTO v_least FROM rowlock_name WHERE name = p_name;
-    SET v_least = COALESCE(v_least, 0);         -- not answered: every lease counts
+    SET v_least = COALESCE(v_least, 0);         -- no answer: every lease counts
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
         SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
@@ -164,7 +163,7 @@ BEGIN
              WHERE name = p_name AND mode = 'permit' AND `limit` <> p_limit
                AND (p_ticket = 0 OR ticket < p_ticket) LIMIT 1;
         END IF;
-        -- otherwise the permits do not conflict
+        -- 0: the permits do not conflict
         SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
@@ -195,8 +194,8 @@ BEGIN
     END IF;
 END//
 
--- The same over all wants: the live lease that expires first, or any expired one if none is live.
--- p_name: the name of that lease or of that limit.
+-- The same for all wants: the live lease that expires first, or any expired one if none is live.
+-- p_name: the name of that lease or limit.
 CREATE OR REPLACE PROCEDURE rowlock_find_conflicts(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT, OUT p_clash BIGINT,
@@ -226,8 +225,7 @@ BEGIN
     END WHILE;
 END//
 
--- Returns the tickets ahead of p_ticket (0: all of them) for these names: their number, the last,
--- the first.
+-- Counts the tickets ahead of p_ticket (0: all) for these names, and finds the last and the first.
 CREATE OR REPLACE PROCEDURE rowlock_queue(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_before INT, OUT p_last BIGINT, OUT p_first BIGINT)
@@ -257,7 +255,7 @@ BEGIN
     END IF;
 END//
 
--- Sweeps the expired leases that conflict with the wants, in one short transaction each, by token.
+-- Sweeps the expired leases that conflict with the wants, each in a short transaction.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -284,7 +282,6 @@ END//
 
 -- ---- grant --------------------------------------------------------------------------------------
 
--- Creates the rows that technique row locks.
 CREATE OR REPLACE PROCEDURE rowlock_ensure_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -299,11 +296,11 @@ BEGIN
 END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
--- it. Under a shared name lock it locks the owner too: an earlier call of that owner, whose reply
--- was lost, may still be about to commit. That lock is a key among the heartbeats, below all
+-- it. With a shared name lock it locks the owner too, because an earlier call of that owner, whose
+-- reply was lost, may still be about to commit. That lock is a key among the heartbeats, below all
 -- tokens, which it inserts and deletes; by REPLACE, because a KILL QUERY may have left the key of
 -- an earlier call. (No procedure of its own: accounts of version 1 would have no GRANT for it.)
--- p_end NULL: no limit; p_try: does not wait. p_status: 0, or 1 after a try.
+-- p_end NULL: no limit; p_try: does not wait. p_status as rowlock_name_lock.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
     IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
@@ -346,8 +343,8 @@ BEGIN
     END WHILE;
 END//
 
--- Answers a call whose earlier grant was committed but whose reply was lost: the heartbeat counts
--- from now, as if it were granted now. A lease that was broken meanwhile is ended instead.
+-- Renews the lease that an earlier attempt of this call acquired, when its reply was lost. Ends it
+-- instead (p_adopted 0) if it was broken since.
 CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
     IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -363,8 +360,9 @@ BEGIN
     END IF;
 END//
 
--- Decides on a grant, under the name locks: 0 grant it, or it was granted already (p_token <> 0);
--- 3, 11, 12, 13 as in the answer; 4 a lease must be swept, 14 ticket p_number may be dead.
+-- Decides on a grant, under the name locks: 0 grant it, or it was granted before (p_token <> 0); 3,
+-- 11, 12, 13 as in the answer; 4 a lease must be swept. After 11 and 13 the ticket p_number may be
+-- dead.
 CREATE OR REPLACE PROCEDURE rowlock_decide_grant(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT,
@@ -413,8 +411,7 @@ whole: BEGIN
     END IF;
 END//
 
--- Inserts the rows of a grant. The clock is read in a statement that starts after the name locks
--- were taken.
+-- Reads the clock in a statement that begins after the name locks were taken.
 CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT, IN p_session BIGINT,
@@ -427,8 +424,8 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count INT;
     DECLARE v_waited BIGINT DEFAULT 0;
-    DECLARE v_lower INT;                        -- NULL: not answered
-    DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- a killed read means a row
+    DECLARE v_lower INT;                        -- NULL: no answer
+    DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- for a killed read
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_draw(p_token);
@@ -473,8 +470,9 @@ BEGIN
     END IF;
 END//
 
--- Makes one attempt in one transaction. p_status NULL: a deadlock, 5: a row is missing, otherwise
--- as rowlock_decide_grant returns. After 0 the transaction is open.
+-- Makes one attempt in one transaction. p_status: NULL a deadlock; 2 and 7 as handler_refuses sets
+-- them; 1, 5 and 6 as rowlock_name_lock; otherwise as rowlock_decide_grant. After 0 the transaction
+-- is open.
 CREATE OR REPLACE PROCEDURE rowlock_grant_once(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_try TINYINT, IN p_end DATETIME(6), IN p_ticket BIGINT, IN p_session BIGINT,
@@ -498,7 +496,7 @@ BEGIN
     IF p_status = 0 THEN
         CALL rowlock_decide_grant(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);
-    ELSEIF p_status = 1 THEN                    -- busy; look for a more precise reason
+    ELSEIF p_status = 1 THEN                    -- busy: a live lease is a better reason
         CALL rowlock_explain_busy(p_wants, p_ticket, p_status, p_name, p_number);
     END IF;
     IF p_status = 0 AND p_token = 0 THEN
@@ -510,7 +508,7 @@ BEGIN
     END IF;
 END//
 
--- Finds the reason why the name lock was not free: a live lease, a queue, or a transaction.
+-- Sets the status 3 if a live lease is the reason why the name lock was busy.
 CREATE OR REPLACE PROCEDURE rowlock_explain_busy(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     INOUT p_status TINYINT, INOUT p_name VARBINARY(255), OUT p_number BIGINT)
@@ -529,7 +527,6 @@ BEGIN
     END IF;
 END//
 
--- Grants a lease of any number of names, with any wait.
 CREATE OR REPLACE PROCEDURE rowlock_grant_answer(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
@@ -604,8 +601,7 @@ END//
 -- ---- keeping and ending -------------------------------------------------------------------------
 
 -- Counts the rows of the token, and those of this name and owner (NULL: any). It is a plain read,
--- so that a renewal and a fence do not wait for each other. A killed read leaves NULL, which is an
--- error.
+-- so that a renewal and a fence do not wait for each other. A killed read is an error.
 CREATE OR REPLACE PROCEDURE rowlock_identify(
     IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255), OUT p_all INT,
         OUT p_own INT)
@@ -618,9 +614,9 @@ BEGIN
     CALL rowlock_check_answer(p_own);
 END//
 
--- p_status: 0, 8 lost, 14 broken. The row counts, not the clock: while the row exists, no other
--- session holds the name. It never shortens a lease. A lease of another name or owner counts as
--- lost; p_name NULL: any.
+-- Renews a lease. p_status: 0, 8 lost, 14 broken. The row counts, not the clock: while the row
+-- exists, no other session holds the name. It never shortens a lease. A lease of another name or
+-- owner counts as lost; p_name NULL: any.
 CREATE OR REPLACE PROCEDURE rowlock_extend(
     IN p_token BIGINT, IN p_ttl_ms BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
     OUT p_status TINYINT)
@@ -646,9 +642,9 @@ BEGIN
         UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
                 utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
          WHERE token = p_token AND stop = 0;
-        IF ROW_COUNT() = 0 THEN                 -- or nothing changed: the clock went back
+        IF ROW_COUNT() = 0 THEN
             SELECT stop INTO v_stop FROM rowlock_heartbeat WHERE token = p_token;
-            -- or it was killed without an error: see rowlock_end
+            -- the clock went back, or the UPDATE was killed without an error: see rowlock_end
             IF v_stop = 0 THEN
                 UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
                         utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
@@ -670,8 +666,9 @@ BEGIN
     SELECT v_status AS number;
 END//
 
--- Deletes both rows or none. A KILL QUERY in the middle of a DELETE may end it without deleting and
--- without an error: so it checks afterwards that no row is left. p_revoked: for the history.
+-- Deletes all rows of a lease or none. A KILL QUERY in the middle of a DELETE may end it without
+-- deleting and without an error: so it checks afterwards that no row is left. p_revoked: the
+-- history shows the lease as broken.
 CREATE OR REPLACE PROCEDURE rowlock_end(
     IN p_token BIGINT, IN p_revoked TINYINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -708,8 +705,8 @@ BEGIN
     END LOOP;
 END//
 
--- As rowlock_end, but written out, because every lease ends by it. If the token has another name or
--- owner, nothing is deleted; p_name NULL: any. If there is no lease row, it deletes the heartbeat
+-- As rowlock_end, but written out, because most leases end by it. If the token has another name or
+-- owner, it deletes nothing; p_name NULL: any. If there is no lease row, it deletes the heartbeat
 -- that a killed release left.
 CREATE OR REPLACE PROCEDURE rowlock_release_lease(
     IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
@@ -837,9 +834,9 @@ BEGIN
     SELECT v_broken AS number;
 END//
 
--- The fence: a session that ends the lease must DELETE this row, and waits. It runs in the caller's
--- transaction. p_seconds as in rowlock_name_lock. p_status: 0, 2, 7, 8 lost, 10 a read-only
--- transaction.
+-- The fence, in the caller's transaction: a session that ends the lease must DELETE the row that
+-- this locks, and waits. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a
+-- read-only transaction.
 CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)

@@ -1,6 +1,6 @@
--- Creates and removes one object of each kind before install changes anything. MariaDB commits
--- after each CREATE, so a missing privilege must not be found halfway. The roles of an account
--- cannot be read.
+-- Creates and removes one object of each kind before install changes anything: MariaDB commits
+-- after each CREATE, so a missing privilege must not be found halfway, and the privileges of an
+-- account's roles cannot be read.
 
 DELIMITER //
 CREATE OR REPLACE PROCEDURE rowlock_installing()

@@ -1,17 +1,18 @@
 -- rowlock on MariaDB, the queue for leases: positions, detection of dead and frozen waiters, and
--- the list of holders and waiters. Run install.sql and lease.sql first.
+-- the list of holders and waiters. Run install.sql and lease.sql first. Procedures without a
+-- comment of their own are statements of dialect.h, which describes them.
 --
--- The rows decide; a session lock (GET_LOCK) is a hint when to look again. It is named
--- rowlock:MD5(database):number, of a ticket or a token. A session takes the lock of its ticket
--- before the COMMIT that shows the row, and releases it after the COMMIT that deletes the row. So a
--- row with alive_until NULL whose lock is free belongs to a dead waiter, and any session may delete
--- it. Session locks are used only where the client's session number is CONNECTION_ID(): behind a
--- pooler it is not.
+-- The rows decide; a session lock (GET_LOCK) is a hint when to look again. Its name is
+-- rowlock:MD5(database):number, where the number is a ticket or a token. A session takes the lock
+-- of its ticket before the COMMIT that shows the row, and releases it after the COMMIT that deletes
+-- the row. So a row with alive_until NULL whose lock is free belongs to a dead waiter, and any
+-- session may delete it. Session locks are used only where the client's session number is
+-- CONNECTION_ID(): behind a pooler it is not.
 --
--- rowlock_enqueue, place, await and overtake answer by a result set. To request.sql they answer by
--- the user variables @rowlock_status, @rowlock_number and so on: there the session number is -1, or
--- the limit of overtake is negative. They call no procedure for that, so that accounts with the
--- GRANTs of an older version still may.
+-- rowlock_enqueue, place, await and overtake answer by a result set. To request.sql, which passes
+-- the session number -1 or a negative limit of overtake, they answer by the user variables
+-- @rowlock_status, @rowlock_number and so on. They do so without a procedure of their own, because
+-- accounts with the GRANTs of an older version could not call it.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -20,7 +21,7 @@ DELIMITER //
 
 -- ---- dead tickets -------------------------------------------------------------------------------
 
--- Deletes one ticket if its owner is dead: alive_until has passed, or it is NULL and the session
+-- Deletes one ticket if its waiter is dead: alive_until has passed, or it is NULL and the session
 -- lock is free.
 CREATE OR REPLACE PROCEDURE rowlock_remove_dead_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -52,7 +53,7 @@ BEGIN
 END//
 
 -- Deletes the dead tickets at the head of the queue ahead of p_ticket (0: all), up to the first
--- live one. p_suspect is an additional ticket to check, 0: none. p_gone: whether any was dead.
+-- live one; first the ticket p_suspect if it is dead (0: none). p_gone: whether any was dead.
 CREATE OR REPLACE PROCEDURE rowlock_remove_dead(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_suspect BIGINT,
     OUT p_gone TINYINT)
@@ -80,7 +81,7 @@ BEGIN
     END LOOP;
 END//
 
--- For vacuum: deletes every ticket whose owner is dead, and counts the rows.
+-- For vacuum: deletes every ticket whose waiter is dead, and counts the rows.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_queue(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -103,8 +104,8 @@ BEGIN
     END LOOP;
     CLOSE c_tickets;
     BEGIN
-        -- A waiter has its row locked, and deletes the others at its next roll call; or the account
-        -- has the GRANTs of version 1 (1142, 1370).
+        -- If a waiter has its row locked, the next roll call deletes the rows. 1142, 1370: the
+        -- account has only the GRANTs of version 1.
         DECLARE EXIT HANDLER FOR 1142, 1205, 1213, 1370 ROLLBACK AND NO CHAIN NO RELEASE;
 
         START TRANSACTION READ WRITE;
@@ -116,7 +117,7 @@ END//
 
 -- ---- positions in the queue ---------------------------------------------------------------------
 
--- Deletes all tickets of an acquire call, or one ticket. p_gives_up: the history keeps them.
+-- Deletes the ticket, or (0) all tickets of the owner. p_gives_up: the history records it.
 CREATE OR REPLACE PROCEDURE rowlock_leave_queue(
     IN p_ticket BIGINT, IN p_owner VARBINARY(255), IN p_gives_up TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -156,7 +157,7 @@ BEGIN
     END LOOP;
 END//
 
--- Inserts the rows of a ticket, and takes its session lock before the COMMIT that shows them.
+-- Takes the session lock of the new ticket before the COMMIT that shows its rows.
 CREATE OR REPLACE PROCEDURE rowlock_insert_waiter(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_session BIGINT,
     IN p_good_ms BIGINT, IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
@@ -229,15 +230,15 @@ BEGIN
     END IF;
 END//
 
--- Reads the position, and answers a roll call. A ticket that lost its session lock with its session
--- lives on by alive_until, unless another session has found it dead before.
+-- A ticket whose session lock was lost with its session lives on by alive_until, unless another
+-- session has found it dead before.
 CREATE OR REPLACE PROCEDURE rowlock_place(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_session BIGINT,
     IN p_good_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_locked, v_gone TINYINT DEFAULT 0;
-    -- NULL: not answered, which never counts as free
+    -- NULL: no answer, which never counts as free
     DECLARE v_mine, v_roll_call, v_before, v_leases INT;
     DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
     DECLARE v_expires DATETIME(6);
@@ -256,7 +257,7 @@ BEGIN
          WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
-    -- a waiter that was just woken finds this: it is first, and no lease exists
+    -- the usual case of a waiter that was just woken: it is first, and no lease exists
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(roll_call) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_waiter w
@@ -311,9 +312,7 @@ BEGIN
     END IF;
 END//
 
--- Blocks until the session lock of that ticket or token is free, and releases it at once. The
--- session that holds it gets it immediately: its own rows are never dead. A long wait ends early
--- when a roll call waits for an answer of the caller's own ticket: it checks every 3 s.
+-- The session that holds the lock does not wait, and its own ticket is never dead.
 CREATE OR REPLACE PROCEDURE rowlock_await(
     IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
     IN p_session BIGINT)
@@ -336,7 +335,7 @@ BEGIN
 
         slices: LOOP
             -- one expression: a KILL QUERY between two statements would leave the lock to this
-            -- session. NULL: it was killed
+            -- session. NULL: killed
             SET v_came = CASE GET_LOCK(v_lock, LEAST(v_seconds, 3)) WHEN 1 THEN RELEASE_LOCK(v_lock)
                                                                     WHEN 0 THEN 0 END;
             SET v_seconds = v_seconds - 3;
@@ -377,9 +376,9 @@ END//
 
 -- ---- frozen waiters -----------------------------------------------------------------------------
 
--- Sets whether the waiter of a ticket may be blocked by the name lock of a name not in p_mine. Such
--- a waiter is silent without being frozen. Waits for no lock. A read without an answer counts as
--- blocked.
+-- Sets p_blocked to 1 if the waiter of a ticket may be blocked by the name lock of a name that the
+-- ticket p_mine does not have: then it cannot answer, without being frozen. Waits for no lock. A
+-- read without an answer counts as blocked.
 CREATE OR REPLACE PROCEDURE rowlock_is_blocked(
     IN p_ticket BIGINT, IN p_mine BIGINT, OUT p_blocked TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -419,10 +418,10 @@ BEGIN
     END IF;
 END//
 
--- Under the name locks, for the tickets ahead of the caller's. p_roll_call 0: sets roll_call to
--- p_number where it is NULL. Otherwise deletes the tickets that still have that roll call or an
--- earlier one. It locks each row by its primary key, in the order in which owners lock them: a scan
--- by name would deadlock with them.
+-- Carries out a roll call for the tickets ahead of the caller's, under the name locks. p_roll_call
+-- 0: sets roll_call to p_number where it is NULL. Otherwise deletes the tickets that still have
+-- that roll call or an earlier one. It locks each row by its primary key, in the order in which
+-- owners lock them: a scan by name would deadlock with them.
 CREATE OR REPLACE PROCEDURE rowlock_call_roll(
     IN p_ticket BIGINT, IN p_roll_call BIGINT, IN p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -463,10 +462,6 @@ BEGIN
     CLOSE c_tickets;
 END//
 
--- A roll call, under the name locks of the wants and while no live lease conflicts. p_roll_call 0:
--- sets a new roll call on every ticket ahead, and returns its number. A live waiter clears it at
--- its next look. Otherwise removes the tickets that still have that roll call or an earlier one; a
--- later one is another caller's, and too recent.
 CREATE OR REPLACE PROCEDURE rowlock_overtake(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_roll_call BIGINT,
     IN p_limit_ms BIGINT)
@@ -518,7 +513,7 @@ END//
 
 -- ---- session locks, sessions --------------------------------------------------------------------
 
--- GET_LOCK counts its calls: so a lock that the session holds is not taken again.
+-- GET_LOCK counts its calls, so a session must not take again a lock that it holds.
 CREATE OR REPLACE PROCEDURE rowlock_session_lock(IN p_kind TINYINT, IN p_number BIGINT,
                                                  IN p_session BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -540,9 +535,9 @@ BEGIN
     DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_number));
 END//
 
--- Releases the session lock of a grant or a ticket that was killed halfway: the lock of the number
--- that the session drew last, if no row has it. No handler could have released it, because none
--- runs between two statements.
+-- Releases the session lock that remains from a grant or a ticket that was killed halfway: that of
+-- the number which the session drew last, if no row has it. A handler could not release it, because
+-- none runs between two statements.
 CREATE OR REPLACE PROCEDURE rowlock_session_unlock_lost()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -562,15 +557,16 @@ BEGIN
     END IF;
 END//
 
--- start: the start time of the server in seconds, as in UUID_SHORT(); session numbers begin again
--- when the server restarts.
+-- start is the start time of the server in seconds, as in UUID_SHORT(), because session numbers
+-- begin again when the server restarts.
 CREATE OR REPLACE PROCEDURE rowlock_session()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SELECT CONNECTION_ID() AS number, UUID_SHORT() DIV 16777216 AS start;
 END//
 
--- An account may end its own sessions. KILL returns before the session and its locks are gone.
+-- An account may end its own sessions. KILL returns before the session and its locks are gone, so
+-- this waits for that.
 CREATE OR REPLACE PROCEDURE rowlock_end_session(IN p_number BIGINT, IN p_start BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -589,9 +585,9 @@ END//
 
 -- ---- holders and waiters ------------------------------------------------------------------------
 
--- For rowlock_list; SQL clients use rowlock_holders and rowlock_waiters. Expired leases and dead
--- waiters are omitted. Works only inside rowlock's database, whose name is part of the session
--- locks' names.
+-- For rowlock_list and list_longest.sql; SQL clients use rowlock_holders and rowlock_waiters. It
+-- omits expired leases and dead waiters. It works only inside rowlock's database, whose name is
+-- part of the session locks' names.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
     SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket,
            MAX(l.owner) AS owner, MAX(l.host) AS host, MAX(l.pid) AS pid,
@@ -614,7 +610,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
               NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
               w.alive_until > utc_timestamp(6))//
 
--- Lists also the transactions that have a name locked, if the caller may see them (privilege
+-- Lists transactions too, if the caller may see them (privilege
 -- PROCESS), where another session waits for the row.
 CREATE OR REPLACE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
@@ -667,8 +663,8 @@ BEGIN
 END//
 
 -- InnoDB shows a lock only while another session waits for it. So this tries to lock the name and
--- rolls back at once; during that time a try of another session is refused. Do not rely on it as a
--- lock.
+-- rolls back at once; during that time a try of another session is refused. The answer holds only
+-- for that time.
 CREATE OR REPLACE PROCEDURE rowlock_probe(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN

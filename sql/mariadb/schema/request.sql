@@ -7,28 +7,27 @@
 --   rowlock_cancel(name, owner, canceled)
 --
 -- The client repeats one statement, with the same owner, until it returns a token. Between two
--- calls there is only its ticket, whose sign of life is good for 7 s: no session lock, so a request
+-- calls it has only its ticket, whose alive_until is 7 s ahead, and no session lock: so a request
 -- works behind a pooler. A client that dies or freezes delays the queue by at most 12 s. The queue
--- is that of queue.sql.
+-- is that of queue.sql. sql/postgresql/schema/request.sql describes procedures without a comment of
+-- their own.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
--- The roll call of such a waiter, which it continues in its next call: the ticket directly ahead,
--- when its next visit is due, the number of the call (NULL: not begun), and whether it has taken
--- the name lock since. The C library keeps this in memory: src/lease/machine/queue.c.
+-- The roll call of such a waiter, which its next call continues. The C library keeps this in
+-- memory: src/lease/machine/queue.c describes the three visits.
 CREATE TABLE IF NOT EXISTS rowlock_roll_caller (
     ticket BIGINT NOT NULL,
-    behind BIGINT NOT NULL,
-    due    DATETIME(6) NOT NULL,      -- UTC
-    called BIGINT NULL,
-    waited TINYINT NOT NULL DEFAULT 0,
+    behind BIGINT NOT NULL,           -- the ticket directly ahead
+    due    DATETIME(6) NOT NULL,      -- the time of the next visit, UTC
+    called BIGINT NULL,               -- the number of the roll call; NULL: not begun
+    waited TINYINT NOT NULL DEFAULT 0, -- whether the second visit was made
     PRIMARY KEY (ticket)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 DELIMITER //
 
--- The owner is all that tells one request from another, so it must not be chosen twice.
 CREATE OR REPLACE PROCEDURE rowlock_check_owner(IN p_owner VARCHAR(255) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER NO SQL
 BEGIN
@@ -40,7 +39,8 @@ BEGIN
 END//
 
 -- Waits until the ticket is next and no lease conflicts, and only reads. It ends early if the
--- ticket must report that its waiter lives, or is gone; and if the ticket ahead may be dead.
+-- ticket is gone, must report that its waiter lives, or has another limit; and if the ticket ahead
+-- may be dead.
 CREATE OR REPLACE PROCEDURE rowlock_wait_turn(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_name VARBINARY(255), IN p_ticket BIGINT,
     IN p_end DATETIME(6), OUT p_next TINYINT, OUT p_waited TINYINT)
@@ -58,7 +58,7 @@ BEGIN
 
     SET p_waited = 0;
     waits: LOOP
-        -- NULL: not answered, which never counts as free
+        -- NULL: no answer, which never counts as free
         SET v_mine = NULL, v_before = NULL, v_ahead = 0, v_alive_until = NULL;
         CALL rowlock_find_conflicts(p_want, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
                                     v_detail);
@@ -94,7 +94,6 @@ BEGIN
     END LOOP;
 END//
 
--- Deletes the roll calls of tickets that are gone.
 CREATE OR REPLACE PROCEDURE rowlock_forget_roll_calls()
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -102,8 +101,6 @@ BEGIN
       LEFT JOIN rowlock_waiter w ON w.ticket = c.ticket WHERE w.ticket IS NULL;
 END//
 
--- Passes frozen waiters by a roll call, for a ticket that finds the name free behind p_behind, with
--- the visits and times of the library's waiters. One call makes one visit at most.
 CREATE OR REPLACE PROCEDURE rowlock_visit(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_behind BIGINT,
     IN p_before INT, IN p_limit_ms BIGINT)
@@ -113,7 +110,7 @@ BEGIN
     DECLARE v_due, v_now DATETIME(6);
     DECLARE v_waited TINYINT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-    -- another waiter removes the rows of tickets that are gone: the next call makes the visit
+    -- another waiter is removing the rows of tickets that are gone: the next call makes the visit
     DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
 
     SELECT behind, due, called, waited INTO v_behind, v_due, v_called, v_waited
@@ -148,9 +145,6 @@ BEGIN
     END IF;
 END//
 
--- Grants the lease to the ticket that is next. A lease that a call granted after a wait lasts 3 s
--- at most, and its token is not returned (NULL): the client may have died meanwhile. The next call
--- adopts it.
 CREATE OR REPLACE PROCEDURE rowlock_grant_next(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT, IN p_fresh TINYINT, IN p_end DATETIME(6),
@@ -179,9 +173,9 @@ BEGIN
     SET p_token = IF(p_fresh, p_token, NULL);
 END//
 
--- Finds the ticket and the lease of a request, 0: none. p_until: when a call has to renew the sign
--- of life. p_others: other tickets of the owner, and leases of another kind; NULL if the statement
--- was killed.
+-- Finds the ticket and the lease of a request, 0: none. p_due: the time of the next visit of its
+-- roll call. p_until: when a call must renew alive_until. p_others: the number of other tickets of
+-- the owner, and of its leases in another mode; NULL if the statement was killed.
 CREATE OR REPLACE PROCEDURE rowlock_find_request(
     IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
     IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
@@ -207,8 +201,6 @@ BEGIN
     SET p_ticket = COALESCE(p_ticket, 0), p_token = COALESCE(p_token, 0);
 END//
 
--- One attempt of a request. p_status 0: the lease is granted, and p_token NULL if the next call is
--- to adopt it.
 CREATE OR REPLACE PROCEDURE rowlock_attempt(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
@@ -236,14 +228,15 @@ whole: BEGIN
     CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, v_until, p_token,
                               v_others);
     CALL rowlock_check_answer(v_others);
-    -- a lease of another kind excludes others, and only one ticket of an owner stays in the queue
+    -- an owner has one request
     IF v_others <> 0 THEN
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
             'rowlock: this owner has requested another lease: draw a random one for each lease, '
             'such as UUID()';
     END IF;
-    -- An earlier call, whose reply was lost, may have acquired the lease, beside its ticket too.
-    -- It is adopted without the lock of the name: a transaction that waits for it may have that.
+    -- An earlier call, whose reply was lost, may have acquired the lease, although there is a
+    -- ticket. It is adopted without the name lock, which a transaction that waits for the lease may
+    -- have.
     IF p_token <> 0 THEN
         CALL rowlock_extend(p_token, p_ttl_ms, v_wanted, p_owner, p_status);
         IF p_status = 0 THEN
@@ -378,7 +371,7 @@ BEGIN
     IF v_ticket IS NOT NULL THEN
         CALL rowlock_leave_queue(v_ticket, v_owner, 1);
     END IF;
-    -- only now: the withdrawal waited for a grant that was on its way
+    -- read only now: the withdrawal waited for a grant in progress
     SELECT MAX(l.token) INTO v_token FROM rowlock_lease l
      WHERE l.name = v_name AND l.owner = v_owner;
     COMMIT AND NO CHAIN NO RELEASE;

@@ -1,14 +1,15 @@
 -- rowlock on MariaDB, technique row: the name lock is a row lock on a row of the name, which is
--- committed before it is locked, and kept. It is the only technique without deadlocks on InnoDB;
--- inserting the row inside the locking transaction causes them. Run install.sql first.
+-- committed before it is locked, and kept. No other technique is without deadlocks on InnoDB: to
+-- insert the row inside the locking transaction would cause them. Run install.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 DELIMITER //
 
--- Reads first, because an INSERT waits for the session that has the row locked. If another session
--- is inserting the row now (1205), it will exist soon, and the lock finds it or retries.
+-- Creates the row of a name. Reads first, because an INSERT would wait for the session that has the
+-- row locked. If another session is inserting the row now (1205), it will exist soon, and the lock
+-- finds it or retries.
 CREATE OR REPLACE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -59,23 +60,22 @@ BEGIN
     END IF;
 END//
 
--- Whether a try is possible inside a transaction: with this technique always, by skipping locked
--- rows.
+-- A try is always possible with this technique: it skips locked rows.
 CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
 END//
 
 -- For the C library: rowlock_begin_wants with the status row as a result set. Most calls lock one
--- name that is known and free or waited for: that case is written out here, which takes half the
--- time, and returns no row, because a result set costs a tenth of it. In any other case it rolls
--- back and calls the general procedure.
+-- name that has a row and no lease. That case is written out here, which takes half the time, and
+-- returns no row, because a result set costs a tenth of it. In any other case it rolls back and
+-- calls the general procedure.
 CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_least BIGINT;                     -- NULL: the row was not found
-    DECLARE v_leases INT;                       -- NULL: not answered, which never counts as free
+    DECLARE v_leases INT;                       -- NULL: no answer, which never counts as free
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
@@ -87,7 +87,7 @@ BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
         SELECT 7 AS status, v_name AS name, 0 AS stays, NULL AS detail;
     END;
-    DECLARE CONTINUE HANDLER FOR 1213 SET v_least = NULL;   -- nothing is lost yet
+    DECLARE CONTINUE HANDLER FOR 1213 SET v_least = NULL;   -- nothing is lost
 
     IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL)
        AND p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0' THEN
@@ -128,18 +128,19 @@ BEGIN
     END IF;
 END//
 
--- Grants a lease. Most calls are for one name, exclusive, known and free, and no other waiter: that
--- case is written out here, in as few statements as possible. In any other case it rolls back and
--- calls the general procedure. The check is a statement that starts after the name lock was taken.
+-- Grants a lease. Most calls are for one name, exclusively, which has a row, no lease and no other
+-- waiter. That case is written out here, in as few statements as possible. In any other case it
+-- rolls back and calls the general procedure. The check is a statement that begins after the name
+-- lock was taken.
 --
 -- A try inserts the row of a new name in its own transaction, which saves a COMMIT and thus a wait
--- for the disk. The inserted row is locked. The transaction ends within this call, so other
--- sessions wait for it only briefly. It waits for no session that inserts the same row.
+-- for the disk. The inserted row is locked, but other sessions wait for it only briefly, because
+-- the transaction ends within this call. It waits for no session that inserts the same row.
 --
--- With the name lock, and without a lease of the name, the drawn token is the name's least_token.
--- One grant in 16 writes it, because that costs as much as the search through some index entries.
--- REPLACE updates the row, by the privileges of INSERT and DELETE. A token below least_token, after
--- the clock and the sequence were both set back, lowers it.
+-- The drawn token may become the name's least_token, because the name is locked and has no lease.
+-- One grant in 16 writes it, because that costs as much as a search through some index entries.
+-- REPLACE updates the row with the privileges INSERT and DELETE. If the clock and the sequence were
+-- both set back, the token is below least_token, and lowers it.
 CREATE OR REPLACE PROCEDURE rowlock_grant(
     IN p_wants LONGBLOB, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
@@ -149,7 +150,7 @@ CREATE OR REPLACE PROCEDURE rowlock_grant(
 BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_row INT DEFAULT 1;                -- 0: this call inserts the name's row
-    DECLARE v_leases INT;                       -- NULL: not answered, which never counts as free
+    DECLARE v_leases INT;                       -- NULL: no answer, which never counts as free
     -- v_least NULL: the row was not locked
     DECLARE v_least, v_head, v_token, v_waited BIGINT;
     DECLARE v_quiet_until DATETIME(6);
@@ -160,7 +161,7 @@ BEGIN
        AND NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on
                 OR @rowlock_idle IS NOT NULL) THEN
         BEGIN
-            DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost yet
+            DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost
             DECLARE EXIT HANDLER FOR 1205, 1969 SET v_status = 2;
             DECLARE EXIT HANDLER FOR 1317 SET v_status = 7;
             {handler_rolls_back};
@@ -256,7 +257,7 @@ BEGIN
     END IF;
 END//
 
--- Runs in the caller's transaction; does nothing if another session shares the row or waits for it.
+-- Deletes the row of a name in the caller's transaction, unless another session has it locked too.
 CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -269,8 +270,8 @@ BEGIN
     END IF;
 END//
 
--- Deletes a hundred rows per transaction, each only if no session has it locked. A session that
--- comes meanwhile finds no row and creates it again.
+-- Deletes rows that no session has locked, a hundred per transaction. A session that needs one
+-- meanwhile creates it again.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN

@@ -12,8 +12,8 @@ BEGIN NOT ATOMIC
     IF v_technique = 'insert' AND v_owned THEN
         EXECUTE IMMEDIATE CONCAT('DROP TABLE IF EXISTS ', v_object);
     END IF;
-    -- A half-removed schema does not count as installed; the table itself is dropped last, so that
-    -- the next uninstall knows what to remove. TRUNCATE waits for transactions that have read it,
+    -- A half-removed schema does not count as installed. The table itself is dropped last, so that
+    -- the next uninstall knows what to remove. TRUNCATE waits for transactions that have read it;
     -- UPDATE would not.
     IF v_technique IS NOT NULL THEN
         TRUNCATE TABLE rowlock_meta;

@@ -1,8 +1,8 @@
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
--- then replace the procedures and create the tables that are new. MariaDB commits each ALTER, so
--- this may run again after an interruption: finish.sql writes the new version last. While an ALTER
--- waits for a transaction that uses the table, every other session waits behind it. So it gives up
--- soon, and the caller repeats this.
+-- then replace the procedures and create the new tables. MariaDB commits each ALTER, so this may
+-- run again after an interruption: finish.sql writes the new version last. While an ALTER waits for
+-- a transaction that uses the table, every other session waits behind it. So it gives up soon, and
+-- the caller repeats this.
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock_job WAIT 1

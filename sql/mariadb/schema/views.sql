@@ -1,20 +1,21 @@
--- rowlock on MariaDB, views: holders, waiters, known names. Run subject.sql first. Read them inside
--- rowlock's database, whose name is part of the names of the session locks and tables that they
--- read.
+-- rowlock on MariaDB, views: holders, waiters, names, jobs and subjects. Run subject.sql first.
+-- Read them inside rowlock's database, whose name is part of the names of the session locks and
+-- tables that they read.
 --
--- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects: all of them,
--- live. Transactions that hold a name or wait for one are shown only while a session waits, because
--- InnoDB shows no other locks. InnoDB refreshes that data only after 0.1 s without a reader. It is
--- shown only to an account to which PROCESS is granted directly (not through a role). Times are
--- UTC; names compare byte by byte.
+-- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects are complete
+-- and current. Times are UTC; names compare byte by byte.
+--
+-- Transactions that hold a name or wait for one appear only while a session waits, because InnoDB
+-- shows no other locks. InnoDB refreshes that data only after 0.1 s without a reader, and shows it
+-- only to an account to which PROCESS is granted directly (not through a role).
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
--- Transactions that block others, and those others. The server's lock tables raise an error for a
--- reader without PROCESS; so they are read in a subquery that is not executed for such a reader,
--- and which returns a JSON document. Under technique insert the index of the table in use gives the
--- name. A prepared (XA) transaction has no session; its XA id is not in any table.
+-- Lists transactions that block others, and those others. For a reader without PROCESS the server's
+-- lock tables raise an error; so they are in a subquery that is not executed for such a reader, and
+-- returns a JSON document. Under technique insert the index of the table in use gives the name. A
+-- prepared (XA) transaction has no session; its XA id is not in any table.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
     SELECT DISTINCT CONVERT(UNHEX(j.name) USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name,
            IF(j.pid IS NULL, 'prepared transaction', 'transaction') AS kind,
@@ -60,7 +61,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
 -- The columns of all views below have the same names, order and meaning on every engine
 -- (docs/sql.md).
 
--- kind: the kind of lock that it waits for. place: of a ticket, 1 is next; transactions have none.
+-- kind: the kind of lock that the session waits for. place: 1 is next; NULL for a transaction.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_waiters AS
     SELECT CONVERT(w.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
            CAST(w.mode AS CHAR(16)) AS mode, w.ticket,
@@ -77,7 +78,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_waiters AS
       FROM rowlock_transactions t WHERE t.waits;
 
 -- kind: lease, transaction or prepared transaction. pid: of the program, if it gave one; of a
--- transaction the session number, as KILL takes it. broken: the lease gets no further renewal.
+-- transaction, the session number for KILL. broken: the lease gets no further renewal.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
     SELECT h.name, h.kind, h.mode, h.token, h.permits, h.`limit`, h.pid, h.host, h.program, h.note,
            h.since, h.expires, h.broken, COALESCE(w.waiting, 0) AS waiting
@@ -97,8 +98,8 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
       LEFT JOIN (SELECT name, count(*) AS waiting FROM rowlock_waiters GROUP BY name) w
         ON w.name = h.name;
 
--- Every name that some table contains. kept: it has a row that technique row locks, and that stays
--- until rowlock_unlock or rowlock_vacuum.
+-- Lists every name that some table contains. kept: technique row keeps a row of it until
+-- rowlock_unlock or rowlock_vacuum.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
     SELECT CONVERT(n.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, MAX(n.kept) AS kept,
            MAX(n.leased) AS leased

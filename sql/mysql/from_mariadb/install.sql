@@ -13,8 +13,8 @@ BEGIN
             'other sessions';
     END IF;
 END//
--- Sets @rowlock_open. MySQL refuses to set the next transaction's mode while a transaction is open;
--- otherwise the next one gets the session's mode, which it has anyway.
+-- Sets @rowlock_open. MySQL refuses to set the mode of the next transaction while one is open;
+-- otherwise this sets the session's mode, which the next one has anyway.
 DROP PROCEDURE IF EXISTS rowlock_in_transaction//
 CREATE PROCEDURE rowlock_in_transaction()
     SQL SECURITY INVOKER READS SQL DATA

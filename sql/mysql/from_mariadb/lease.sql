@@ -1,10 +1,10 @@
--- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE; the limit of an
--- idle session, and the lock timeout that a KILL QUERY has left, are restored.
+-- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE, and with the
+-- lock timeout that a KILL QUERY may have left.
 
--- Draws the next number, greater than every earlier one. Anything that sets the counter back (a
--- restored dump, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often
--- than one per microsecond. So a counter less than 10 ms behind the microseconds since 1970 was not
--- set back, and any other is lifted to them. The row is deleted again; the counter remains.
+-- Draws the next number, greater than every earlier one, from an AUTO_INCREMENT counter. A counter
+-- that is 10 ms or more behind the microseconds since 1970 was set back, such as by a restored
+-- dump, and is lifted to them: see sql/mariadb/schema/lease.sql. The row is deleted again; the
+-- counter remains.
 DROP PROCEDURE IF EXISTS rowlock_draw//
 CREATE PROCEDURE rowlock_draw(OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA

@@ -1,4 +1,4 @@
--- MySQL's versions of views in sql/mariadb/schema/views.sql: without
+-- MySQL's version of a view in sql/mariadb/schema/views.sql: without
 -- information_schema.innodb_locks.
 
 -- Empty: only performance_schema shows which transaction holds a row.

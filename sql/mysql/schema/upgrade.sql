@@ -1,8 +1,4 @@
--- Changes the tables of older versions to those of this one; install.sql and the pieces after it
--- then replace the procedures and create the tables that are new. MySQL commits each
--- ALTER, so this may run again after an interruption: finish.sql writes the new version last. While
--- an ALTER waits for a transaction that uses the table, every other session waits behind it. So it
--- gives up soon, and the caller repeats this.
+-- Changes the tables of older versions, as sql/mariadb/schema/upgrade.sql.
 
 -- From version 1. The kept runs give the first counts. MySQL has no ADD COLUMN IF NOT EXISTS.
 DELIMITER //
