@@ -1,2 +1,1 @@
--- Lists the counters.
 SELECT name FROM rowlock_counter;

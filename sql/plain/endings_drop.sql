@@ -1,2 +1,1 @@
--- Deletes old rows of the history.
 DELETE FROM rowlock_history WHERE problem = ?i AND ended < ?i;

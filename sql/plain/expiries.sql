@@ -1,2 +1,2 @@
--- Reads for every subject the time up to which refreshes that began count as stale.
+-- Reads the expiry of every subject: as expiry.sql.
 SELECT name, expired FROM rowlock_expiry;

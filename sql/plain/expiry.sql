@@ -1,2 +1,2 @@
--- Reads the time up to which refreshes of a subject that began count as stale.
+-- Reads the expiry of a subject: the data of a refresh that began at that time or before is stale.
 SELECT expired FROM rowlock_expiry WHERE name = ?t;

@@ -1,2 +1,2 @@
--- Makes the refreshes of a subject that have begun so far stale, if none was made stale before.
+-- Inserts the expiry of a subject that has none.
 INSERT INTO rowlock_expiry (name, expired) VALUES (?t, ?i);

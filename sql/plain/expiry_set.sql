@@ -1,2 +1,2 @@
--- Makes the refreshes of a subject that have begun so far stale. The expiry never moves back.
+-- Moves the expiry of a subject forward, never back.
 UPDATE rowlock_expiry SET expired = ?i WHERE name = ?t AND expired < ?i;

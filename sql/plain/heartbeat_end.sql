@@ -1,2 +1,1 @@
--- Deletes a heartbeat.
 DELETE FROM rowlock_heartbeat WHERE token = ?i;

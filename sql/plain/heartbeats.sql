@@ -1,2 +1,1 @@
--- Reads all heartbeats.
 SELECT token, expires, stop, {now} AS now_ms FROM rowlock_heartbeat;

@@ -1,3 +1,2 @@
--- Reads a job.
 SELECT {job_row}
   FROM rowlock_job WHERE name = ?t;

@@ -1,4 +1,4 @@
--- Counts the end of a run that is no longer that of its job.
+-- Counts the end of a run that is no longer the current one of its job.
 UPDATE rowlock_job
    SET {count_runs}, last_success = ?i
  WHERE name = ?t;

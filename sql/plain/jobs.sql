@@ -1,3 +1,2 @@
--- Reads all jobs.
 SELECT {job_row}
   FROM rowlock_job;

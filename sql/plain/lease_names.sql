@@ -1,2 +1,1 @@
--- Reads the names and the owner of a lease.
 SELECT name, owner FROM rowlock_lease WHERE token = ?i;

@@ -1,3 +1,3 @@
--- Reads the rows of a lease, one per name and permit.
+-- One row per name and permit.
 SELECT name, {kind}, host, pid, command, note, acquired, waited FROM rowlock_lease
  WHERE token = ?i;

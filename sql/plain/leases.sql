@@ -1,3 +1,3 @@
--- Reads the leases of a name, one row per permit.
+-- One row per permit.
 SELECT token, {kind}, {permits}, owner, host, pid, command, note, acquired, name
   FROM rowlock_lease WHERE name = ?t;

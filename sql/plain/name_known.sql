@@ -1,2 +1,1 @@
--- Finds the row of a name.
 SELECT n FROM rowlock_name WHERE name = ?t;

@@ -1,2 +1,1 @@
--- Reads the database's clock.
 SELECT {now} AS now_ms FROM rowlock_meta;

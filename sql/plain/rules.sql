@@ -1,2 +1,1 @@
--- Reads which ended leases the history keeps, and for how long.
 SELECT history, keep_good, keep_bad, {now} AS now_ms FROM rowlock_number WHERE only_one = 1;

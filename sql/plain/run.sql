@@ -1,3 +1,2 @@
--- Reads a run.
 SELECT {run_row}
   FROM rowlock_run WHERE token = ?i;

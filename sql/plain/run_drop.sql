@@ -1,2 +1,1 @@
--- Deletes an old run.
 DELETE FROM rowlock_run WHERE token = ?i;

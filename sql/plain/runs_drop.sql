@@ -1,2 +1,1 @@
--- Deletes the runs of a job.
 DELETE FROM rowlock_run WHERE job = ?t;

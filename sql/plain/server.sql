@@ -1,2 +1,1 @@
--- Returns the reason why locks on this server would be unsafe, or NULL.
 {server};

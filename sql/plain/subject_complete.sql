@@ -1,4 +1,3 @@
--- Completes a refresh.
 UPDATE rowlock_subject
    SET status = 'COMPLETE', basis = ?i, ended = {now}, updated = {now}, {error} = NULL,
        {exit} = ?i

@@ -1,4 +1,3 @@
--- Reads all subjects.
 SELECT name, version, status, description, began, ended, basis, updated, host, pid, program, token,
        {error}, {exit}, {now} AS now_ms
   FROM rowlock_subject;

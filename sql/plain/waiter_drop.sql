@@ -1,2 +1,1 @@
--- Deletes a ticket.
 DELETE FROM rowlock_waiter WHERE ticket = ?i;

@@ -1,2 +1,2 @@
--- Deletes a ticket on condition that its last sign of life is too old.
+-- Deletes a ticket if its waiter has not reported in time.
 DELETE FROM rowlock_waiter WHERE ticket = ?i AND alive_until <= {now};

@@ -1,2 +1,2 @@
--- Deletes all tickets of one call.
+-- Deletes all tickets of one call that acquires.
 DELETE FROM rowlock_waiter WHERE owner = ?t;

@@ -1,3 +1,3 @@
--- Deletes the rows of a ticket that still have the mark of this roll call or of an earlier one: its
+-- Deletes the rows of a ticket that still have the number of this roll call or an earlier one: its
 -- waiter has not answered.
 DELETE FROM rowlock_waiter WHERE ticket = ?i AND roll_call > 0 AND roll_call <= ?i;

@@ -1,5 +1,4 @@
--- Examines the library and the file. ?1 and ?2 are for servers. Rows: check, status (0 sound, 1
--- warning, 2 locks will not hold), finding, advice.
+-- ?1 and ?2 are for servers.
 SELECT 'server', 0, 'SQLite ' || sqlite_version() || ', journal mode ' || j.journal_mode, NULL
   FROM pragma_journal_mode() j
  WHERE ?1 IS NOT NULL AND ?2 IS NOT NULL

@@ -1,4 +1,3 @@
--- Examines the rows of the installed schema. Rows as in examine.sql.
 SELECT 'leases', CASE WHEN e.many > 0 THEN 1 ELSE 0 END,
        CASE WHEN e.many > 0
            THEN e.many || ' expired more than a minute ago and not swept, the first at '

@@ -1,5 +1,4 @@
--- Counts the leases and other state that uninstall would destroy. A transaction that holds a name
--- has the write lock, which uninstall needs.
+-- A transaction that holds a name has the write lock, for which uninstall waits.
 SELECT u.kind, count(*), substr(group_concat(u.name, ', '), 1, 60)
   FROM (SELECT 1 AS rank, 'leases' AS kind, name FROM rowlock_holders
         UNION ALL

@@ -1,2 +1,1 @@
--- Reads the version and the technique of the installed schema.
 SELECT version, technique, object, id_width, owned FROM rowlock_meta;

@@ -1,5 +1,3 @@
--- Lists every existing object by the name it has in the schema script. The parameter is the table
--- of technique insert.
 SELECT m.type || ' ' || m.name FROM sqlite_master m
  WHERE m.type IN ('table', 'view', 'index', 'trigger')
    AND (m.name LIKE 'rowlock\_%' ESCAPE '\' OR m.name = ?1)

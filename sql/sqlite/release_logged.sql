@@ -1,5 +1,5 @@
--- Writes the history of a lease that is released, if the history keeps all and the lease has that
--- name, that owner (NULL: any), and no run of a job. Its heartbeat is deleted next.
+-- Writes the history of a lease that is released next, if the level is all and no run of a job has
+-- the lease. The lease must have that name and that owner (NULL: any).
 INSERT OR FAIL INTO rowlock_history
        (name, mode, permits, token, host, pid, command, note, acquired, waited, ended, how, problem)
 SELECT lease.name, lease.mode, count(*), lease.token, lease.host, lease.pid, lease.command,

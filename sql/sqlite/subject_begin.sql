@@ -1,6 +1,4 @@
--- Begins a refresh, under the write lock, in the transaction that does it or that grants the lease
--- ?3 for it: sets a stale subject to PROCESSING. The savepoint ends with the transaction, so
--- subject_still finds it only in the same transaction.
+-- The savepoint ends with the transaction, so subject_still finds it only in the same transaction.
 -- ?1 name, ?2 max_age_ms, ?3 token, ?4 description, ?5 host, ?6 pid, ?7 program
 INSERT INTO rowlock_subject (name) VALUES (?1) ON CONFLICT DO NOTHING;
 UPDATE rowlock_subject

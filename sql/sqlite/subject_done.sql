@@ -1,4 +1,3 @@
--- Completes a refresh. Returns 8 if the subject is no longer PROCESSING.
 -- ?1 name, ?2 version
 UPDATE rowlock_subject
    SET status = 'COMPLETE', basis = began,

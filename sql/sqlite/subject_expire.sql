@@ -1,4 +1,3 @@
--- Makes the data of every refresh that has begun so far stale. Returns 1; 0: unknown subject.
 -- ?1 name
 INSERT INTO rowlock_expiry (name, expired)
 SELECT name,

@@ -1,5 +1,3 @@
--- Records a failure after the refreshing transaction was rolled back. Returns 1; 0: another caller
--- has refreshed the subject since.
 -- ?1 name, ?2 version, ?3 description, ?4 host, ?5 pid, ?6 program, ?7 error
 INSERT INTO rowlock_subject (name) SELECT ?1 WHERE ?2 = 1 ON CONFLICT DO NOTHING;
 UPDATE rowlock_subject

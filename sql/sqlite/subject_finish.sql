@@ -1,5 +1,3 @@
--- Ends the lease of a refresh and records its result; 8: the lease was lost, so the result does not
--- count.
 -- ?1 name, ?2 token, ?3 failed, ?4 error, ?5 exit
 UPDATE rowlock_subject
    SET status = CASE WHEN ?3 THEN 'ERROR' ELSE 'COMPLETE' END, error = ?4, exit = ?5,

@@ -1,5 +1,3 @@
--- Lists one subject or all, for display. PROCESSING without a live refresh is shown as ERROR.
--- updated and age_ms NULL: there is no data, or it has expired.
 -- ?1 name or NULL
 WITH clock AS (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
 subject AS (

@@ -1,4 +1,3 @@
--- Reports whether a subject is stale. No row: unknown subject.
 -- ?1 name, ?2 max_age_ms (< 0: any age is fine)
 SELECT CASE WHEN s.status = 'COMPLETE' AND s.basis > coalesce(e.expired, -1)
             AND (?2 < 0 OR

@@ -1,4 +1,3 @@
--- Technique insert: deletes leftover rows. The write lock prevents changes between the two
--- statements.
+-- Technique insert: deletes leftover rows, and counts them under the same write lock.
 DELETE FROM rowlock_object;
 SELECT changes();

@@ -1,6 +1,6 @@
--- Reads the place of a ticket, counted up to a limit by the index alone, whether the nearest
--- waiters before it live, and whether the name is leased. A crowd cannot afford to read every
--- waiter at each look.
+-- Reads the place of a ticket, whether the waiters directly ahead live, and whether the name is
+-- leased. It counts up to a limit and by the index alone, because in a crowd not every look can
+-- read every waiter.
 SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM rowlock_waiter AS other
                                WHERE other.name = mine.name AND other.ticket < mine.ticket
                                LIMIT ?i)),

@@ -1,5 +1,6 @@
--- Leases that ended and waiters that gave up. how: released, expired, revoked, gave up; all but the
--- first are problems. A negative token: the caller that broke it. Runs of jobs are in rowlock_run.
+-- Leases that ended and waiters that gave up. how: released, expired, revoked, gave up; problem 1:
+-- not released. A negative token: the caller that broke the lease with that number. Runs of jobs
+-- are in rowlock_run.
 CREATE TABLE rowlock_history (
     name     {key} NOT NULL,
     kind     CHAR(1) NOT NULL,

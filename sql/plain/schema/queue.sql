@@ -1,6 +1,6 @@
--- The queue for leases, and the number of the last token or ticket. The row of that number also has
--- the level of the history (0 off, 1 problems, 2 slow, 3 all) and for how many milliseconds its
--- rows are kept, because each grant reads the row.
+-- The queue for leases, and the number that was drawn last, a token or a ticket. Its row also has
+-- the level of the history (0 off, 1 problems, 2 slow, 3 all), and for how many milliseconds the
+-- history keeps rows, because each grant reads the row.
 
 CREATE TABLE rowlock_waiter (
     name        {key} NOT NULL,

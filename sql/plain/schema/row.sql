@@ -1,7 +1,6 @@
 -- Technique row: the name lock is the lock of the name's row until the transaction ends. The row of
--- rowlock_meta shows that the schema is complete, and that the server has no functions for it.
--- object and id_width are NULL: a library that expects the functions reads these columns and
--- refuses.
+-- rowlock_meta shows that the schema is complete, and that it has no functions. object and id_width
+-- are NULL: a library that expects the functions reads these columns and refuses the schema.
 
 {prelude}
 CREATE TABLE rowlock_meta (

@@ -1,6 +1,6 @@
 -- Changes the tables of older versions to those of this one; the pieces of an install then create
--- the tables that are new, and finish.sql writes the version. Each statement commits by itself; on
--- SQLite all of them are one transaction.
+-- the new tables, and finish.sql writes the version. Each statement commits by itself; on SQLite
+-- all of them are one transaction.
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock_job ADD runs_done {big} DEFAULT 0 NOT NULL;

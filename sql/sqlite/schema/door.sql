@@ -1,5 +1,5 @@
 -- Views for people and other programs, in plain SQL. The first ones show the state. The others
--- accept INSERT, which acts on leases in the caller's transaction (docs/sqlite.md); they store no
+-- accept INSERT, which acts on leases in the caller's transaction (docs/sqlite.md), and store no
 -- rows. A refusal is an error that undoes the statement: then ROLLBACK.
 
 -- Milliseconds since 1970 UTC.
@@ -41,7 +41,7 @@ SELECT known.name, 0 AS kept,
         UNION SELECT 'job:' || name FROM rowlock_job
         UNION SELECT 'subject:' || name FROM rowlock_subject) AS known;
 
--- Each job with its current run, or its last. due NULL: never again.
+-- Each job with its current run, or its latest. due NULL: never again.
 CREATE VIEW IF NOT EXISTS rowlock_jobs AS
 SELECT job.name, job.schedule,
        strftime('%Y-%m-%dT%H:%M:%fZ',
@@ -94,7 +94,7 @@ SELECT subject.name, subject.description,
 
 -- Views that accept INSERT ------------------------------------------------------------------------
 
--- Locks a name in the open transaction. BEGIN IMMEDIATE has taken the write lock already, so this
+-- Locks a name in the open transaction. BEGIN IMMEDIATE has taken the write lock before, so this
 -- only checks the leases, as the library does. token: of the caller's own lease on that name; NULL:
 -- none.
 CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token

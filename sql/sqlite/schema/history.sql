@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     mode     TEXT    NOT NULL,
     permits  INTEGER NOT NULL,
     token    INTEGER,                       -- NULL: a waiter that gave up
-                                            -- negative: of the caller that broke it
+                                            -- negative: the caller that broke that lease
     host     TEXT,
     pid      INTEGER,
     command  TEXT,
@@ -17,8 +17,8 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
 );
 CREATE INDEX IF NOT EXISTS rowlock_history_ended ON rowlock_history (ended);
 
--- The entries of the leases that have expired, for the statements that delete them. A run of a job
--- has none. Not grouped, so that a search for a token reads no other lease.
+-- The history entries of expired leases, for the statements that delete these leases. A run of a
+-- job has none. It is not grouped, so that a search for a token reads no other lease.
 CREATE VIEW IF NOT EXISTS rowlock_expired AS
 SELECT lease.name, lease.mode,
        (SELECT count(*) FROM rowlock_lease AS permit

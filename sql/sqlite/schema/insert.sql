@@ -1,6 +1,6 @@
 -- Technique insert: a program that inserts and deletes a unique key in rowlock_object takes
 -- SQLite's write lock by the INSERT. So it excludes rowlock, which takes the write lock by BEGIN
--- IMMEDIATE. rowlock checks the table for committed rows that such a program left behind.
+-- IMMEDIATE. rowlock also checks the table for committed rows that such a program left.
 
 INSERT INTO rowlock_meta (only_one, version, technique, object, id_width, owned)
     SELECT 1, 2, 'insert', 'rowlock_object', 255,

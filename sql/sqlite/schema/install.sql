@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
     owned     INTEGER NOT NULL DEFAULT 0    -- 1: rowlock created that table
 );
 
--- Holders of leases, as they described themselves; never updated.
+-- Leases, with what their holders state about themselves; never updated.
 CREATE TABLE IF NOT EXISTS rowlock_lease (
     token    INTEGER NOT NULL,
     name     TEXT    NOT NULL,

@@ -7,13 +7,12 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     version  INTEGER NOT NULL,              -- increases with every change
     schedule TEXT    NOT NULL,              -- as configured on the node that changed the row
     due      INTEGER NOT NULL,              -- the next due time that no node has claimed
-    last     INTEGER NOT NULL DEFAULT 0,    -- the due time that was claimed last,
-    repeats  INTEGER NOT NULL DEFAULT 0,    -- the number of its repetitions,
+    last     INTEGER NOT NULL DEFAULT 0,    -- the due time that was claimed last
+    repeats  INTEGER NOT NULL DEFAULT 0,    -- the retry number of its run
     failed   INTEGER NOT NULL DEFAULT 0,    -- when its run failed or did not start; 0: neither
-    -- the token of its run, also of one that was lost or not started,
-    running  INTEGER NOT NULL DEFAULT 0,
-                                            -- until the next claim settles it; 0: it has ended
-    -- the number of ended runs, by outcome, also of those that the history has no longer
+    running  INTEGER NOT NULL DEFAULT 0,    -- the token of its run; 0: it has ended. A run that was
+                                            -- lost or not started stays until the next claim
+    -- the number of ended runs by outcome, including those that the history has no longer
     runs_done INTEGER NOT NULL DEFAULT 0,
     runs_failed INTEGER NOT NULL DEFAULT 0,
     runs_timed_out INTEGER NOT NULL DEFAULT 0,
@@ -21,7 +20,7 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     runs_lost INTEGER NOT NULL DEFAULT 0,
     runs_late INTEGER NOT NULL DEFAULT 0,
     runs_not_started INTEGER NOT NULL DEFAULT 0,
-    last_success INTEGER NOT NULL DEFAULT 0 -- when the last run that is done ended; 0: never
+    last_success INTEGER NOT NULL DEFAULT 0 -- when the latest run that is done ended; 0: never
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -42,5 +41,5 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
 );
 CREATE INDEX IF NOT EXISTS rowlock_run_job ON rowlock_run (job, token);
 
--- Builds before 0.1.0 counted the runs by this trigger; the finish and the claim count them now.
+-- Builds before 0.1.0 counted the runs by this trigger; now the finish and the claim count them.
 DROP TRIGGER IF EXISTS rowlock_run_count;

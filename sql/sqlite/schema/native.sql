@@ -3,5 +3,5 @@
 INSERT INTO rowlock_meta (only_one, version, technique) VALUES (1, 2, 'native')
     ON CONFLICT (only_one) DO UPDATE SET version = 2;
 
--- Committed rows that hold a name: with this technique there are none.
+-- Committed rows that hold a name: none with this technique.
 CREATE VIEW IF NOT EXISTS rowlock_leftover AS SELECT NULL AS name WHERE 0;

@@ -1,4 +1,4 @@
--- The queue for leases: a ticket has a row for each of its names, and is granted when it is first
+-- The queue for leases. A ticket has a row for each of its names, and is granted when it is first
 -- for all of them. The file does not show whether a waiter lives, so each waiter records it in
 -- alive_until.
 CREATE TABLE IF NOT EXISTS rowlock_waiter (
@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS rowlock_waiter (
     command TEXT,
     note    TEXT,
     since   INTEGER NOT NULL,
-    -- alive until then; after that any session may delete it
+    -- after this time any session may delete the row
     alive_until INTEGER NOT NULL,
     roll_call INTEGER,                      -- the roll call that the waiter has not answered
     PRIMARY KEY (ticket, name)
@@ -27,8 +27,8 @@ CREATE INDEX IF NOT EXISTS rowlock_waiter_name ON rowlock_waiter (name);
 CREATE TABLE IF NOT EXISTS rowlock_number (
     only_one INTEGER NOT NULL DEFAULT 1 PRIMARY KEY CHECK (only_one = 1),
     last     INTEGER NOT NULL,
-    -- which ended leases the history keeps, and for how many milliseconds; here, because each grant
-    -- reads this row
+    -- which ended leases the history keeps, and for how many milliseconds: keep_good for released
+    -- leases, keep_bad for all others; here, because each grant reads this row
     history   INTEGER NOT NULL DEFAULT 2,   -- 0 off, 1 problems, 2 slow, 3 all
     keep_good INTEGER NOT NULL DEFAULT 86400000,
     keep_bad  INTEGER NOT NULL DEFAULT 604800000

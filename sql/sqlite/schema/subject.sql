@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS rowlock_subject (
     status      TEXT    NOT NULL DEFAULT 'NONE'
                 CHECK (status IN ('NONE', 'PROCESSING', 'COMPLETE', 'ERROR')),
     description TEXT,
-    began       INTEGER,                    -- of the last refresh,
+    began       INTEGER,                    -- when the last refresh began
     ended       INTEGER,
     basis       INTEGER,                    -- start of the refresh that made the present data
     updated     INTEGER,

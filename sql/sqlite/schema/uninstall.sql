@@ -1,5 +1,5 @@
--- Removes rowlock's own views and tables. A table of technique insert that existed before stays;
--- drop_object.sql drops one that rowlock created.
+-- Removes rowlock's own views and tables. drop_object.sql drops the table of technique insert, if
+-- rowlock created it.
 
 DROP VIEW IF EXISTS rowlock_acquire;
 DROP VIEW IF EXISTS rowlock_fence;
