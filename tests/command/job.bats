@@ -236,6 +236,9 @@ setup_file() { install_technique; }
     run_is late 0 exit ""
     [ "$(view late last_outcome)" = "not started" ]
     [ -z "$(view late running_token)" ]
+    jobs=rowlock_jobs
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || jobs=rowlock.jobs
+    [ "$(sql "SELECT state FROM $jobs WHERE name = 'late'")" = "not started" ]
     [[ $(rowlock jobs late) == *"not started"* ]]
     run -1 rowlock jobs --check late
     [[ $output == "failing: 'late' since "* ]]

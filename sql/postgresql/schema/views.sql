@@ -109,7 +109,7 @@ COMMENT ON VIEW rowlock.holders IS
     'NULL where technique row cannot tell it. prepared transaction: it has no session, note shows '
     'its identifier for COMMIT PREPARED or ROLLBACK PREPARED. unknown: an advisory lock of a name '
     'that no table contains (rowlock.names), of a transaction or of another program; compare key '
-    'with rowlock.key(name). Other users'' host and program are shown to pg_read_all_stats only.';
+    'with rowlock.key(name). host and since of other users'' sessions: for pg_read_all_stats only.';
 
 CREATE VIEW rowlock.jobs AS
 SELECT j.name, j.schedule,

@@ -50,7 +50,7 @@ SELECT job.name, job.schedule,
             WHEN job.running <> run.token THEN run.outcome
             WHEN heartbeat.token IS NOT NULL THEN CASE WHEN heartbeat.stop THEN 'broken'
             ELSE 'running' END
-            WHEN run.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
+            WHEN run.outcome IN ('broken', 'not started') THEN run.outcome ELSE 'lost' END AS state,
        nullif(job.running, 0) AS token, run.node, run.pid, run.repeats,
        strftime('%Y-%m-%dT%H:%M:%fZ', run.started / 86400000.0 + 2440587.5) AS started,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(run.finished, 0) / 86400000.0 + 2440587.5) AS finished,
