@@ -105,7 +105,7 @@ TEST(p11_the_callers_settings_are_as_they_were)
     t_fails(t_begin(own, want, 20), ETIMEDOUT);
     t_text(t_native_sql(handle, "%s", t_engine()->settings), before);
     if (t_facts()->keeps_limit)
-        t_not_here("the limit of rowlock's last wait stays until the transaction ends");
+        t_not_here(WHY_LIMIT_STAYS);
     if (t_facts()->names_independent) {
         t_ok(t_begin(own, t_x(t_name(2)), 0));
         t_fails(t_lock(own, want, 0), EBUSY);

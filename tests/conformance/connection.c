@@ -119,7 +119,7 @@ TEST(a_database_that_does_not_exist_is_refused)
     if (!t_facts()->server)
         return;
     if (t_facts()->creates_database)
-        t_not_here("a client creates the database");
+        t_not_here(WHY_CREATES);
     snprintf(url, sizeof url, "%s", t_url_of("nowhere"));
     t_fails(try_open(url, NULL), EDENIED);
 }

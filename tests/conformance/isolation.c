@@ -55,7 +55,7 @@ TEST(p2_a_lock_later_in_a_frozen_snapshot_is_refused_and_locks_nothing)
     struct rowlock_want want = t_x(t_name(1));
 
     if (t_facts()->plain)
-        t_not_here("the isolation level of the caller's transaction is not checked");
+        t_not_here(WHY_ISOLATION);
     if (!t_engine()->begin_repeatable[0])
         return;
     t_ok(rowlock_prepare(own, &want, 1, &t_error));

@@ -329,7 +329,7 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
     struct rowlock_job job = job_of("0 0 1 1 *");
 
     if (t_facts()->plain)
-        t_not_here("the server has no function that claims a job");
+        t_not_here(WHY_FUNCTION);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].engine, t_facts()->engine) == 0) {

@@ -70,7 +70,7 @@ TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
     if (!t_facts()->must_be_known || !t_is_postgresql())
         return;
     if (t_facts()->plain)
-        t_not_here("a try waits there as long as the lock of a table lasts");
+        t_not_here(WHY_TABLE_LOCK);
     t_ok(t_begin(own, t_x(t_name(1)), 0));
     t_ok(rowlock_rollback(own, &t_error));
     t_native_sql(locker, "BEGIN");

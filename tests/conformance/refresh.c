@@ -249,7 +249,7 @@ TEST(row_6_select_works_at_once_while_it_is_used_and_while_it_is_made)
         subject.table = "data_cache";
     }
     if (t_facts()->readers_wait)
-        t_not_here("a SELECT of the application's waits there for every writer");
+        t_not_here(WHY_READERS);
     t_ok(rowlock_refresh_begin(one, &subject, 0, &refresh, &t_error));
     cache_fill(one, 1);
     t_text(cache_seen(), "old 0 of 1");
@@ -448,7 +448,7 @@ TEST(a_commit_in_between_is_detected)
     struct rowlock_refresh refresh;
 
     if (t_facts()->commits_unseen)
-        t_not_here("a COMMIT in the middle of a refresh is not detected");
+        t_not_here(WHY_COMMIT_UNSEEN);
     cache_create(one);
     refresh = begun(one);
     cache_fill(one, 1);
@@ -464,7 +464,7 @@ TEST(a_commit_in_between_is_detected_though_another_transaction_was_begun)
     struct rowlock_refresh refresh;
 
     if (t_facts()->commits_unseen)
-        t_not_here("a COMMIT in the middle of a refresh is not detected");
+        t_not_here(WHY_COMMIT_UNSEEN);
     cache_create(one);
     refresh = begun(one);
     cache_fill(one, 1);
@@ -481,7 +481,7 @@ TEST(a_rollback_in_between_is_detected)
     struct rowlock_refresh refresh;
 
     if (t_facts()->commits_unseen)
-        t_not_here("a ROLLBACK in the middle of a refresh is not detected");
+        t_not_here(WHY_ROLLBACK_UNSEEN);
     cache_create(one);
     refresh = begun(one);
     t_sql(one, "ROLLBACK");
@@ -503,7 +503,7 @@ TEST(ddl_that_commits_is_detected)
         return;
     }
     if (t_facts()->commits_unseen)
-        t_not_here("a statement that commits in the middle of a refresh is not detected");
+        t_not_here(WHY_DDL_UNSEEN);
     t_sql(one, "TRUNCATE TABLE data_cache");
     is_told_lost(one, &refresh);
 }
@@ -514,7 +514,7 @@ TEST(savepoints_of_the_caller_s_own_disturb_nothing)
     struct rowlock_refresh refresh;
 
     if (t_facts()->own_savepoints)
-        t_not_here("the ODBC driver ends the application's savepoint with its own one");
+        t_not_here(WHY_SAVEPOINT);
     cache_create(one);
     refresh = begun(one);
     t_sql(one, "SAVEPOINT mine");

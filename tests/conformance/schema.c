@@ -232,7 +232,7 @@ TEST(eight_nodes_install_at_once)
     struct rowlock_plan plan = {.technique = t_facts()->code};
 
     if (t_facts()->installs_alone)
-        t_not_here("nodes that install at the same time deadlock in the server's catalog");
+        t_not_here(WHY_CATALOG);
     for (int round = 0; round < 3; round++) {
         struct rowlock_connection *gone = uninstalled();
         struct thread *threads[8];
@@ -351,7 +351,7 @@ TEST(durability_names_the_setting_that_is_against_it)
     t_ok(rowlock_durability(connection, &warning, &t_error));
     if (t_facts()->plain) {
         t_true(warning == NULL);
-        t_not_here("the server's settings are not checked");
+        t_not_here(WHY_SETTINGS);
     }
     if (!t_facts()->server) {
         t_true(warning == NULL);

@@ -63,11 +63,11 @@ TEST(p11_several_names_taken_later_are_given_back_or_the_error_says_which_are_no
     t_fails(rowlock_lock(other, wants, 2, 0, &t_error), EBUSY);
     if (t_facts()->limit_aborts) {
         t_left(ABORTED);
-        t_not_here("the end of a limited wait aborts the transaction");
+        t_not_here(WHY_LIMIT_ABORTS);
     }
     if (t_facts()->limit_ends_session) {
         t_left(DEAD);
-        t_not_here("the end of a limited wait costs the session, and so the transaction");
+        t_not_here(WHY_LIMIT_ENDS);
     }
     if (t_facts()->busy_keeps_row) {
         t_left(KEPT_LOCKED);

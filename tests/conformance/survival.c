@@ -28,12 +28,12 @@ static void survived(struct pair pair, const char *table)
 {
     if (t_facts()->limit_aborts) {
         t_left(ABORTED);
-        t_not_here("the end of a limited wait aborts the transaction");
+        t_not_here(WHY_LIMIT_ABORTS);
     }
     if (t_facts()->limit_ends_session) {
         t_left(DEAD);
         t_int(t_engine()->in_transaction(t_handle(pair.other)), 0);
-        t_not_here("the end of a limited wait costs the session, and so the transaction");
+        t_not_here(WHY_LIMIT_ENDS);
     }
     t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
            (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
@@ -75,9 +75,9 @@ TEST(p11_refused_many_times_and_then_granted)
     if (!t_facts()->names_independent)
         return;
     if (t_facts()->limit_aborts)
-        t_not_here("the end of a limited wait aborts the transaction");
+        t_not_here(WHY_LIMIT_ABORTS);
     if (t_facts()->limit_ends_session)
-        t_not_here("the end of a limited wait costs the session, and so the transaction");
+        t_not_here(WHY_LIMIT_ENDS);
     pair = pair_of_transactions("after_many");
     for (int i = 0; i < 20; i++) {
         t_fails(t_lock(pair.other, t_x(t_name(1)), 0), EBUSY);
@@ -95,11 +95,11 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
     if (!t_facts()->names_independent)
         return;
     if (t_facts()->own_savepoints)
-        t_not_here("the ODBC driver ends the application's savepoint with its own one");
+        t_not_here(WHY_SAVEPOINT);
     if (t_facts()->limit_aborts)
-        t_not_here("the end of a limited wait aborts the transaction");
+        t_not_here(WHY_LIMIT_ABORTS);
     if (t_facts()->limit_ends_session)
-        t_not_here("the end of a limited wait costs the session, and so the transaction");
+        t_not_here(WHY_LIMIT_ENDS);
     pair = pair_of_transactions("after_savepoint");
     t_sql(pair.other, "SAVEPOINT mine");
     t_sql(pair.other, "INSERT INTO after_savepoint VALUES (2)");

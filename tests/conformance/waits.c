@@ -205,11 +205,11 @@ TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
         t_fails(t_join(thread), ECANCELED);
         if (t_facts()->limit_aborts) {
             t_left(ABORTED);
-            t_not_here("an interrupt of a wait aborts the transaction");
+            t_not_here(WHY_INTERRUPT_ABORTS);
         }
         if (t_facts()->cancel_ends_session) {
             t_left(DEAD);
-            t_not_here("a wait can be interrupted only at the cost of its session");
+            t_not_here(WHY_INTERRUPT_ENDS);
         }
         t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
                (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));

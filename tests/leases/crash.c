@@ -4,7 +4,7 @@
  * it after each message. A client that is killed while it waits is never granted a lease, and
  * delays no other waiter for long.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <signal.h>
@@ -20,6 +20,10 @@
 #define SOON_MS 8000
 #define MOST_MESSAGES 400
 #define MOST_WAITING 48 /* after this many messages it waits, and has looked more than once */
+/* Behind JDBC there are more messages, and each client starts a JVM. */
+#define STRIDE (t_is_jdbc() ? 41 : 1)
+#define LOOK_MS (t_is_jdbc() ? 15000 : 1500)
+#define START_MS (t_is_jdbc() ? 60000 : 20000)
 
 static struct proxy *proxy;
 
@@ -72,10 +76,10 @@ static void sweep_free(enum proxy_direction direction)
     int n, struck = 1, granted = 0;
 
     t_give(t_granted(next, t_x("free"), 0)); /* the name is prepared, in every technique */
-    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+    for (n = 0; struck && n < MOST_MESSAGES * STRIDE; n += STRIDE) {
         struct rowlock_lease *lease = NULL;
 
-        struck = killed_after(n, direction, &plan, 20000);
+        struck = killed_after(n, direction, &plan, START_MS);
         t_until_sessions(2); /* only our sessions: the server has finished what arrived */
         if (t_acquire(next, t_x("free"), 0, 0, &lease) == 0) {
             t_give(lease);
@@ -115,11 +119,11 @@ static void sweep_leased(enum proxy_direction direction)
     void *hand = t_native();
     int struck = 1, n;
 
-    for (n = 0; struck && n < MOST_WAITING; n++) {
+    for (n = 0; struck && n < MOST_WAITING + 5 * (STRIDE - 1); n += STRIDE) {
         struct rowlock_lease *lease = t_granted(one, t_x("leased"), HOUR), *ours = NULL;
         long long began;
 
-        struck = killed_after(n, direction, &plan, 1500);
+        struck = killed_after(n, direction, &plan, LOOK_MS);
         if (waiters_of(hand, "leased") == 0) /* its first try may still be unread at the server */
             t_until_sessions(3);
         began = t_now();
@@ -172,7 +176,7 @@ TEST(p6_cut_off_while_it_waited_for_a_transaction)
     void *hand = t_native();
 
     if (t_facts()->plain)
-        t_not_here("rowlock sets no time limit for idle transactions");
+        t_not_here(WHY_IDLE_LIMIT);
     t_ok(t_begin(one, t_x("cut off"), 0));
     child = t_child(t_hold_body, &plan);
     t_until_somebody_waits();
@@ -192,7 +196,10 @@ static void handed_over(enum proxy_direction direction)
     struct holder_plan plan = {
         .want = t_x("handed"), .ttl_ms = HOUR, .wait_ms = -1, .url = t_proxied_url(&proxy)};
     void *hand = t_native();
-    int granted = 0, struck = 1, step = t_facts()->plain ? 3 : 1; /* ODBC sends many messages */
+    int granted = 0, struck = 1,
+        step = t_is_jdbc()        ? 19
+               : t_facts()->plain ? 3
+                                  : 1; /* they send many messages */
 
     for (int n = 0; struck && !granted && n < 60 * step; n += step) {
         struct rowlock_lease *lease = t_granted(one, t_x("handed"), HOUR);
@@ -205,7 +212,7 @@ static void handed_over(enum proxy_direction direction)
         t_until_queued(hand, "handed", 1);
         proxy_arm(proxy, PROXY_STALL, direction, n);
         t_give(lease);
-        struck = until_struck(&child, 20000);
+        struck = until_struck(&child, START_MS);
         kill_it(&child);
         t_until_sessions(2); /* only our sessions: the server has finished what arrived */
         granted = leases_of(hand, "handed") > 0;

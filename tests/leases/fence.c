@@ -2,7 +2,7 @@
 /*
  * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the
  * lease. Also: locks beneath the same lease exclude each other.
- * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <sched.h>
@@ -199,7 +199,10 @@ TEST(p4_a_fenced_lease_is_not_stepped_over_by_a_transaction)
 
     t_expire(t_native(), rowlock_token(lease));
     fence_it(own, "stepped", rowlock_token(lease));
-    t_fails(t_begin(two, t_x("stepped"), 0), EBUSY);
+    if (t_begin(two, t_x("stepped"), 0) == ROWLOCK_ECONN && t_facts()->limit_ends_session)
+        two = t_open(); /* the sweep costs the session, and the server is late with another one */
+    else
+        t_fails(t_error.code, EBUSY);
     thread = t_begin_thread(two, t_x("stepped"), -1);
     stays(thread, 700);
     t_ok(rowlock_commit(own, &t_error));
@@ -356,6 +359,8 @@ TEST(p4_vacuum_leaves_what_is_fenced)
         t_give(lease);
         return;
     }
+    if (t_facts()->readers_wait && t_facts()->limit_ends_session)
+        t_not_here(WHY_VACUUM);
     t_expire(hand, rowlock_token(lease));
     fence_it(own, "vacuumed", rowlock_token(lease));
     t_ok(rowlock_vacuum(two, &removed, &t_error));
@@ -374,7 +379,7 @@ TEST(p4_a_sweep_leaves_what_is_fenced_or_expired_just_now)
     int fences = t_facts()->server;
 
     if (t_is_mysql())
-        t_not_here("rowlock_sweep does nothing on MySQL");
+        t_not_here(WHY_MYSQL_SWEEP);
     lease_put(hand, 41, "old", "exclusive", -120000);
     lease_put(hand, 42, "young", "exclusive", -30000);
     lease_put(hand, 43, "fenced", "exclusive", -120000);

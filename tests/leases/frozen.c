@@ -5,6 +5,7 @@
  * waiters between them keep their places (P7). Frozen waiters only wait, so all cases of a test run
  * at once.
  *
+ * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: sqlite/native postgresql/native
  */
 #include <pthread.h>
@@ -40,7 +41,7 @@ static void *wait_on(void *data)
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *lease = NULL;
 
-    if (!rowlock_open(node->url ? node->url : t_url(), NULL, &connection, NULL))
+    if (!rowlock_open(node->url ? node->url : t_url(), t_usual(), &connection, NULL))
         rowlock_acquire(connection, node->wants, node->n, &terms, &lease, NULL);
     return NULL;
 }
@@ -245,7 +246,7 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
 
 static int proxy_body(const void *data, int to)
 {
-    struct proxy *proxy = proxy_start(*(const int *)data, t_is_postgresql());
+    struct proxy *proxy = proxy_start(*(const int *)data, t_protocol());
     char port[8];
 
     snprintf(port, sizeof port, "%5d", proxy_port(proxy));

@@ -118,7 +118,6 @@ static void many_threads(int sessions)
         rowlock_close(members[i]);
     }
     overlap_check(overlap);
-    overlap_free(overlap);
     rowlock_group_close(group);
     t_text(t_all_rows(t_native()), NO_ROWS);
 }

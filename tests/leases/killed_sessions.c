@@ -3,20 +3,21 @@
  * P1, P5: an operator kills sessions at random while clients acquire, renew and release. Each call
  * still succeeds, no holders overlap, and no rows are left.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/overlap.h"
+#include "lib/proxy.h"
 
 #define CLIENTS 6
 #define KILLS 50
+#define CUTS 12
 
 struct work {
     struct overlap *overlap;
@@ -25,14 +26,18 @@ struct work {
         atomic_int stop;
     } * shared;
     int number;
+    const char *url;
 };
 
-static int open_it(struct rowlock_connection **connection, struct rowlock_error *error)
+static struct proxy *proxy;
+
+static int open_it(const char *url, struct rowlock_connection **connection,
+                   struct rowlock_error *error)
 {
     int code = ROWLOCK_ECONN;
 
     for (int i = 0; code == ROWLOCK_ECONN && i < 100; i++)
-        code = rowlock_open(t_url(), NULL, connection, error);
+        code = rowlock_open(url, t_usual(), connection, error);
     return code;
 }
 
@@ -83,7 +88,7 @@ static int client(const void *data, int to)
     const struct work *work = data;
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
-    int code = open_it(&connection, &error);
+    int code = open_it(work->url, &connection, &error);
 
     (void)to;
     srand((unsigned)work->number + 11);
@@ -93,6 +98,17 @@ static int client(const void *data, int to)
         overlap_failed(work->overlap, &error);
     rowlock_close(connection);
     return code != 0;
+}
+
+/* Where no statement ends a session, the network ends all of them. */
+static void cut_sessions(const struct work *work)
+{
+    for (int cuts = 0; cuts < CUTS && !work->overlap->code; cuts++) {
+        int entered = work->overlap->entered;
+
+        t_until(work->overlap->entered > entered + CLIENTS || work->overlap->code);
+        proxy_cut_all(proxy);
+    }
 }
 
 static void kill_sessions(const struct work *work)
@@ -117,11 +133,14 @@ TEST(p1_sessions_are_killed_at_random)
     int failed = 0;
 
     t_install();
-    work.shared =
-        mmap(NULL, sizeof *work.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    work.url = t_engine()->cut_all ? t_proxied_url(&proxy) : t_url();
+    work.shared = t_shared(sizeof *work.shared);
     for (work.number = 0; work.number < CLIENTS; work.number++)
         children[work.number] = t_child(client, &work);
-    kill_sessions(&work);
+    if (t_engine()->cut_all)
+        cut_sessions(&work);
+    else
+        kill_sessions(&work);
     atomic_store(&work.shared->stop, 1);
     for (int i = 0; i < CLIENTS; i++)
         failed += t_await_child(&children[i]) != 0;
@@ -132,6 +151,4 @@ TEST(p1_sessions_are_killed_at_random)
     t_true(work.overlap->entered >= CLIENTS);
     t_until_sessions(0);
     t_text(t_all_rows(t_admin()), NO_ROWS);
-    munmap(work.shared, sizeof *work.shared);
-    overlap_free(work.overlap);
 }

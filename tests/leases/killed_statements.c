@@ -97,7 +97,7 @@ static struct rowlock_connection *fresh(void)
     struct rowlock_connection *connection = NULL;
     int64_t broken;
 
-    t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
+    t_ok(rowlock_open(t_url(), t_usual(), &connection, &t_error));
     t_ok(
         /* makes the connection check the schema */
         rowlock_break(connection, "never held", 0, 0, &broken, &t_error));

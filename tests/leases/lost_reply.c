@@ -4,7 +4,7 @@
  * The owner id settles what happened: there are never two grants, and no grant that its owner does
  * not know.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdio.h>
@@ -29,7 +29,7 @@ static struct rowlock_connection *through_proxy(void **handle)
     const char *url = t_proxied_url(&proxy);
 
     if (!handle) {
-        t_ok(rowlock_open(url, NULL, &connection, &t_error));
+        t_ok(rowlock_open(url, t_usual(), &connection, &t_error));
         return connection;
     }
     *handle = t_engine()->open(url);
@@ -129,6 +129,8 @@ static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
     struct thread *thread;
     int sessions;
 
+    if (t_engine()->sessions)
+        t_not_here(WHY_NO_TABLE_LOCK);
     t_give(t_granted(t_open(), want, 0));
     connection = through_proxy(NULL);
     sessions = t_sessions();

@@ -324,7 +324,7 @@ TEST(p11_an_interrupted_grant_that_had_its_session_lock)
     if (!t_facts()->server)
         return;
     if (t_facts()->plain)
-        t_not_here("sessions have no session locks");
+        t_not_here(WHY_SESSION_LOCKS);
     /* there a grant limits its waits, and a round trip that cannot be interrupted commits it */
     if (t_facts()->code == ROWLOCK_INSERT && t_is_postgresql())
         return;

@@ -3,14 +3,13 @@
  * P7, O1: transaction locks queue in the engine's own queue, and leases in rowlock's. However busy
  * one kind keeps a name, the other kind acquires it.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,9 +31,7 @@ struct traffic {
 static void begin_traffic(struct traffic *traffic, int (*body)(const void *, int),
                           struct child *children)
 {
-    traffic->shared = mmap(NULL, sizeof *traffic->shared, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    t_true(traffic->shared != MAP_FAILED);
+    traffic->shared = t_shared(sizeof *traffic->shared);
     for (int i = 0; i < BUSY; i++)
         children[i] = t_child(body, traffic);
     for (int i = 0; i < BUSY; i++)
@@ -47,7 +44,6 @@ static void end_traffic(struct traffic *traffic, struct child *children)
     atomic_store(&traffic->shared->stop, 1);
     for (int i = 0; i < BUSY; i++)
         t_int(t_await_child(&children[i]), 0);
-    munmap(traffic->shared, sizeof *traffic->shared);
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
@@ -81,7 +77,7 @@ static int lock_on(const void *data, int to)
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
 
-    if (rowlock_open(t_url(), NULL, &connection, &error))
+    if (rowlock_open(t_url(), t_usual(), &connection, &error))
         return said(&error);
     for (int turn = 0; !atomic_load(&traffic->shared->stop); turn++) {
         while (rowlock_begin(connection, &want, 1, -1, &error))
@@ -128,7 +124,7 @@ static int lease_on(const void *data, int to)
     struct rowlock_lease *lease = NULL;
     struct rowlock_error error = {0};
 
-    if (rowlock_open(t_url(), NULL, &connection, &error))
+    if (rowlock_open(t_url(), t_usual(), &connection, &error))
         return said(&error);
     for (int turn = 0; !atomic_load(&traffic->shared->stop); turn++) {
         if (rowlock_acquire(connection, &want, 1, &terms, &lease, &error))
@@ -173,7 +169,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     void *hand;
 
     if (t_facts()->plain)
-        t_not_here("the client polls, and no view shows whether it has reached the name lock");
+        t_not_here(WHY_POLLS);
     one = t_open();
     locker = t_open();
     hand = t_native();

@@ -21,9 +21,9 @@ void t_fail(const char *file, int line, const char *format, ...)
     __builtin_unreachable();
 }
 
-void t_not_here(const char *reason)
+void t_not_here(enum reason why)
 {
-    printf("# not run: %s\n", reason);
+    printf("# not run: %s\n", t_reason(why));
     skip();
     __builtin_unreachable();
 }

@@ -14,6 +14,38 @@
 
 enum shared { SHARED_TOGETHER, SHARED_EXCLUDES, SHARED_REFUSED };
 
+/* Why a test is not run on an engine; t_reason() has the words, lib/facts.c the table. */
+enum reason {
+    WHY_MYSQL_TIME,
+    WHY_MYSQL_GALERA,
+    WHY_MYSQL_SWEEP,
+    WHY_WRAP,
+    WHY_SESSION_LOCKS,
+    WHY_IDLE_LIMIT,
+    WHY_POLLS,
+    WHY_TABLE_LOCK,
+    WHY_READERS,
+    WHY_COMMIT_UNSEEN,
+    WHY_ROLLBACK_UNSEEN,
+    WHY_DDL_UNSEEN,
+    WHY_SAVEPOINT,
+    WHY_CREATES,
+    WHY_FUNCTION,
+    WHY_LIMIT_ABORTS,
+    WHY_LIMIT_ENDS,
+    WHY_LIMIT_STAYS,
+    WHY_INTERRUPT_ABORTS,
+    WHY_INTERRUPT_ENDS,
+    WHY_CATALOG,
+    WHY_SETTINGS,
+    WHY_ISOLATION,
+    WHY_VACUUM,
+    WHY_NO_TABLE_LOCK,
+    WHY_PREPARE,
+};
+
+const char *t_reason(enum reason why);
+
 struct facts {
     const char *engine, *technique;
     enum rowlock_technique code;
@@ -74,6 +106,11 @@ struct engine {
     /* for a lock; NULL: the engine cannot report it */
     int (*is_waiting)(void *admin, long session);
     void (*kill)(void *admin, long session);
+    /* queries, for a superuser: the number of the other sessions, and of sessions that wait for a
+       lock; NULL: lib/grants.c knows them */
+    const char *sessions, *waits;
+    /* cuts all sessions of this process but the superuser's; NULL: kill does */
+    void (*cut_all)(void *admin);
     /* after each test: the sessions that the server keeps; NULL: none */
     void (*end_forgotten)(void *admin);
 };

@@ -133,14 +133,16 @@ const char *t_all_rows(void *hand)
     return text;
 }
 
+static long without(void *hand, const char *one, const char *other)
+{
+    return atol(t_native_sql(
+        hand, "SELECT count(*) FROM %s WHERE token NOT IN (SELECT token FROM %s)", one, other));
+}
+
 long t_odd_rows(void *hand)
 {
-    return atol(t_native_sql(hand,
-                             "SELECT (SELECT count(*) FROM %s WHERE token NOT IN (SELECT token "
-                             "FROM %s)) + (SELECT count(*) FROM %s WHERE token NOT IN (SELECT "
-                             "token FROM %s))",
-                             lease_table(), lease_heartbeat_table(), lease_heartbeat_table(),
-                             lease_table()));
+    return without(hand, lease_table(), lease_heartbeat_table()) +
+           without(hand, lease_heartbeat_table(), lease_table());
 }
 
 void t_expire(void *hand, int64_t token)
@@ -185,20 +187,14 @@ struct thread *t_acquire_thread(struct rowlock_connection *connection,
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-struct child t_child(int (*body)(const void *data, int to), const void *data)
+struct child t_child(t_body *body, const void *data)
 {
     struct child child;
     int fds[2];
 
     t_install();
     t_int(pipe(fds), 0);
-    fflush(NULL);
-    child.pid = fork();
-    if (child.pid == 0) {
-        close(fds[0]);
-        t_enter_child();
-        _exit(body(data, fds[1]));
-    }
+    child.pid = t_fork(body, data, fds[1]);
     close(fds[1]);
     child.from = fds[0];
     return child;
@@ -247,7 +243,7 @@ int t_hold_body(const void *data, int to)
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *lease = NULL;
     struct rowlock_error error = {0};
-    int code = rowlock_open(plan->url ? plan->url : t_url(), NULL, &connection, &error);
+    int code = rowlock_open(plan->url ? plan->url : t_url(), t_usual(), &connection, &error);
 
     if (!code)
         code = rowlock_acquire(connection, &plan->want, 1, &terms, &lease, &error);
@@ -274,14 +270,21 @@ int t_port(void)
     return atoi(port_in_url());
 }
 
+#define URL_SIZE 600
+
 const char *t_url_at(int port)
 {
-    static char url[600];
-    const char *digits = port_in_url();
+    static char *url;
+    const char *digits = port_in_url(), *more = ""; /* what the proxy can read */
 
-    snprintf(url, sizeof url, "%.*s%d%s%s", (int)(digits - t_url()), t_url(), port,
-             digits + strspn(digits, "0123456789"),
-             t_is_postgresql() && !t_facts()->plain ? "?sslmode=disable&gssencmode=disable" : "");
+    if (t_is_postgresql() && !t_facts()->plain)
+        more = "?sslmode=disable&gssencmode=disable";
+    else if (t_is_postgresql() && t_is_jdbc())
+        more = "&sslmode=disable";
+    if (!url)
+        url = t_shared(URL_SIZE);
+    snprintf(url, URL_SIZE, "%.*s%d%s%s", (int)(digits - t_url()), t_url(), port,
+             digits + strspn(digits, "0123456789"), more);
     return url;
 }
 
@@ -299,6 +302,12 @@ const char *t_url_of(const char *database)
     snprintf(url, sizeof url, "%.*s%s%s", (int)(start + 1 - t_url()), t_url(), database,
              start + strcspn(start, ";?"));
     return url;
+}
+
+/* The query counts that many; its %ld is `number`. */
+static int count_of(const char *query, long number)
+{
+    return atoi(t_native_sql(t_admin(), query, number));
 }
 
 /* The id of the n-th session on the database under test, without the superuser's; 0: none. */
@@ -320,6 +329,10 @@ void t_kill_all_sessions(void)
     long sessions[64];
     size_t n = 0;
 
+    if (t_engine()->cut_all) {
+        t_engine()->cut_all(t_admin());
+        return;
+    }
     while (n < sizeof sessions / sizeof *sessions && (sessions[n] = session_number(n)) > 0)
         n++;
     for (size_t i = 0; i < n; i++)
@@ -330,6 +343,8 @@ int t_sessions(void)
 {
     int n = 0;
 
+    if (t_engine()->sessions)
+        return count_of(t_engine()->sessions, 0);
     while (session_number((size_t)n) > 0)
         n++;
     return n;
@@ -355,19 +370,15 @@ void t_until_somebody_waits(void)
     long session;
 
     for (;;) {
-        for (size_t i = 0; (session = session_number(i)) > 0; i++)
+        if (t_engine()->waits && count_of(t_engine()->waits, 0) > 0)
+            return;
+        for (size_t i = 0; !t_engine()->waits && (session = session_number(i)) > 0; i++)
             if (t_engine()->is_waiting(t_admin(), session))
                 return;
         if (t_now() > end)
             t_fail(__FILE__, __LINE__, "no session waits for a lock");
         t_pause(2);
     }
-}
-
-/* The query counts that many; its %ld is `number`. */
-static int count_of(const char *query, long number)
-{
-    return atoi(t_native_sql(t_admin(), query, number));
 }
 
 void t_until_table_waits(int n)
@@ -393,10 +404,15 @@ void t_until_server_polls(struct rowlock_connection *connection)
     t_until(count_of(query, session));
 }
 
+int t_protocol(void)
+{
+    return t_engine()->sessions ? -1 : t_is_postgresql();
+}
+
 const char *t_proxied_url(struct proxy **proxy)
 {
     if (!*proxy)
-        *proxy = proxy_start(t_port(), t_is_postgresql());
+        *proxy = proxy_start(t_port(), t_protocol());
     proxy_cut_all(*proxy);
     proxy_settle(*proxy);
     proxy_arm(*proxy, PROXY_NONE, PROXY_TO_SERVER, 0);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "lib/nursery.h"
 #include "lib/test.h"
 
 /* ---- one lease ------------------------------------------------------------------------------- */
@@ -70,9 +71,8 @@ struct child {
     int from; /* the read end of the child's pipe */
 };
 
-/* Runs `body` in a child process. The child asserts nothing, may write bytes to `to` for its
-   parent, and exits with the status that `body` returns. */
-struct child t_child(int (*body)(const void *data, int to), const void *data);
+/* Runs `body` in a child process (t_fork); the child may write bytes to `to` for its parent. */
+struct child t_child(t_body *body, const void *data);
 /* Reads one byte from the child; '\0' means that it has ended. Waits 60 s at most. */
 char t_hear(const struct child *child);
 /* Whether a byte has arrived. */
@@ -100,6 +100,8 @@ int t_next_cut(int n, int stride);
 /* The URL under test with another database. */
 const char *t_url_of(const char *database);
 int t_port(void);
+/* For proxy_start. */
+int t_protocol(void);
 /* Kills every session on the database under test except the superuser's (server engines). */
 void t_kill_all_sessions(void);
 

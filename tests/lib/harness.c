@@ -10,6 +10,7 @@
 
 #include "lib/harness.h"
 #include "lib/jdbc.h"
+#include "lib/nursery.h"
 #include "lib/test.h"
 
 #define MOST 64
@@ -52,6 +53,11 @@ int t_is_postgresql(void)
     return strcmp(t_facts()->engine, "postgresql") == 0;
 }
 
+int t_is_jdbc(void)
+{
+    return strcmp(t_facts()->technique, "jdbc") == 0;
+}
+
 int t_is_mysql(void)
 {
     const char *programs = getenv("MYSQL_BIN");
@@ -90,7 +96,7 @@ const struct engine *t_engine(void)
 
 const char *t_url(void)
 {
-    t_java_runs |= strcmp(t_facts()->technique, "jdbc") == 0;
+    t_java_runs |= t_is_jdbc();
     return environment("ROWLOCK_TEST_URL");
 }
 
@@ -104,11 +110,11 @@ void *t_admin(void)
 /* ---- sessions ------------------------------------------------------------------------------ */
 
 /* On a loaded machine, a JVM and its first statements are slow. */
-static const struct rowlock_options *usual(void)
+const struct rowlock_options *t_usual(void)
 {
     static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
 
-    return strcmp(t_facts()->technique, "jdbc") == 0 ? &patient : NULL;
+    return t_is_jdbc() ? &patient : NULL;
 }
 
 void t_install(void)
@@ -118,7 +124,7 @@ void t_install(void)
 
     if (installed)
         return;
-    t_ok(rowlock_open(t_url(), usual(), &connection, &t_error));
+    t_ok(rowlock_open(t_url(), t_usual(), &connection, &t_error));
     t_adopt(connection);
     t_ok(rowlock_install(connection, &plan, &t_error));
     t_close(connection);
@@ -143,7 +149,7 @@ struct rowlock_connection *t_open_with(const struct rowlock_options *options)
 
 struct rowlock_connection *t_open(void)
 {
-    return t_open_with(usual());
+    return t_open_with(t_usual());
 }
 
 void *t_native(void)
@@ -231,6 +237,7 @@ void t_clean_harness(void)
 /* After fork the child uses neither the parent's sessions nor its threads. */
 void t_enter_child(void)
 {
+    installed = 1;
     n_sessions = n_handles = 0;
     admin = NULL;
     t_forget_threads();
@@ -319,12 +326,14 @@ void t_own_begin(void *handle, const char *const statements[2])
 
 const char *t_name(int number)
 {
-    static char names[16][64];
+    static char(*names)[64];
     static unsigned next;
-    char *name = names[next++ % 16];
+    char *name;
 
-    snprintf(name, sizeof names[0], "name %d of test %u of %ld", number, tests_begun,
-             (long)getpid());
+    if (!names)
+        names = t_shared(16 * sizeof *names);
+    name = names[next++ % 16];
+    snprintf(name, sizeof *names, "name %d of test %u of %ld", number, tests_begun, (long)getpid());
     return name;
 }
 

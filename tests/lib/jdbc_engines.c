@@ -30,7 +30,7 @@ static int wrap(void *handle, const struct rowlock_options *options,
     (void)options;
     (void)out;
     (void)error;
-    t_not_here("a JDBC connection of the application's cannot be wrapped");
+    t_not_here(WHY_WRAP);
 }
 
 #define COMMON                                                                              \
@@ -42,6 +42,11 @@ static void cut(void *admin, long session)
 {
     (void)admin;
     transport_cut(session);
+}
+
+static void cut_all(void *admin)
+{
+    transport_cut_others(admin);
 }
 
 /* ---- H2 -------------------------------------------------------------------------------------- */
@@ -70,7 +75,10 @@ static const struct engine h2 = {
     .silent = "jdbc:h2:tcp://127.0.0.1:%d/mem:test;USER=sa;PASSWORD=hunter2",
     .session = h2_session,
     .is_waiting = h2_is_waiting,
+    .sessions = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID <> SESSION_ID()",
+    .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL",
     .kill = cut,
+    .cut_all = cut_all,
 };
 
 /* ---- HSQLDB ---------------------------------------------------------------------------------- */
@@ -116,7 +124,11 @@ static const struct engine hsqldb = {
     .silent = "jdbc:hsqldb:hsql://127.0.0.1:%d/test;user=SA;password=hunter2",
     .session = hsqldb_session,
     .is_waiting = hsqldb_is_waiting,
+    .sessions =
+        "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE SESSION_ID <> SESSION_ID()",
+    .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE THIS_WAITING_FOR <> ''",
     .kill = cut,
+    .cut_all = cut_all,
     .end_forgotten = hsqldb_end_forgotten,
 };
 
@@ -179,7 +191,10 @@ static const struct engine derby = {
     .silent = "jdbc:derby://127.0.0.1:%d/test;user=app;password=hunter2",
     .session = derby_session,
     .is_waiting = derby_is_waiting,
+    .sessions = "SELECT COUNT(*) - 1 FROM SYSCS_DIAG.TRANSACTION_TABLE WHERE USERNAME IS NOT NULL",
+    .waits = "SELECT COUNT(DISTINCT XID) " DERBY_WAITS,
     .kill = cut,
+    .cut_all = cut_all,
 };
 
 /* ---- PostgreSQL ------------------------------------------------------------------------------ */

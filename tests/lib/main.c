@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/harness.h"
+#include "lib/nursery.h"
 #include "lib/test.h"
 
 #define MOST 200
@@ -41,8 +42,10 @@ void t_add(const char *name, void (*function)(void **))
 
 int main(void)
 {
-    int failed = _cmocka_run_group_tests("rowlock", tests, n, NULL, NULL);
+    int failed = 0;
 
+    t_start_nursery(&failed);
+    failed = _cmocka_run_group_tests("rowlock", tests, n, NULL, NULL);
     t_close_harness();
     return failed != 0;
 }

@@ -4,16 +4,15 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include "lib/nursery.h"
 
 struct overlap *overlap_new(int limit)
 {
-    struct overlap *overlap =
-        mmap(NULL, sizeof *overlap, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct overlap *overlap = t_shared(sizeof *overlap);
     pthread_mutexattr_t attributes;
 
-    t_true(overlap != MAP_FAILED);
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
@@ -21,11 +20,6 @@ struct overlap *overlap_new(int limit)
     pthread_mutexattr_destroy(&attributes);
     overlap->limit = limit;
     return overlap;
-}
-
-void overlap_free(struct overlap *overlap)
-{
-    munmap(overlap, sizeof *overlap);
 }
 
 /* The process that held the mutex may have been killed. */

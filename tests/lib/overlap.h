@@ -31,7 +31,6 @@ struct overlap {
 };
 
 struct overlap *overlap_new(int limit);
-void overlap_free(struct overlap *overlap);
 /* Registers the holder of the lease; returns the place that overlap_leave takes. */
 int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                   const struct rowlock_lease *lease);

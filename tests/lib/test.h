@@ -64,13 +64,14 @@ __attribute__((noreturn, format(printf, 3, 4))) void t_fail(const char *file, in
 
 /* Ends the test as not run, because what it tests does not exist on this engine by t_facts(). Only
    on MySQL, and through ODBC and JDBC; tests/run lists it with the reason. */
-__attribute__((noreturn)) void t_not_here(const char *reason);
+__attribute__((noreturn)) void t_not_here(enum reason why);
 
 /* ---- the database under test ----------------------------------------------------------------- */
 
 /* Facts about the engine and technique under test, and direct access to the engine (engine.h). */
 const struct facts *t_facts(void);
 int t_is_postgresql(void);
+int t_is_jdbc(void);  /* each process starts a JVM */
 int t_is_mysql(void); /* the server of the engine mariadb is MySQL (tests/versions) */
 /* The view of the sessions, on MariaDB and MySQL: see tests/lib/processlist.bash. */
 #define T_PROCESSLIST "/*!80022 performance_schema.*//*M! information_schema.*/processlist"
@@ -80,6 +81,7 @@ const char *t_url(void);
 /* Opens a session by URL on the database under test, where rowlock is installed with the
    technique. */
 struct rowlock_connection *t_open(void);
+const struct rowlock_options *t_usual(void); /* of t_open(), for rowlock_open() */
 struct rowlock_connection *t_open_with(const struct rowlock_options *options);
 /* A native handle, and a wrapped one. The harness closes `*handle` too. */
 void *t_native(void);

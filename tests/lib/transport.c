@@ -260,6 +260,23 @@ void transport_cut(long session)
     pthread_mutex_unlock(&mutex);
 }
 
+void transport_cut_others(void *handle)
+{
+    const struct transport *transport = handle;
+    int own = transport->driver->socket(transport->link);
+    struct sockaddr_in server = {0}, peer;
+    socklen_t length = sizeof server;
+
+    if (getpeername(own, (struct sockaddr *)&server, &length))
+        t_fail(__FILE__, __LINE__, "the handle has no socket");
+    for (int fd = 0; fd < 1024; fd++) {
+        length = sizeof peer;
+        if (fd != own && getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == server.sin_port)
+            shutdown(fd, SHUT_RDWR);
+    }
+}
+
 const char *t_odbc_driver(const char *file)
 {
     static char path[4][300];

@@ -45,6 +45,8 @@ int transport_rows(void *handle, const char *text, rowlock_row *row, void *data,
 long transport_session(void *handle, const char *query);
 /* Cuts the session with that id, as the loss of its server would. */
 void transport_cut(long session);
+/* Cuts all sessions of this process on the server of the handle, but not the handle's own. */
+void transport_cut_others(void *handle);
 /* On PostgreSQL. */
 long transport_postgresql_session(void *handle);
 int transport_postgresql_is_waiting(void *admin, long session);

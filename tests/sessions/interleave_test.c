@@ -5,7 +5,7 @@
  * result is compared with what the server reports. Each holder of the name reads what earlier
  * holders committed, and an exclusive holder adds to it.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
  */
 #include <stdio.h>
@@ -226,9 +226,13 @@ static void run_pair(enum door a, enum door b, const enum step_kind *first,
     run_all(2, (enum door[]){a, b}, (const enum step_kind *[]){first, second});
 }
 
-/* Through every two doors; in the quick scope each door meets another one. */
+/* Through every two doors that the engine has; in the quick scope each door meets another one. */
 static void run_doors(const enum step_kind *first, const enum step_kind *second)
 {
+    if (!t_facts()->wraps) {
+        run_pair(DOOR_OWN, DOOR_OWN, first, second);
+        return;
+    }
     for (int a = DOOR_OWN; a <= DOOR_SQL; a++)
         for (int b = first == second ? a : DOOR_OWN; b <= DOOR_SQL; b++)
             if (t_effort(a != b && (first == second || b == (a + 1) % 3), 1))
@@ -257,6 +261,8 @@ TEST(p1_p2_begin_and_lock_against_lock_in_every_order)
 
 TEST(p1_p2_prepared_and_locked_in_every_order)
 {
+    if (t_facts()->readers_wait && t_facts()->plain)
+        t_not_here(WHY_PREPARE);
     run_doors(prepared, begin_lock);
 }
 
@@ -265,14 +271,26 @@ TEST(p1_a_lock_taken_twice_is_one_in_every_order)
     run_doors(lock_twice, begin_lock);
 }
 
+/* A try that ends leaves the transaction, and its session. */
+static void tries_are_free(void)
+{
+    if (t_facts()->limit_aborts)
+        t_not_here(WHY_LIMIT_ABORTS);
+    if (t_facts()->limit_ends_session)
+        t_not_here(WHY_LIMIT_ENDS);
+}
+
 TEST(p11_a_try_leaves_the_transaction_in_every_order)
 {
+    tries_are_free();
     run_doors(try_later, begin_lock);
     run_doors(try_later, try_later);
 }
 
 TEST(p11_begin_and_try_in_every_order)
 {
+    if (t_facts()->limit_ends_session)
+        t_not_here(WHY_LIMIT_ENDS);
     run_doors(begin_try, begin_lock);
     run_doors(begin_try, begin_try);
 }
@@ -319,7 +337,7 @@ TEST(p1_after_rollback_to_a_savepoint_no_waiter_waits_beyond_the_end)
 /* The order of the engine's own queue. Technique insert has none: the engine wakes any waiter. */
 TEST(p7_three_sessions_in_every_order)
 {
-    if (!t_facts()->first_come)
+    if (!t_facts()->first_come || !t_facts()->wraps)
         return;
     run_all(3, (enum door[]){DOOR_OWN, DOOR_BORROWED, DOOR_SQL},
             (const enum step_kind *[]){begin_lock, begin_lock, begin_lock});
@@ -327,7 +345,7 @@ TEST(p7_three_sessions_in_every_order)
 
 TEST(p7_three_sessions_lock_and_try_in_every_order)
 {
-    if (!t_facts()->first_come)
+    if (!t_facts()->first_come || !t_facts()->wraps)
         return;
     run_all(3, (enum door[]){DOOR_SQL, DOOR_OWN, DOOR_BORROWED},
             (const enum step_kind *[]){begin_lock, begin_lock, begin_try});
@@ -402,5 +420,5 @@ TEST(p9_names_that_differ_in_a_byte_pass_each_other)
 TEST(all_those_orders_were_run)
 {
     print_message("# %u orders\n", orders);
-    t_true(orders > 100);
+    t_true(orders > (t_facts()->wraps ? 100 : 10));
 }

@@ -199,7 +199,7 @@ TEST(trap_the_sessions_own_time_outs)
     struct rowlock_want want = t_x("limited"), before = t_x("before");
 
     if (t_is_mysql())
-        t_not_here("MySQL has no max_statement_time");
+        t_not_here(WHY_MYSQL_TIME);
     t_ok(rowlock_prepare(own, &want, 1, &t_error));
     t_ok(t_begin(holder, want, 0));
     t_sql(own, "SET SESSION max_statement_time = 0.3");
@@ -505,7 +505,7 @@ TEST(trap_a_galera_node)
     char url[200];
 
     if (t_is_mysql())
-        t_not_here("MySQL has no Galera");
+        t_not_here(WHY_MYSQL_GALERA);
     if (strcmp(extra_shell("test -e /usr/lib/galera/libgalera_smm.so && echo yes || echo no"),
                "yes") != 0)
         t_fail(__FILE__, __LINE__, "package galera-4 is not installed");

@@ -359,7 +359,6 @@ static void check_tokens(struct load *load)
 
 static void free_load(struct load *load)
 {
-    overlap_free(load->overlap);
     munmap(load, sizeof *load);
 }
 
