@@ -3,7 +3,7 @@
  * P5: a kept lease lives as long as it is kept, whatever happens to connections. Its loss is
  * reported once, in time. The technique has no influence on this.
  *
- * Runs on: sqlite/native postgresql/native mariadb/row odbc
+ * Runs on: sqlite/native postgresql/native mariadb/row odbc jdbc
  * Quick: postgresql/native
  */
 #include <signal.h>
@@ -199,28 +199,38 @@ static struct rowlock_connection *open_at(const char *url)
     struct rowlock_plan plan = {.technique = t_facts()->code};
     struct rowlock_connection *connection = NULL;
 
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_ok(rowlock_open(url, t_usual(), &connection, &t_error));
     t_ok(rowlock_install(connection, &plan, &t_error));
     return t_adopt(connection);
 }
 
+static const char *url_of_server(const char *name)
+{
+    static char url[300];
+    int mariadb = strcmp(t_facts()->engine, "mariadb") == 0;
+
+    if (t_is_jdbc())
+        return extra_shell("start_%s %s >&2 && jdbc_url %s $server_port hanging", t_facts()->engine,
+                           name, t_facts()->engine);
+    snprintf(url, sizeof url, "%s%s",
+             extra_shell("start_%s %s >&2 && %s && echo $server_admin", t_facts()->engine, name,
+                         mariadb ? "mariadb --no-defaults --socket=$server_socket/socket -u root "
+                                   "-e 'CREATE DATABASE test_x'"
+                                 : "true"),
+             mariadb ? "test_x" : "postgres");
+    return url;
+}
+
 static void hang_by_signal(void)
 {
-    char name[40], url[200];
+    char name[40];
     struct rowlock_connection *one;
     struct loss loss = {0};
     struct rowlock_lease *lease;
     long long began, deadline;
 
     snprintf(name, sizeof name, "%s", extra_name("hanging"));
-    snprintf(url, sizeof url, "%s%s",
-             extra_shell("start_%s %s >&2 && %s && echo $server_admin", t_facts()->engine, name,
-                         strcmp(t_facts()->engine, "mariadb") == 0
-                             ? "mariadb --no-defaults --socket=$server_socket/socket -u root "
-                               "-e 'CREATE DATABASE test_x'"
-                             : "true"),
-             strcmp(t_facts()->engine, "mariadb") == 0 ? "test_x" : "postgres");
-    one = open_at(url);
+    one = open_at(url_of_server(name));
     lease = kept(one, "hangs", 3000, &loss);
     began = t_now();
     signal_server(name, "STOP");

@@ -43,9 +43,11 @@ struct rowlock__jdbc_engine {
     const char *product; /* the name that it reports begins with this */
     const char *name;    /* the engine's in the failure table */
     bool cancels;        /* Statement.cancel ends a wait for a lock */
-    /* A setting that each session sets to 0, or NULL. With H2's WRITE_DELAY a killed server forgets
-       commits. It is one of the database, but ends when that is closed; it needs ADMIN. */
-    const char *zero;
+    /* A setting of each session, or NULL. With H2's WRITE_DELAY a killed server forgets commits. It
+       is one of the database, but ends when that is closed; it needs ADMIN. PostgreSQL's driver
+       returns from a call only when its cancel has ended, and waits 10 s for a server that hangs:
+       longer than the rest of a lease. */
+    const char *setting, *value;
     const char *server; /* the only URLs that show a server of it, or NULL: all URLs do */
 };
 

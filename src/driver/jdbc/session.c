@@ -17,16 +17,16 @@
 
 /* The last one is any other. */
 static const struct rowlock__jdbc_engine engines[] = {
-    {"Apache Derby", "derby", false, NULL, ROWLOCK_JDBC_DERBY},
-    {"H2", "h2", false, "WRITE_DELAY", ROWLOCK_JDBC_H2},
-    {"HSQL Database Engine", "hsqldb", false, NULL, ROWLOCK_JDBC_HSQLDB},
-    {"PostgreSQL", "postgresql", true, NULL, NULL},
-    {"MariaDB", "mariadb", true, NULL, NULL},
-    {"MySQL", "mariadb", true, NULL, NULL},
-    {"Oracle", "oracle", true, NULL, NULL},
-    {"Microsoft SQL Server", "sqlserver", true, NULL, NULL},
-    {"DB2", "db2", true, NULL, NULL},
-    {"", "", true, NULL, NULL},
+    {"Apache Derby", "derby", false, NULL, NULL, ROWLOCK_JDBC_DERBY},
+    {"H2", "h2", false, "WRITE_DELAY", "0", ROWLOCK_JDBC_H2},
+    {"HSQL Database Engine", "hsqldb", false, NULL, NULL, ROWLOCK_JDBC_HSQLDB},
+    {"PostgreSQL", "postgresql", true, "cancelSignalTimeout", "1", NULL},
+    {"MariaDB", "mariadb", true, NULL, NULL, NULL},
+    {"MySQL", "mariadb", true, NULL, NULL, NULL},
+    {"Oracle", "oracle", true, NULL, NULL, NULL},
+    {"Microsoft SQL Server", "sqlserver", true, NULL, NULL, NULL},
+    {"DB2", "db2", true, NULL, NULL, NULL},
+    {"", "", true, NULL, NULL, NULL},
 };
 
 static const struct rowlock__jdbc_engine *engine_of(const char *product)
@@ -49,16 +49,18 @@ static void put_property(struct rowlock__jdbc_message *message, const char *key,
 }
 
 static void put_open(struct rowlock__jdbc_message *message, const struct rowlock__jdbc_url *url,
-                     const char *zero, const struct rowlock_credentials *credentials)
+                     const struct rowlock__jdbc_engine *engine,
+                     const struct rowlock_credentials *credentials)
 {
     const char *driver = url->driver ? url->driver : "";
 
     rowlock__jdbc_put(message, 'o');
     rowlock__jdbc_put_text(message, url->text, strlen(url->text));
     rowlock__jdbc_put_text(message, driver, strlen(driver));
-    rowlock__jdbc_put_int(message, !!zero + !!credentials->user + !!credentials->password);
-    if (zero)
-        put_property(message, zero, "0");
+    rowlock__jdbc_put_int(message,
+                          !!engine->setting + !!credentials->user + !!credentials->password);
+    if (engine->setting)
+        put_property(message, engine->setting, engine->value);
     put_property(message, "user", credentials->user);
     put_property(message, "password", credentials->password);
 }
@@ -114,7 +116,7 @@ static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *
         return code;
     secrets.password = credentials.password;
     link->secrets = &secrets;
-    put_open(&link->message, url, link->engine->zero, &credentials);
+    put_open(&link->message, url, link->engine, &credentials);
     code = rowlock__jdbc_call_open(&link->message, &link->session, error);
     if (!code)
         code = read_reply(link, url, product, size, error);
