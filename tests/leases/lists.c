@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of the list of holders and waiters: order, limits, patterns. */
+/*
+ * A part of the list of holders and waiters: order, limits, patterns.
+ *
+ * Runs on: sqlite postgresql mariadb odbc jdbc
+ */
 #include <stdio.h>
 #include <string.h>
 
