@@ -5,7 +5,7 @@
  * waiters between them keep their places (P7). Frozen waiters only wait, so all cases of a test run
  * at once.
  *
- * Runs on: sqlite postgresql mariadb odbc jdbc
+ * Runs on: sqlite postgresql mariadb odbc postgresql/jdbc
  * Quick: sqlite/native postgresql/native
  */
 #include <pthread.h>
