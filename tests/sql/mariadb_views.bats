@@ -177,10 +177,12 @@ let_b_wait_for() {
 
 @test "the printed grants are enough for every procedure and view" {
     run say_as "$app" "CALL rowlock_prepare('granted'); CALL rowlock_prepare('counter:granted');
+        CALL rowlock_prepare('subject:granted');
         CALL rowlock_acquire('by app', 60000, 'exclusive', NULL, @t); CALL rowlock_renew(@t, 60000);
         CALL rowlock_begin_exclusive('begun'); CALL rowlock_exclusive('granted');
         CALL rowlock_try_exclusive('granted', 0, @x); CALL rowlock_next('granted', @n);
-        CALL rowlock_fence('by app', @t);
+        CALL rowlock_refresh('granted', 0, 0, NULL, NULL, NULL, @v);
+        CALL rowlock_refreshed('granted', @v); CALL rowlock_fence('by app', @t);
         CALL rowlock_unlock('granted'); COMMIT;
         CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x);
         CALL rowlock_acquire('by app', 1, 'exclusive', NULL, @t);

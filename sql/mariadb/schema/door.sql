@@ -314,12 +314,7 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
 
     CALL rowlock_pack(name, 0, v_want);
-    IF NOT @@in_transaction AND @@autocommit THEN
-        CALL rowlock_misuse(v_want, 6);
-    END IF;
-    IF @@tx_isolation <> 'READ-COMMITTED' THEN
-        CALL rowlock_misuse(v_want, 1);
-    END IF;
+    {require_transaction};
     CALL rowlock_remove(CONVERT(name USING utf8mb4));
 END//
 

@@ -213,16 +213,12 @@ whole: BEGIN
     DECLARE v_wanted VARBINARY(255) DEFAULT UNHEX(SUBSTRING_INDEX(p_want, ':', 1));
     DECLARE v_end, v_due, v_until DATETIME(6);
     DECLARE v_others INT;
-    DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
     DECLARE v_number BIGINT;
     DECLARE v_next, v_waited TINYINT;
     DECLARE v_name VARBINARY(255);
 
     CALL rowlock_require_no_transaction();
-    -- the server knows the client's host, but not its process there
-    SET p_host = COALESCE(p_host, IF(v_host = 'localhost', @@hostname, v_host)),
-        p_program = COALESCE(p_program, CONCAT('session ', CONNECTION_ID(), ' of ',
-                                               SUBSTRING_INDEX(USER(), '@', 1)));
+    {describe_client};
     SET v_end = utc_timestamp(6) + INTERVAL LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 5000,
         IF(@@max_statement_time > 0, @@max_statement_time * 800, 5000)) * 1000 MICROSECOND;
     CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, v_until, p_token,

@@ -72,10 +72,7 @@ BEGIN
     SELECT v_stale AS stale, v_age_ms AS age_ms;
 END//
 
--- Begins a refresh, under the lock, in the transaction that does it or that grants the lease
--- p_token for it: sets a stale subject to PROCESSING. A repeated call under one token returns the
--- same. The savepoint ends with the transaction, so rowlock_subject_done finds it only in the same
--- transaction.
+-- Begins a refresh for the C library, with the answer as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_subject_begin(
     IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, IN p_token BIGINT,
     IN p_description VARCHAR(1024) CHARACTER SET utf8mb4,
@@ -83,51 +80,108 @@ CREATE OR REPLACE PROCEDURE rowlock_subject_begin(
     IN p_pid BIGINT, IN p_program VARCHAR(255) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_stale TINYINT;
-    DECLARE v_age_ms, v_now_ms BIGINT;
-    DECLARE v_expired BIGINT DEFAULT -1;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-
-    CALL rowlock_subject_judge(p_name, p_max_age_ms, v_stale, v_age_ms);
-    IF v_stale IS NULL THEN                     -- removed by hand since the caller looked
-        INSERT INTO rowlock_subject (name) VALUES (p_name);
-        SET v_stale = 1;
-    END IF;
-    IF v_stale THEN
-        CALL rowlock_clock(v_now_ms);
-        SELECT expired INTO v_expired FROM rowlock_expiry WHERE name = p_name;
-        UPDATE rowlock_subject
-           SET version = version + 1, status = 'PROCESSING', ended = NULL, error = NULL,
-               `exit` = NULL, began = GREATEST(v_now_ms, v_expired + 1),
-               description = COALESCE(p_description, description),
-               host = p_host, pid = p_pid, program = p_program, token = p_token
-         WHERE name = p_name AND (p_token = 0 OR token <> p_token OR status <> 'PROCESSING');
-        SAVEPOINT rowlock_refresh;
-    END IF;
+    {begin_subject};
     SELECT v_stale AS stale, v_age_ms AS age_ms, version FROM rowlock_subject WHERE name = p_name;
 END//
 
--- Completes a refresh in the transaction that began it; otherwise 8: that transaction was committed
--- or rolled back without completing it.
+-- The same for rowlock_refresh.
+CREATE OR REPLACE PROCEDURE rowlock_begin_subject(
+    IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, IN p_token BIGINT,
+    IN p_description VARCHAR(1024) CHARACTER SET utf8mb4,
+        IN p_host VARCHAR(255) CHARACTER SET utf8mb4,
+    IN p_pid BIGINT, IN p_program VARCHAR(255) CHARACTER SET utf8mb4,
+    OUT p_stale TINYINT, OUT p_version BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    {begin_subject};
+    SELECT v_stale, version INTO p_stale, p_version FROM rowlock_subject WHERE name = p_name;
+    CALL rowlock_check_answer(p_version);
+END//
+
+-- Completes a refresh for the C library, with the status as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_subject_done(IN p_name VARBINARY(255), IN p_version BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_now_ms BIGINT;
-    DECLARE v_status TINYINT DEFAULT 0;
-
-    BEGIN
-        DECLARE EXIT HANDLER FOR 1305 SET v_status = 8;
-
-        RELEASE SAVEPOINT rowlock_refresh;
-    END;
-    IF v_status = 0 THEN
-        CALL rowlock_clock(v_now_ms);
-        UPDATE rowlock_subject
-           SET status = 'COMPLETE', ended = v_now_ms, updated = v_now_ms, basis = began
-         WHERE name = p_name AND version = p_version AND status = 'PROCESSING' AND token = 0;
-        SET v_status = IF(ROW_COUNT() > 0, 0, 8);
-    END IF;
+    {complete_subject};
     SELECT v_status AS status;
+END//
+
+-- The same for rowlock_refreshed.
+CREATE OR REPLACE PROCEDURE rowlock_complete_subject(
+    IN p_name VARBINARY(255), IN p_version BIGINT, OUT p_status TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    {complete_subject};
+    SET p_status = v_status;
+END//
+
+-- For SQL clients, in an open transaction. p_version NULL: the data is fresh. 0: not locked within
+-- p_wait_ms. Otherwise the subject is locked until the transaction ends. An unknown subject gets
+-- its row under the lock, so that no caller waits for another's row.
+CREATE OR REPLACE PROCEDURE rowlock_refresh_within(
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_max_age_ms BIGINT, IN p_wait_ms BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_program VARCHAR(255) CHARACTER SET utf8mb4, OUT p_version BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_stale, v_got TINYINT DEFAULT 1;
+    DECLARE v_age_ms BIGINT;
+
+    CALL rowlock_pack(p_name, 0, v_want);
+    CALL rowlock_pack(CONCAT('subject:', p_name), 0, v_want);
+    {require_transaction};
+    SET v_name = CONVERT(p_name USING utf8mb4);
+    CALL rowlock_subject_judge(v_name, p_max_age_ms, v_stale, v_age_ms);
+    IF NOT (v_stale <=> 0) THEN
+        IF p_wait_ms IS NULL THEN
+            CALL rowlock_exclusive(CONCAT('subject:', p_name));
+        ELSE
+            CALL rowlock_try_exclusive(CONCAT('subject:', p_name), p_wait_ms, v_got);
+        END IF;
+        IF v_got = 1 THEN
+            {describe_client};
+            CALL rowlock_begin_subject(v_name, p_max_age_ms, 0, NULL, p_host, p_pid, p_program,
+                                       v_stale, p_version);
+        ELSE
+            SET p_version = 0;
+        END IF;
+    END IF;
+    IF v_stale <=> 0 THEN
+        SET p_version = NULL;
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_refresh(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN max_age_ms BIGINT, IN wait_ms BIGINT,
+    IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
+    IN program VARCHAR(255) CHARACTER SET utf8mb4, OUT version BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Begins a refresh in the open transaction, if the data is older than max_age_ms (NULL: fresh at any age). version: NULL if it is fresh; 0 if it was not locked within wait_ms (NULL: waits as rowlock_exclusive does). Otherwise refresh the data, and call rowlock_refreshed with this version before COMMIT. host, pid, program: for those who look who refreshes it, or NULL.'
+BEGIN
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, CONCAT('subject:', name), 1);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, CONCAT('subject:', name), 1);
+
+    CALL rowlock_refresh_within(name, IF(max_age_ms IS NULL, -1, GREATEST(max_age_ms, 0)), wait_ms,
+                                host, pid, program, version);
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_refreshed(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN version BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Completes the refresh that rowlock_refresh began in this transaction: the data is fresh from COMMIT on. Raises an error (RL005) in any other transaction: roll back.'
+BEGIN
+    DECLARE v_status TINYINT;
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+
+    CALL rowlock_complete_subject(CONVERT(name USING utf8mb4), version, v_status);
+    IF v_status <> 0 THEN
+        SET v_text = LEFT(CONCAT('rowlock: this transaction does not refresh \'',
+            LEFT(COALESCE(name, 'NULL'), 100), '\': the one that began the refresh was committed '
+            'or rolled back; roll back, and refresh it again'), 500);
+        SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
+    END IF;
 END//
 
 -- Records a failure, after the refreshing transaction was rolled back: 1. 0: another caller has

@@ -106,6 +106,55 @@ BEGIN
     RETURN CASE WHEN FOUND THEN 0 ELSE 8 END;
 END $$;
 
+-- For SQL clients, in an open transaction. NULL: the data is fresh. 0: not locked within `wait`.
+-- Otherwise the version, and the subject is locked until the transaction ends. An unknown subject
+-- gets its row under the lock, so that no caller waits for another's row.
+CREATE FUNCTION rowlock.refresh(
+    name text, max_age interval DEFAULT NULL, wait interval DEFAULT NULL, host text DEFAULT NULL,
+    pid bigint DEFAULT NULL, program text DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    locked constant text := 'subject:' || nullif(name COLLATE "default", '');
+    max_age_ms constant bigint := coalesce(
+        greatest(0, least(9223372036854775807.0,
+                          pg_catalog.ceil(extract(epoch FROM max_age)::numeric * 1000.0))),
+        -1)::bigint;
+    begun record;
+BEGIN
+    PERFORM rowlock.check_use(locked), rowlock.check_about(host, program, NULL);
+    IF (SELECT j.stale FROM rowlock.judge_subject(name, max_age_ms) j) = 0 THEN
+        RETURN NULL;
+    ELSIF wait IS NULL THEN
+        PERFORM rowlock.exclusive(locked);
+    ELSIF NOT rowlock.try_exclusive(locked, wait) THEN
+        RETURN 0;
+    END IF;
+    SELECT b.stale, b.version INTO begun FROM rowlock.begin_subject(
+        name, max_age_ms, 0, NULL,
+        coalesce(host, pg_catalog.host(pg_catalog.inet_client_addr()), '[local]'), pid,
+        coalesce(program, nullif(pg_catalog.current_setting('application_name'), ''))) b;
+    RETURN CASE WHEN begun.stale = 1 THEN begun.version END;
+END $$;
+COMMENT ON FUNCTION rowlock.refresh(text, interval, interval, text, bigint, text) IS
+    'Begins a refresh in the open transaction, if the data is older than max_age (NULL: fresh at '
+    'any age). NULL: it is fresh. 0: not locked within wait (NULL: waits as rowlock.exclusive '
+    'does). Otherwise refresh the data, and call rowlock.refreshed with this version before '
+    'COMMIT.';
+
+CREATE FUNCTION rowlock.refreshed(name text, version bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF rowlock.complete_subject(name, version) <> 0 THEN
+        RAISE EXCEPTION 'rowlock: this transaction does not refresh "%"', name
+            USING ERRCODE = 'RL005',
+                HINT = 'The transaction that began the refresh was committed or rolled back: roll '
+                'back, and refresh it again.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowlock.refreshed(text, bigint) IS
+    'Completes the refresh that rowlock.refresh began in this transaction: the data is fresh from '
+    'COMMIT on.';
+
 -- Records a failure, after the refreshing transaction was rolled back: 1. 0: another caller has
 -- refreshed it since, or failed. 2: the row is locked, by another refresh or because that rollback
 -- is not finished.
