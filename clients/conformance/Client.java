@@ -100,6 +100,25 @@ public final class Client {
     }
   }
 
+  private String refresh(Map<String, String> o) throws SQLException {
+    Duration wait = o.containsKey("wait") ? millis(o.get("wait")) : null;
+    boolean loaded =
+        Rowlock.refresh(
+            own(),
+            o.get("name"),
+            millis(o.get("age")),
+            wait,
+            () -> {
+              if ("fail".equals(o.get("load"))) {
+                throw new SQLException("the load failed");
+              }
+              if ("commit".equals(o.get("load"))) {
+                connection.commit();
+              }
+            });
+    return ", \"loaded\": " + (loaded ? 1 : 0);
+  }
+
   /** What is added to the answer "ok". */
   private String call(Map<String, String> o) throws SQLException, InterruptedException {
     switch (o.get("do")) {
@@ -123,6 +142,8 @@ public final class Client {
         return "";
       case "next":
         return ", \"number\": " + Rowlock.next(own(), o.get("counter"));
+      case "refresh":
+        return refresh(o);
       case "execute":
         try (Statement statement = own().createStatement()) {
           statement.execute(o.get("sql"));

@@ -15,7 +15,8 @@ static struct rowlock_connection *session, *own; /* of the lease, and of the tra
 static struct rowlock_lease *lease;
 static struct rowlock_error error;
 static int interrupts[2], losses[2], begun;
-static char leased[300]; /* the name of the lease */
+static char leased[300];               /* the name of the lease */
+static struct rowlock_refresh refresh; /* stale: its transaction is open */
 
 static void on_interrupt(int number)
 {
@@ -117,6 +118,38 @@ static int lock(const char *line)
     return begin() || rowlock_lock(own, &one, 1, number(line, "wait", -1), &error);
 }
 
+static int begin_refresh(const char *line)
+{
+    char name[300], load[20] = "";
+    struct rowlock_subject subject = {.name = member(line, "name", name, sizeof name),
+                                      .max_age_ms = number(line, "age", 0)};
+
+    refresh.stale = 0;
+    if (rowlock_refresh_begin(own, &subject, number(line, "wait", -1), &refresh, &error))
+        return 1;
+    member(line, "load", load, sizeof load);
+    if (strcmp(load, "fail") == 0) {
+        error.code = ROWLOCK_EINVAL;
+        snprintf(error.text, sizeof error.text, "the load failed");
+        return 1;
+    }
+    return strcmp(load, "commit") == 0 &&
+           (rowlock_commit(own, &error) || rowlock_refresh_done(own, &refresh, &error));
+}
+
+/* Ends the transaction, if one is open. */
+static int end(int commits)
+{
+    struct rowlock_refresh ended = refresh;
+    int was_begun = begun;
+
+    refresh.stale = begun = 0;
+    if (ended.stale)
+        return commits ? rowlock_refresh_done(own, &ended, &error)
+                       : rowlock_refresh_failed(own, &ended, NULL, &error);
+    return !was_begun ? 0 : commits ? rowlock_commit(own, &error) : rowlock_rollback(own, &error);
+}
+
 static int is_lost(int ms)
 {
     int lost = is_readable(losses[0], ms);
@@ -155,10 +188,11 @@ static int call(const char *line, char *more, size_t size)
         member(line, "counter", name, sizeof name);
         failed = begin() || rowlock_next(own, name, 1, 1, 10000, &drawn, &error);
         snprintf(more, size, ", \"number\": %" PRId64, drawn);
+    } else if (strcmp(what, "refresh") == 0) {
+        failed = begin_refresh(line);
+        snprintf(more, size, ", \"loaded\": %d", refresh.stale);
     } else {
-        begun = 0;
-        failed = strcmp(what, "commit") == 0 ? rowlock_commit(own, &error)
-                                             : rowlock_rollback(own, &error);
+        failed = end(strcmp(what, "commit") == 0);
     }
     return failed;
 }

@@ -23,10 +23,10 @@ import (
 )
 
 type command struct {
-	Do, Name, Mode, Note, Counter, SQL string
-	TTL, Limit                         int64
-	Permits                            int
-	Wait                               *int64
+	Do, Name, Mode, Note, Counter, SQL, Load string
+	TTL, Limit, Age                          int64
+	Permits                                  int
+	Wait                                     *int64
 }
 type answer map[string]any
 
@@ -117,6 +117,34 @@ func (c *client) lock(o command) error {
 	return rowlock.TryLock(ctx, c.tx, o.Name, millis(*o.Wait))
 }
 
+func (c *client) refresh(o command) (answer, error) {
+	if err := c.begin("subject:" + o.Name); err != nil {
+		return nil, err
+	}
+	load := func(context.Context) error {
+		switch o.Load {
+		case "fail":
+			return errors.New("the load failed")
+		case "commit":
+			if _, err := c.tx.Exec("COMMIT"); err != nil {
+				return err
+			}
+			_, err := c.tx.Exec("BEGIN")
+			return err
+		}
+		return nil
+	}
+	loaded, err := false, error(nil)
+	if o.Wait == nil {
+		loaded, err = rowlock.Refresh(context.Background(), c.tx, o.Name, millis(o.Age), load)
+	} else {
+		loaded, err = rowlock.TryRefresh(context.Background(), c.tx, o.Name, millis(o.Age),
+			millis(*o.Wait), load)
+	}
+	number := map[bool]int{true: 1}[loaded]
+	return answer{"loaded": number}, err
+}
+
 func (c *client) end(how func(*sql.Tx) error) error {
 	tx := c.tx
 	if tx == nil { // it did not begin
@@ -157,6 +185,8 @@ func (c *client) call(o command) (answer, error) {
 		}
 		number, err := rowlock.Next(ctx, c.tx, o.Counter)
 		return answer{"number": number}, err
+	case "refresh":
+		return c.refresh(o)
 	case "execute":
 		_, err := c.tx.Exec(o.SQL)
 		return nil, err

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { acquire, BusyError, lock, LostError, nextNumber } from 'rowlock';
+import { acquire, BusyError, lock, LostError, nextNumber, refresh } from 'rowlock';
 
 const url = process.argv[2];
 const isPostgresql = url.startsWith('postgresql:');
@@ -66,6 +66,14 @@ const calls = {
     },
     async next({ counter }) {
         return { number: Number(await nextNumber(await own(), counter)) };
+    },
+    async refresh({ name, age, wait, load }) {
+        const mine = await own();
+        const work = async () => {
+            if (load === 'fail') throw new Error('the load failed');
+            if (load === 'commit') await mine.query('COMMIT');
+        };
+        return { loaded: Number(await refresh(mine, name, age, work, { timeout: wait })) };
     },
     async execute({ sql }) {
         await (await own()).query(sql);

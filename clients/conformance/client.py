@@ -76,6 +76,20 @@ class Client:
     def next(self, counter: str) -> Dict[str, Any]:
         return {"number": rowlock.next_number(self.own(), counter)}
 
+    def refresh(
+        self, name: str, age: int, wait: Optional[int] = None, load: str = "ok"
+    ) -> Dict[str, Any]:
+        connection = self.own()
+
+        def work() -> None:
+            if load == "fail":
+                raise RuntimeError("the load failed")
+            if load == "commit":
+                connection.commit()
+
+        timeout = None if wait is None else wait / 1000
+        return {"loaded": rowlock.refresh(connection, name, age / 1000, work, timeout=timeout)}
+
     def execute(self, sql: str) -> None:
         with self.own().cursor() as cursor:
             cursor.execute(sql)

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 HERE = os.path.dirname(os.path.abspath(__file__))
 URL = os.environ["ROWLOCK_TEST_URL"]
 LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
-TEXTS = {"name", "mode", "note", "counter"}
+TEXTS = {"name", "mode", "note", "counter", "load"}
 
 
 class Failure(Exception):
@@ -147,7 +147,8 @@ class Run:
             key, equals, value = word.partition("=")
             if not equals:
                 key = "counter" if words[0] == "next" else "name"
-                value = self.prefix + word.replace("_", " ")
+                kind, colon, rest = word.rpartition(":")
+                value = kind + colon + self.prefix + rest.replace("_", " ")
             value = value.replace("LIMIT", str(LIMIT_S * 1000))
             command[key] = value if key in TEXTS else int(value)
         self.ttl = command.get("ttl", self.ttl)
@@ -175,8 +176,8 @@ class Run:
                 must(all(part in answer["holder"] for part in parts))
             elif key == "text":
                 must(value in answer["holder"])
-            elif key == "number":
-                must(answer["number"] == int(value))
+            elif key in ("number", "loaded"):
+                must(answer[key] == int(value))
             elif key == "short":  # of the ttl, and of the margin that the packages subtract
                 margin = 0 if client.language == "c" else min(1000, self.ttl // 10)
                 must(0 < answer["remaining"] <= self.ttl - margin - int(value))
@@ -215,6 +216,11 @@ class Run:
         drawn = rowlock("next", self.prefix + counter).strip()
         if drawn != number:
             raise Failure(f"the command drew {drawn}, not {number}")
+
+    def do_stale(self, subject: str) -> None:
+        """The subject has its row, and the lock of a name that was never locked; it is stale."""
+        rowlock("refresh", self.prefix + subject, "--max-age", "0s", "--", "true")
+        rowlock("expire", self.prefix + subject)
 
     def do_outlast(self, ms: str) -> None:
         time.sleep(int(ms) / 1000)

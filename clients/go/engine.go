@@ -10,70 +10,55 @@ import (
 	"strings"
 )
 
-// A call is one of the statements that every engine has.
-type call int
+// A call is a statement of each engine. On MariaDB a procedure returns its number in a session
+// variable.
+type call struct{ postgresql, mariadb string }
 
-const (
-	request       call = iota // name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-	renew                     // token, ttl_ms
-	cancelRequest             // name, owner
-	release                   // token
-	prepare                   // name
-	lock                      // name
-	lockShared                // name
-	try                       // name, wait_ms
-	tryShared                 // name, wait_ms
-	fence                     // name, token
-	next                      // counter
-	holder                    // name
-)
+const ms = `::bigint::double precision * interval '1 ms'`
 
-const milliseconds = `::bigint::double precision * interval '1 ms'`
-
-// An engine has its statements. On MariaDB a procedure returns its number in a session variable.
-type engine map[call]string
-
-var postgresql = engine{
-	request: `SELECT token, ticket, place, holder FROM rowlock.request($1::text,
-		$2` + milliseconds + `, $3::text, $4` + milliseconds + `, $5::text, $6::integer, $7::text,
-		$8::bigint, $9::text, $10::text)`,
-	renew:         `SELECT rowlock.renew($1::bigint, $2` + milliseconds + `)`,
-	cancelRequest: `SELECT rowlock.cancel($1::text, $2::text)`,
-	release:       `SELECT rowlock.release($1::bigint)::integer`,
-	prepare:       `SELECT rowlock.prepare($1::text)`,
-	lock:          `SELECT rowlock.exclusive($1::text)`,
-	lockShared:    `SELECT rowlock.shared($1::text)`,
-	try:           `SELECT rowlock.try_exclusive($1::text, $2` + milliseconds + `)::integer`,
-	tryShared:     `SELECT rowlock.try_shared($1::text, $2` + milliseconds + `)::integer`,
-	fence:         `SELECT rowlock.fence($1::text, $2::bigint)`,
-	next:          `SELECT rowlock.next($1::text)`,
-	holder: `SELECT coalesce((SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
-		'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1),
-		'` + unknown + `')`,
-}
-
-var mariadb = engine{
-	request:       `CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-	renew:         `CALL rowlock_renew(?, ?)`,
-	cancelRequest: `CALL rowlock_cancel(?, ?, @rowlock_answer)`,
-	release:       `CALL rowlock_release(?, @rowlock_answer)`,
-	prepare:       `CALL rowlock_prepare(?)`,
-	lock:          `CALL rowlock_exclusive(?)`,
-	lockShared:    `CALL rowlock_shared(?)`,
-	try:           `CALL rowlock_try_exclusive(?, ?, @rowlock_answer)`,
-	tryShared:     `CALL rowlock_try_shared(?, ?, @rowlock_answer)`,
-	fence:         `CALL rowlock_fence(?, ?)`,
-	next:          `CALL rowlock_next(?, @rowlock_answer)`,
-	holder: `SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ',
+var (
+	// name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
+	request = call{`SELECT token, ticket, place, holder FROM rowlock.request($1::text,
+		$2` + ms + `, $3::text, $4` + ms + `, $5::text, $6::integer, $7::text, $8::bigint, $9::text,
+		$10::text)`, `CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+	// token, ttl_ms
+	renew = call{`SELECT rowlock.renew($1::bigint, $2` + ms + `)`, `CALL rowlock_renew(?, ?)`}
+	// name, owner
+	cancelRequest = call{`SELECT rowlock.cancel($1::text, $2::text)`,
+		`CALL rowlock_cancel(?, ?, @rowlock_canceled)`}
+	// token
+	release = call{`SELECT rowlock.release($1::bigint)::integer`,
+		`CALL rowlock_release(?, @rowlock_answer)`}
+	// name
+	prepare    = call{`SELECT rowlock.prepare($1::text)`, `CALL rowlock_prepare(?)`}
+	lock       = call{`SELECT rowlock.exclusive($1::text)`, `CALL rowlock_exclusive(?)`}
+	lockShared = call{`SELECT rowlock.shared($1::text)`, `CALL rowlock_shared(?)`}
+	// name, wait_ms
+	try = call{`SELECT rowlock.try_exclusive($1::text, $2` + ms + `)::integer`,
+		`CALL rowlock_try_exclusive(?, ?, @rowlock_answer)`}
+	tryShared = call{`SELECT rowlock.try_shared($1::text, $2` + ms + `)::integer`,
+		`CALL rowlock_try_shared(?, ?, @rowlock_answer)`}
+	// name, token
+	fence = call{`SELECT rowlock.fence($1::text, $2::bigint)`, `CALL rowlock_fence(?, ?)`}
+	// counter
+	next = call{`SELECT rowlock.next($1::text)`, `CALL rowlock_next(?, @rowlock_answer)`}
+	// name, max_age_ms, wait_ms, host, pid, program
+	refresh = call{`SELECT rowlock.refresh($1::text, $2` + ms + `, $3` + ms + `, $4::text,
+		$5::bigint, $6::text)`, `CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)`}
+	// name, version
+	refreshed = call{`SELECT rowlock.refreshed($1::text, $2::bigint)`,
+		`CALL rowlock_refreshed(?, ?)`}
+	// name
+	holder = call{`SELECT coalesce(rowlock.holder($1::text), '` + unknown + `')`,
+		`SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ',
 		host), CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ?
-		LIMIT 1), '` + unknown + `')`,
-}
+		LIMIT 1), '` + unknown + `')`}
+)
 
 // An answer is the row of a request, the number of a function, or the text of holder.
 type answer struct {
-	token, ticket, place sql.NullInt64
-	holder               sql.NullString
-	number               int64
+	token, ticket, place, number sql.NullInt64
+	holder                       sql.NullString
 }
 
 // A session is a *sql.Conn or a *sql.Tx.
@@ -82,18 +67,26 @@ type session interface {
 	QueryRowContext(ctx context.Context, statement string, values ...any) *sql.Row
 }
 
+// An engine is one of these; "" if it is not known.
+type engine string
+
+const postgresql, mariadb engine = "PostgreSQL", "MariaDB"
+
 func (e engine) execute(ctx context.Context, s session, c call, v ...any) (a answer, err error) {
-	numbers := c == release || c == try || c == tryShared || c == next
+	numbers, statement := strings.Contains(c.mariadb, "@rowlock_answer"), c.postgresql
+	if e == mariadb {
+		statement = c.mariadb
+	}
 	switch {
 	case c == request:
-		err = s.QueryRowContext(ctx, e[c], v...).
+		err = s.QueryRowContext(ctx, statement, v...).
 			Scan(&a.token, &a.ticket, &a.place, &a.holder)
 	case c == holder:
-		err = s.QueryRowContext(ctx, e[c], v...).Scan(&a.holder)
-	case numbers && !e.isMariadb():
-		err = s.QueryRowContext(ctx, e[c], v...).Scan(&a.number)
+		err = s.QueryRowContext(ctx, statement, v...).Scan(&a.holder)
+	case numbers && e == postgresql:
+		err = s.QueryRowContext(ctx, statement, v...).Scan(&a.number)
 	default:
-		_, err = s.ExecContext(ctx, e[c], v...)
+		_, err = s.ExecContext(ctx, statement, v...)
 		if numbers && err == nil {
 			err = s.QueryRowContext(ctx, "SELECT @rowlock_answer").Scan(&a.number)
 		}
@@ -101,25 +94,23 @@ func (e engine) execute(ctx context.Context, s session, c call, v ...any) (a ans
 	return a, err
 }
 
-func (e engine) isMariadb() bool { return e[lock] == mariadb[lock] }
-
 // engineOf tells the engine by the drivers in the program. If they are for both engines, or
 // unknown, it asks the server.
 func engineOf(ctx context.Context, s session) (engine, error) {
-	if known := engineOfDrivers(sql.Drivers()); known != nil {
+	if known := engineOfDrivers(sql.Drivers()); known != "" {
 		return known, nil
 	}
 	var version string
 	err := s.QueryRowContext(ctx, "SELECT version()").Scan(&version)
 	switch {
 	case err != nil && kindOf(err) == ErrUnavailable && !strings.Contains(err.Error(), "version"):
-		return nil, err
+		return "", err
 	case strings.HasPrefix(version, "PostgreSQL"):
 		return postgresql, nil
 	case version != "" && version[0] >= '0' && version[0] <= '9':
 		return mariadb, nil
 	}
-	return nil, fmt.Errorf("no PostgreSQL, MariaDB or MySQL: %q; use the command rowlock", version)
+	return "", fmt.Errorf("no PostgreSQL, MariaDB or MySQL: %q; use the command rowlock", version)
 }
 
 func engineOfDrivers(names []string) (found engine) {
@@ -127,8 +118,8 @@ func engineOfDrivers(names []string) (found engine) {
 		"mysql": mariadb}
 	for _, name := range names {
 		of := known[name]
-		if of == nil || found != nil && of.isMariadb() != found.isMariadb() {
-			return nil
+		if of == "" || found != "" && of != found {
+			return ""
 		}
 		found = of
 	}
@@ -173,7 +164,7 @@ func (l *line) execute(ctx context.Context, which call, values []any) (a answer,
 	if l.conn == nil {
 		l.conn, err = l.db.Conn(ctx)
 	}
-	if err == nil && l.engine == nil {
+	if err == nil && l.engine == "" {
 		l.engine, err = engineOf(ctx, l.conn)
 	}
 	if err == nil {
@@ -189,7 +180,7 @@ func (l *line) execute(ctx context.Context, which call, values []any) (a answer,
 // close returns the connection to the pool. MariaDB's procedures have set its session to READ
 // COMMITTED, which its next user would inherit.
 func (l *line) close() {
-	if l.conn != nil && !l.engine.isMariadb() {
+	if l.conn != nil && l.engine != mariadb {
 		_ = l.conn.Close()
 	} else {
 		discard(l.conn)

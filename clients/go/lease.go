@@ -4,8 +4,8 @@
 // already use: PostgreSQL, MariaDB or MySQL, through database/sql.
 //
 // Do runs a function under a lease, which it renews in the background. Lock locks a name in the
-// caller's transaction. Next draws from a counter without a gap. The database needs rowlock's
-// schema: rowlock schema install.
+// caller's transaction. Next draws from a counter without a gap. Refresh loads stale data once. The
+// database needs rowlock's schema: rowlock schema install.
 package rowlock
 
 import (
@@ -139,7 +139,7 @@ func (l *Lease) release() bool {
 		a, err := l.line.call(ctx, release, l.token)
 		cancel()
 		// a second call finds nothing if the first has released it
-		gone = gone || err == nil && a.number == 0 && try == 0
+		gone = gone || err == nil && a.number.Int64 == 0 && try == 0
 		if gone || try > 0 || !errors.Is(err, ErrUnavailable) {
 			l.debug("rowlock: release", "name", l.name, "error", err) // after an error it expires
 			break
@@ -270,11 +270,17 @@ func (r *requester) send(ctx context.Context) (answer, error) {
 	} else if r.opts.Shared {
 		mode = "shared"
 	}
+	values := []any{r.line.name, r.opts.TTL.Milliseconds(), r.owner, wait.Milliseconds(), mode,
+		permits}
+	note := sql.NullString{String: r.opts.Note, Valid: r.opts.Note != ""}
+	return r.line.call(own, request, append(append(values, process()...), note)...)
+}
+
+// process is the host, the pid and the program, for those that look.
+func process() []any {
 	host, err := os.Hostname()
-	return r.line.call(own, request, r.line.name, r.opts.TTL.Milliseconds(), r.owner,
-		wait.Milliseconds(), mode, permits, sql.NullString{String: host, Valid: err == nil},
-		os.Getpid(), filepath.Base(append(os.Args, "go")[0]),
-		sql.NullString{String: r.opts.Note, Valid: r.opts.Note != ""})
+	return []any{sql.NullString{String: host, Valid: err == nil}, os.Getpid(),
+		filepath.Base(append(os.Args, "go")[0])}
 }
 
 // giveUp leaves the queue. If that fails, the ticket is removed after 7 s.

@@ -42,11 +42,32 @@ func Fence(ctx context.Context, tx *sql.Tx, name string, token int64) error {
 // for the next one until tx ends. MariaDB: prepare "counter:" + counter, as for Lock.
 func Next(ctx context.Context, tx *sql.Tx, counter string) (int64, error) {
 	a, err := within(ctx, tx, "counter:"+counter, next, counter)
-	return a.number, err
+	return a.number.Int64, err
 }
 
-// Begin prepares a name, and begins a transaction at READ COMMITTED, which any engine's Lock and
-// Next of that name can use. The connection of MariaDB is closed after it, and not pooled.
+// AnyAge, as the greatest age of data, calls it fresh at any age.
+const AnyAge time.Duration = -1
+
+// Refresh calls load if the data of a name is older than maxAge. load writes the new data in tx: of
+// all callers one does, and the others wait until tx ends. It returns whether load was called. After
+// an error, which may be that of load, tx must be rolled back. ErrLost: load has ended tx and begun
+// another one. MariaDB: prepare "subject:" + name, as for Lock.
+func Refresh(ctx context.Context, tx *sql.Tx, name string, maxAge time.Duration,
+	load func(context.Context) error) (bool, error) {
+	return refreshWithin(ctx, tx, name, maxAge, -1, load)
+}
+
+// TryRefresh is Refresh, but waits for this time at most. After an ErrBusy tx continues.
+func TryRefresh(ctx context.Context, tx *sql.Tx, name string, maxAge, wait time.Duration,
+	load func(context.Context) error) (bool, error) {
+	if wait < 0 {
+		wait = 0
+	}
+	return refreshWithin(ctx, tx, name, maxAge, wait, load)
+}
+
+// Begin prepares a name, and begins a transaction at READ COMMITTED, which any engine's Lock,
+// Next and Refresh of that name can use. The connection of MariaDB is closed after it, and not pooled.
 func Begin(ctx context.Context, db *sql.DB, name string) (tx *sql.Tx, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -56,7 +77,7 @@ func Begin(ctx context.Context, db *sql.DB, name string) (tx *sql.Tx, err error)
 	if err == nil {
 		_, err = of.execute(ctx, conn, prepare, name)
 	}
-	if err == nil && of.isMariadb() {
+	if err == nil && of == mariadb {
 		_, err = conn.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 	}
 	if err == nil {
@@ -79,10 +100,37 @@ func within(ctx context.Context, tx *sql.Tx, name string, c call, v ...any) (a a
 
 func tryLock(ctx context.Context, tx *sql.Tx, which call, name string, wait time.Duration) error {
 	a, err := within(ctx, tx, name, which, name, wait.Milliseconds())
-	if err == nil && a.number != 1 {
-		if a, err = within(ctx, tx, name, holder, name); err == nil {
-			err = &BusyError{name, a.holder.String}
-		}
+	if err == nil && a.number.Int64 != 1 {
+		err = busy(ctx, tx, name)
 	}
 	return err
+}
+
+// busy is the error of a name that was not locked in time.
+func busy(ctx context.Context, tx *sql.Tx, name string) error {
+	a, err := within(ctx, tx, name, holder, name)
+	if err == nil {
+		err = &BusyError{name, a.holder.String}
+	}
+	return err
+}
+
+// refreshWithin has no limit for a negative time.
+func refreshWithin(ctx context.Context, tx *sql.Tx, name string, maxAge, wait time.Duration,
+	load func(context.Context) error) (bool, error) {
+	values, locked := []any{name}, "subject:"+name
+	for _, limit := range []time.Duration{maxAge, wait} {
+		values = append(values, sql.NullInt64{Int64: limit.Milliseconds(), Valid: limit >= 0})
+	}
+	a, err := within(ctx, tx, locked, refresh, append(values, process()...)...)
+	if err != nil || !a.number.Valid {
+		return false, err
+	}
+	if a.number.Int64 == 0 {
+		return false, busy(ctx, tx, locked)
+	}
+	if err = load(ctx); err == nil {
+		_, err = within(ctx, tx, locked, refreshed, name, a.number.Int64)
+	}
+	return true, err
 }

@@ -70,7 +70,7 @@ for (const name of Object.keys(required)) {
 console.log(Object.keys(required).sort().join(' '));
 EOF
     [ "$(node both.mjs)" = "BusyError Lease LostError NotInstalledError RowlockError\
- UnavailableError acquire fence lock nextNumber withLease" ]
+ UnavailableError acquire fence lock nextNumber refresh withLease" ]
     [ "$(node -p 'Object.keys(JSON.parse(require("fs").readFileSync(
         "node_modules/rowlock/package.json")).dependencies ?? {}).length')" = 0 ]
     cat >typed.ts <<'EOF'

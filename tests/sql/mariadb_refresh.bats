@@ -16,7 +16,7 @@ teardown() { close_sessions; }
 
 begin="$committed_level; START TRANSACTION"
 refresh() { # MAX_AGE_MS WAIT_MS [HOST, PID, PROGRAM]
-    echo "CALL rowlock_refresh('$NAME', $1, $2, ${3:-NULL, NULL, NULL}, @v);" \
+    echo "SET @v = -1; CALL rowlock_refresh('$NAME', $1, $2, ${3:-NULL, NULL, NULL}, @v);" \
         "SELECT CONCAT('version ', COALESCE(@v, 'none'))"
 }
 refreshed() { echo "CALL rowlock_refreshed('$NAME', $1)"; }

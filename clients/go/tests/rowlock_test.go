@@ -385,3 +385,58 @@ func TestASchemaThatIsNotThere(t *testing.T) {
 	db := openAt(t, address(t).Host, database)
 	mustBe(t, rowlock.Do(background, db, "x", rowlock.Options{}, never(t)), rowlock.ErrNotInstalled)
 }
+
+func TestStaleDataIsRefreshedOnce(t *testing.T) {
+	db := open(t)
+	loads := 0
+	load := func(context.Context) error { loads++; return nil }
+	one, two := begin(t, db, "subject:rates"), begin(t, db, "subject:rates")
+	if did, err := rowlock.Refresh(background, one, "rates", 0, load); err != nil || !did {
+		t.Errorf("%v: %v", did, err)
+	}
+	var busy *rowlock.BusyError
+	for _, wait := range []time.Duration{-1, 0, 10 * time.Millisecond} {
+		_, err := rowlock.TryRefresh(background, two, "rates", 0, wait, load)
+		if !errors.As(err, &busy) || busy.Name != "subject:rates" {
+			t.Errorf("not busy: %v", err)
+		}
+	}
+	fine(t, one.Commit())
+	for _, age := range []time.Duration{time.Minute, rowlock.AnyAge} { // two continues
+		if did, err := rowlock.Refresh(background, two, "rates", age, load); err != nil || did {
+			t.Errorf("%v: %v", did, err)
+		}
+	}
+	fine(t, two.Rollback())
+	if loads != 1 {
+		t.Errorf("%d loads", loads)
+	}
+}
+
+func TestAFailedLoadLeavesTheDataStale(t *testing.T) {
+	db := open(t)
+	command(t, "refresh", "rates", "--max-age", "0s", "--", "true")
+	command(t, "expire", "rates")
+	for _, end := range []struct {
+		load func(*sql.Tx) error
+		want error
+	}{
+		{func(*sql.Tx) error { return errBody }, errBody},
+		{func(tx *sql.Tx) error { // ends the transaction that began the refresh
+			_, err := tx.Exec("COMMIT")
+			if err == nil {
+				_, err = tx.Exec("BEGIN")
+			}
+			return err
+		}, rowlock.ErrLost},
+		{func(*sql.Tx) error { return nil }, nil},
+	} {
+		tx := begin(t, db, "subject:rates")
+		did, err := rowlock.Refresh(background, tx, "rates", rowlock.AnyAge,
+			func(context.Context) error { return end.load(tx) })
+		if !did || !errors.Is(err, end.want) {
+			t.Errorf("%v: %v, not %v", did, err, end.want)
+		}
+		fine(t, tx.Rollback())
+	}
+}

@@ -31,6 +31,9 @@ const POSTGRESQL = {
     release: 'SELECT rowlock.release($1::bigint)',
     fence: 'SELECT rowlock.fence($1::text, $2::bigint)',
     next: 'SELECT rowlock.next($1::text)',
+    refresh: `SELECT rowlock.refresh($1::text, $2::bigint * interval '1 ms',
+        $3::bigint * interval '1 ms', $4::text, $5::bigint, $6::text)`,
+    refreshed: 'SELECT rowlock.refreshed($1::text, $2::bigint)',
 };
 export type Call = keyof typeof POSTGRESQL;
 const MARIADB: typeof POSTGRESQL = {
@@ -40,6 +43,8 @@ const MARIADB: typeof POSTGRESQL = {
     release: 'CALL rowlock_release(?, @rowlock_answer)',
     fence: 'CALL rowlock_fence(?, ?)',
     next: 'CALL rowlock_next(?, @rowlock_answer)',
+    refresh: 'CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)',
+    refreshed: 'CALL rowlock_refreshed(?, ?)',
 };
 
 /** The parts of the drivers' objects that are used here; which of them exist shows the driver. */

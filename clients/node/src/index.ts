@@ -5,4 +5,4 @@ export type { Connection, Pool, Source } from './engine';
 export { BusyError, LostError, NotInstalledError, RowlockError, UnavailableError } from './errors';
 export { acquire, Lease, type LeaseOptions, withLease } from './lease';
 export type { Logger } from './session';
-export { fence, lock, type LockOptions, nextNumber } from './transaction';
+export { fence, lock, type LockOptions, nextNumber, refresh } from './transaction';

@@ -3,12 +3,10 @@
 // Leases: acquired on a connection of their own, and renewed by a timer.
 
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, Source } from './engine';
 import { BusyError, LostError, UnavailableError } from './errors';
-import { LEAVE, type Logger, now, pauseAfter, Session, within } from './session';
+import { caller, LEAVE, type Logger, now, pauseAfter, Session, within } from './session';
 import { fence } from './transaction';
 
 const WAIT = 5000; // the longest wait of one call
@@ -148,8 +146,6 @@ export async function acquire(source: Source, name: string, options: LeaseOption
     const owner = randomUUID().replaceAll('-', '');
     const ttl = Math.round(options.ttl ?? 30_000);
     const mode = permits !== undefined ? 'permit' : shared ? 'shared' : 'exclusive';
-    const program = basename(process.argv[1] ?? 'node');
-    const caller = [permits ?? null, hostname(), process.pid, program, note ?? null];
     const deadline = now() + (options.wait ?? Infinity);
     let failures = 0;
     let queued = false;
@@ -158,7 +154,8 @@ export async function acquire(source: Source, name: string, options: LeaseOption
         for (;;) {
             const sent = now();
             const wait = Math.max(0, Math.min(WAIT, Math.ceil(deadline - sent)));
-            const values = [name, ttl, owner, wait, mode, ...caller];
+            const wanted = [name, ttl, owner, wait, mode, permits ?? null];
+            const values = [...wanted, ...caller(), note ?? null];
             const grace = queued ? 0 : LEAVE; // a first call does not wait, but may acquire
             try {
                 const row = await session.call('request', values, wait + ANSWER, signal, grace);

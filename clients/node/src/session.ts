@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock, and a session that is opened when it is needed, and again after it was lost.
 
-import { uptime } from 'node:os';
+import { hostname, uptime } from 'node:os';
+import { basename } from 'node:path';
 import { type Call, Link, type Row, type Source, type Values } from './engine';
 import { isConnection, RowlockError, translated, UnavailableError } from './errors';
 
@@ -23,6 +24,9 @@ export function now(): number {
 export function pauseAfter(failures: number): number {
     return Math.min(1000, 50 * 2 ** failures) * (0.5 + Math.random() / 2);
 }
+
+/** The host, the pid and the program, for those who look. */
+export const caller = () => [hostname(), process.pid, basename(process.argv[1] ?? 'node')];
 
 export class Session {
     reached = false; // whether the database ever was

@@ -3,14 +3,12 @@
 
 import { type Connection, Link, type Row } from './engine';
 import { BusyError, RowlockError, sqlstate, translated } from './errors';
+import { caller } from './session';
 
 export interface LockOptions {
     /** Together with other shared locks. */ shared?: boolean;
     /** Milliseconds; 0 does not wait; without it the server's settings apply. */ timeout?: number;
 }
-
-const HOLDER = `SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host,
-    'since ' || since, 'note: ' || note) FROM rowlock.holders WHERE name = $1::text LIMIT 1`;
 
 /** Locks a name until the transaction ends; BusyError. MariaDB: begins one if none is open. */
 export async function lock(connection: Connection, name: string, options: LockOptions = {}) {
@@ -25,8 +23,14 @@ async function lockPostgresql(link: Link, name: string, mode: string, timeout?: 
     if (timeout === undefined) return inside(link, link.row(wait, [name]));
     const call = `SELECT rowlock.try_${mode}($1::text, $2::bigint * interval '1 ms')`;
     const row = await inside(link, link.row(call, [name, Math.ceil(timeout)]));
-    if (row?.[0] !== 't') throw new BusyError(name, (await link.row(HOLDER, [name]))?.[0]);
+    if (row?.[0] !== 't') throw await busy(link, name);
     return row;
+}
+
+async function busy(link: Link, name: string): Promise<BusyError> {
+    const holder = 'SELECT rowlock.holder($1::text)';
+    const row = link.isPostgresql ? await link.row(holder, [name]) : undefined;
+    return new BusyError(name, row?.[0]);
 }
 
 /** The lock of a statement that is its own transaction protects nothing. */
@@ -63,6 +67,30 @@ export async function fence(connection: Connection, name: string, token: bigint)
 export async function nextNumber(connection: Connection, counter: string) {
     const row = await meaning(`counter:${counter}`, new Link(connection).call('next', [counter]));
     return BigInt(row?.[0] ?? 0);
+}
+
+/**
+ * Calls load if the data of a name is older than maxAge milliseconds; Infinity: fresh at any age.
+ * load writes the new data in the connection's transaction: of all callers one does, the others
+ * wait until its COMMIT. Returns whether load was called. After an error, of load too, roll back.
+ */
+export async function refresh(
+    connection: Connection,
+    name: string,
+    maxAge: number,
+    load: () => unknown,
+    { timeout = Infinity }: Pick<LockOptions, 'timeout'> = {},
+): Promise<boolean> {
+    const link = new Link(connection);
+    const locked = `subject:${name}`;
+    const limits = [maxAge, timeout].map((ms) => (ms === Infinity ? null : Math.ceil(ms)));
+    const begin = link.call('refresh', [name, ...limits, ...caller()]);
+    const version = (await meaning(locked, inside(link, begin)))?.[0] ?? null;
+    if (version === '0') throw await busy(link, locked);
+    if (version === null) return false;
+    await load();
+    await meaning(locked, link.call('refreshed', [name, version]));
+    return true;
 }
 
 function meaning<T>(name: string, call: Promise<T>): Promise<T> {

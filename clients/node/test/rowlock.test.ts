@@ -21,6 +21,7 @@ import {
     LostError,
     nextNumber,
     type Pool,
+    refresh,
     RowlockError,
     UnavailableError,
     withLease,
@@ -403,6 +404,46 @@ test('a lock in the transaction', async () => {
     await lock(two, 'x', { shared: true, timeout: 5000 });
     await execute(two, 'COMMIT');
     await assert.rejects(lock(pool as unknown as Connection, 'x'), RowlockError);
+});
+
+test('stale data is refreshed once', async () => {
+    const [one, two] = [await open(), await open()];
+    command('refresh', 'rates', '--max-age', '0s', '--', 'true');
+    let loads = 0;
+    await begin(one);
+    await begin(two);
+    assert.equal(await refresh(one, 'rates', 0, async () => loads++), true);
+    const refused = refresh(two, 'rates', 0, () => loads++, { timeout: 0 });
+    await assert.rejects(refused, (error: BusyError) => error.lock === 'subject:rates');
+    await execute(one, 'COMMIT');
+    for (const age of [60_000, Infinity]) {
+        assert.equal(await refresh(two, 'rates', age, () => loads++), false);
+    }
+    await execute(two, 'COMMIT');
+    assert.equal(loads, 1);
+    if (isPostgresql) {
+        const call = refresh(one, 'rates', 0, () => loads++);
+        await assert.rejects(call, /no transaction is open/);
+        assert.equal(loads, 1);
+    }
+});
+
+test('a failed load leaves the data stale', async () => {
+    const connection = await open();
+    command('refresh', 'rates', '--max-age', '0s', '--', 'true');
+    command('expire', 'rates');
+    const failure = new Error('failed');
+    for (const [load, expected] of [
+        [() => Promise.reject(failure), failure],
+        [() => execute(connection, 'COMMIT').then(() => begin(connection)), LostError],
+    ] as const) {
+        await begin(connection);
+        await assert.rejects(refresh(connection, 'rates', Infinity, load), expected);
+        await execute(connection, 'ROLLBACK');
+    }
+    await begin(connection);
+    assert.equal(await refresh(connection, 'rates', Infinity, () => {}), true);
+    await execute(connection, 'ROLLBACK');
 });
 
 test('numbers without a gap', async () => {

@@ -340,6 +340,28 @@ class Test(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
         await connection.close()
 
+    async def test_stale_data_is_refreshed_once(self) -> None:
+        one, two = await connect(), await connect()
+        loads = []
+
+        async def load() -> None:
+            await asyncio.sleep(0)
+            loads.append(1)
+
+        await begin(one)
+        await begin(two)
+        self.assertTrue(await aio.refresh(one, "rates", 0, load))
+        with self.assertRaises(rowlock.Busy):
+            await aio.refresh(two, "rates", 0, load, timeout=0)
+        await execute(one, "COMMIT")
+        self.assertFalse(await aio.refresh(two, "rates", 60, load))
+        with self.assertRaises(rowlock.Lost):
+            await aio.refresh(two, "rates", 0, lambda: execute(two, "COMMIT"))
+        await execute(two, "ROLLBACK")
+        self.assertEqual(len(loads), 1)
+        await one.close()
+        await two.close()
+
     async def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
         import sqlalchemy
         import sqlalchemy.ext.asyncio as orm

@@ -2,6 +2,7 @@
 """On a real server: ROWLOCK_TEST_URL, and the driver in ROWLOCK_TEST_DRIVER."""
 
 import importlib
+import json
 import os
 import signal
 import subprocess
@@ -304,6 +305,63 @@ class Test(unittest.TestCase):
             end()
         self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
         connection.close()
+
+    def reader(self) -> Any:
+        """A connection at READ COMMITTED, and the table of what was loaded, which is empty."""
+        connection = connect()
+        if MARIADB:
+            execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            execute(connection, "CALL rowlock_prepare('subject:rates')")
+        execute(connection, "DROP TABLE IF EXISTS rates")
+        execute(connection, "CREATE TABLE rates (n INT)")
+        connection.commit()
+        self.addCleanup(connection.close)
+        return connection
+
+    def test_stale_data_is_refreshed_once(self) -> None:
+        one, two = self.reader(), self.reader()
+        loads = []
+
+        def load() -> None:
+            loads.append(execute(one, "INSERT INTO rates VALUES (1)"))
+
+        self.assertTrue(rowlock.refresh(one, "rates", 0, load))
+        with self.assertRaises(rowlock.Busy) as refused:
+            rowlock.refresh(two, "rates", 0, load, timeout=0.1)
+        self.assertEqual(refused.exception.name, "subject:rates")
+        if not MARIADB:
+            self.assertIn("transaction", refused.exception.holder or "")
+        self.assertEqual(execute(two, "SELECT count(*) FROM rates"), (0,))  # it continues
+        one.commit()
+        self.assertFalse(rowlock.refresh(two, "rates", 60, load))
+        self.assertFalse(rowlock.refresh(two, "rates", None, load))
+        self.assertEqual(execute(two, "SELECT count(*) FROM rates"), (1,))
+        two.rollback()
+        self.assertEqual(len(loads), 1)
+        shown = json.loads(command("--json", "subjects", "rates"))[0]
+        self.assertEqual(shown["pid"], os.getpid())
+
+    def test_a_failed_load_leaves_the_data_stale(self) -> None:
+        connection = self.reader()
+        rowlock.refresh(connection, "rates", 0, lambda: None)
+        connection.commit()
+        command("expire", "rates")
+        with self.assertRaises(ZeroDivisionError):
+            rowlock.refresh(connection, "rates", None, lambda: 1 // 0)
+        connection.rollback()
+        self.assertTrue(rowlock.refresh(connection, "rates", None, lambda: None))
+        connection.rollback()
+
+    def test_a_load_that_commits_does_not_refresh(self) -> None:
+        connection = self.reader()
+        with self.assertRaises(rowlock.Lost):
+            rowlock.refresh(connection, "rates", 0, connection.commit)
+        connection.rollback()
+        self.assertEqual(json.loads(command("--json", "subjects", "rates"))[0]["status"], "ERROR")
+        if not MARIADB:
+            connection.autocommit = True
+            with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+                rowlock.refresh(connection, "rates", 0, lambda: self.fail("it was called"))
 
     def test_exclusive_run(self) -> None:
         calls = []

@@ -3,12 +3,12 @@
 
 lock() locks a name in the application's own transaction. lease() acquires a lease on a connection
 of its own, renews it in the background, and reports its loss. next_number() draws from a counter
-without a gap. rowlock.aio has the same for asyncio. The database needs rowlock's schema: rowlock
-schema install.
+without a gap. refresh() loads stale data once. rowlock.aio has the same for asyncio. The database
+needs rowlock's schema: rowlock schema install.
 """
 
-from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number
+from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number, refresh
 from ._errors import Busy, Lost, NotInstalled, RowlockError, Unavailable
 
 __all__ = ["Busy", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
-__all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number"]
+__all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]

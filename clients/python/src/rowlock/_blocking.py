@@ -92,12 +92,29 @@ def lock(
 
 def fence(connection: Any, name: str, token: int) -> None:
     """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
-    finish(_core.fence(run, driver_connection(connection), name, token))
+    finish(_core.within(run, driver_connection(connection), name, "fence", name, token))
 
 
 def next_number(connection: Any, counter: str) -> int:
     """The next number of a counter, without a gap: a rollback takes it back."""
     return finish(_core.next_number(run, driver_connection(connection), counter))
+
+
+def refresh(
+    connection: Any, name: str, max_age: Optional[float], load: Callable[[], object], *,
+    timeout: Optional[float] = None,
+) -> bool:  # fmt: skip
+    """Calls load() if the data of that name is older than max_age seconds; None: fresh at any age.
+
+    load writes the new data, in the connection's transaction: of all callers one does, the others
+    wait until its commit. Returns whether load was called. After an error, of load too, roll back.
+    """
+
+    async def work() -> None:
+        load()
+
+    found = driver_connection(connection)
+    return finish(_core.refresh(run, found, name, max_age, work, timeout))
 
 
 class Lease(_core.Held):

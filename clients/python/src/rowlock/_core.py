@@ -22,7 +22,7 @@ import threading
 import time
 import uuid
 from typing import Any, Awaitable, Callable, Coroutine, Iterator, NamedTuple, Optional
-from typing import Sequence, Type, TypeVar, Union, cast
+from typing import Sequence, Tuple, Type, TypeVar, Union, cast
 
 from ._engine import MARIADB, Connect, Row, engine_of
 from ._errors import Busy, Lost, RowlockError, Unavailable, number, translating
@@ -62,17 +62,15 @@ def growing() -> Iterator[float]:
 
 async def lock(run: Run, connection: Any, name: str, shared: bool, wait: Optional[float]) -> None:
     mode = "shared" if shared else "exclusive"
+    attempt = f"SELECT rowlock.try_{mode}(%s::text, %s::bigint * interval '1 ms')"
     with translating(name):
+        in_transaction(connection)
         if engine_of(connection) is MARIADB:
             await lock_mariadb(run, connection, name, mode, wait)
-            return
-        in_transaction(connection)
-        if wait is None:
+        elif wait is None:
             await run(connection, f"SELECT rowlock.{mode}(%s::text)", (name,))
-            return
-        attempt = f"SELECT rowlock.try_{mode}(%s::text, %s::bigint * interval '1 ms')"
-        if not (await run(connection, attempt, (name, math.ceil(wait * 1000))))[0]:
-            raise Busy(name, (await run(connection, "SELECT rowlock.holder(%s::text)", (name,)))[0])
+        elif not (await run(connection, attempt, (name, math.ceil(wait * 1000))))[0]:
+            raise await busy(run, connection, name)
 
 
 async def lock_mariadb(
@@ -98,15 +96,41 @@ async def lock_mariadb(
                 await run(connection, after, ())
 
 
-async def fence(run: Run, connection: Any, name: str, token: int) -> None:
+async def within(run: Run, connection: Any, name: str, which: str, *values: Any) -> Row:
+    """One statement by its name in Engine, in the caller's transaction."""
     with translating(name):
         in_transaction(connection)
-        await run(connection, engine_of(connection).fence, (name, token))
+        return await run(connection, engine_of(connection)[which], values)
 
 
 async def next_number(run: Run, connection: Any, counter: str) -> int:
     with translating(f"counter:{counter}"):
-        return int((await run(connection, engine_of(connection).next_number, (counter,)))[0])
+        return int((await run(connection, engine_of(connection)["next"], (counter,)))[0])
+
+
+async def refresh(
+    run: Run, connection: Any, name: str, max_age: Optional[float],
+    load: Callable[[], Awaitable[object]], wait: Optional[float],
+) -> bool:  # fmt: skip
+    locked = f"subject:{name}"
+    limits = (None if limit is None else math.ceil(limit * 1000) for limit in (max_age, wait))
+    (version,) = await within(run, connection, locked, "refresh", name, *limits, *this_process())
+    if version == 0:
+        raise await busy(run, connection, locked)
+    if version is not None:
+        await load()
+        await within(run, connection, locked, "refreshed", name, version)
+    return version is not None
+
+
+async def busy(run: Run, connection: Any, name: str) -> Busy:
+    return Busy(name, (await run(connection, engine_of(connection)["holder"], (name,)))[0])
+
+
+def this_process() -> Tuple[str, int, str]:
+    """The host, the pid and the program, for those who look."""
+    program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
+    return socket.gethostname(), os.getpid(), program
 
 
 def in_transaction(connection: Any) -> None:
@@ -155,7 +179,7 @@ class Session:
                 if self.connection is None:
                     self.connection = await self.half.opened(self.connect)
                     self.opened = True
-                statement = getattr(engine_of(self.connection), which)
+                statement = engine_of(self.connection)[which]
                 return await self.half.run(self.connection, statement, values)
         except BaseException as error:
             if isinstance(error, Unavailable) or not isinstance(error, Exception):
@@ -291,7 +315,6 @@ async def acquire(
         raise ValueError("shared and permits exclude each other")
     name, owner = session.name, uuid.uuid4().hex
     mode = "permit" if permits is not None else "shared" if shared else "exclusive"
-    program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "python"
     deadline = None if wait is None else now() + wait
     pauses, holder = growing(), None
     try:
@@ -301,7 +324,7 @@ async def acquire(
             try:
                 token, _, place, held_by = await session.call(
                     "request", name, int(ttl * 1000), owner, min(WAIT_MS, left), mode, permits,
-                    socket.gethostname(), os.getpid(), program, note,
+                    *this_process(), note,
                 )  # fmt: skip
             except Unavailable:
                 if now() >= deadline if deadline is not None else not session.opened:

@@ -5,40 +5,39 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Callable, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 from ._errors import RowlockError
 
 
-class Engine(NamedTuple):
-    """The statements of one engine; %s is the placeholder of all drivers here but asyncpg."""
-
-    request: str  # name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-    renew: str  # token, ttl_ms
-    cancel: str  # name, owner
-    release: str  # token
-    fence: str  # name, token
-    next_number: str  # counter
-
-
-POSTGRESQL = Engine(
-    request="SELECT token, ticket, place, holder FROM rowlock.request(%s::text,"
+Engine = Dict[str, str]  # its statements; %s is the placeholder of all drivers here but asyncpg
+POSTGRESQL: Engine = {
+    # name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
+    "request": "SELECT token, ticket, place, holder FROM rowlock.request(%s::text,"
     " %s::bigint * interval '1 ms', %s::text, %s::bigint * interval '1 ms', %s::text,"
     " %s::integer, %s::text, %s::bigint, %s::text, %s::text)",
-    renew="SELECT rowlock.renew(%s::bigint, %s::bigint * interval '1 ms')",
-    cancel="SELECT rowlock.cancel(%s::text, %s::text)",
-    release="SELECT rowlock.release(%s::bigint)",
-    fence="SELECT rowlock.fence(%s::text, %s::bigint)",
-    next_number="SELECT rowlock.next(%s::text)",
-)
-MARIADB = Engine(
-    request="CALL rowlock_request_row(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-    renew="CALL rowlock_renew(%s, %s)",
-    cancel="CALL rowlock_cancel(%s, %s, @rowlock_answer)",
-    release="CALL rowlock_release(%s, @rowlock_answer)",
-    fence="CALL rowlock_fence(%s, %s)",
-    next_number="CALL rowlock_next(%s, @rowlock_answer)",
-)
+    "renew": "SELECT rowlock.renew(%s::bigint, %s::bigint * interval '1 ms')",  # token, ttl_ms
+    "cancel": "SELECT rowlock.cancel(%s::text, %s::text)",  # name, owner
+    "release": "SELECT rowlock.release(%s::bigint)",  # token
+    "fence": "SELECT rowlock.fence(%s::text, %s::bigint)",  # name, token
+    "next": "SELECT rowlock.next(%s::text)",  # counter
+    # name, max_age_ms, wait_ms, host, pid, program
+    "refresh": "SELECT rowlock.refresh(%s::text, %s::bigint * interval '1 ms',"
+    " %s::bigint * interval '1 ms', %s::text, %s::bigint, %s::text)",
+    "refreshed": "SELECT rowlock.refreshed(%s::text, %s::bigint)",  # name, version
+    "holder": "SELECT rowlock.holder(%s::text)",  # name
+}
+MARIADB: Engine = {
+    "request": "CALL rowlock_request_row(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+    "renew": "CALL rowlock_renew(%s, %s)",
+    "cancel": "CALL rowlock_cancel(%s, %s, @rowlock_answer)",
+    "release": "CALL rowlock_release(%s, @rowlock_answer)",
+    "fence": "CALL rowlock_fence(%s, %s)",
+    "next": "CALL rowlock_next(%s, @rowlock_answer)",
+    "refresh": "CALL rowlock_refresh(%s, %s, %s, %s, %s, %s, @rowlock_answer)",
+    "refreshed": "CALL rowlock_refreshed(%s, %s)",
+    "holder": "CALL rowlock_describe_holder(%s, @rowlock_answer)",
+}
 DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)
 DRIVERS.update(dict.fromkeys(("pymysql", "MySQLdb"), MARIADB))
 Row = Tuple[Any, ...]

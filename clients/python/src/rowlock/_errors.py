@@ -21,7 +21,10 @@ class Busy(RowlockError):
 
 
 class Lost(RowlockError):
-    """The lease has expired, or was broken: stop the work that it protects."""
+    """The lease has expired, or was broken: stop the work that it protects.
+
+    Or the transaction that began a refresh ended before the refresh was complete.
+    """
 
 
 class Unavailable(RowlockError):
@@ -36,7 +39,7 @@ GONE = {"53300", "57P01", "57P02", "57P03", "25P03", "25P04"}  # or all sessions
 GONE_MARIADB = {1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
 GONE_KINDS = {"OperationalError", "InterfaceError", "TimeoutError"}  # without a number
 MISSING = {"42883", "3F000", "42P01"}  # PostgreSQL: function, schema, table
-LOST_TEXTS = ("leased to this token", "has expired", "was broken")
+LOST_TEXTS = ("leased to this token", "has expired", "was broken", "does not refresh")
 
 
 def sqlstate(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from ._core import T, log, now
 from ._engine import MARIADB, Row, driver_of, target
 from ._errors import RowlockError
 
-__all__ = ["Lease", "fence", "lease", "lock", "next_number"]
+__all__ = ["Lease", "fence", "lease", "lock", "next_number", "refresh"]
 Connect = Callable[[], Awaitable[Any]]
 
 
@@ -98,12 +98,22 @@ async def lock(
 
 async def fence(connection: Any, name: str, token: int) -> None:
     """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
-    await _core.fence(run, await driver_connection(connection), name, token)
+    found = await driver_connection(connection)
+    await _core.within(run, found, name, "fence", name, token)
 
 
 async def next_number(connection: Any, counter: str) -> int:
     """The next number of a counter, without a gap: a rollback takes it back."""
     return await _core.next_number(run, await driver_connection(connection), counter)
+
+
+async def refresh(
+    connection: Any, name: str, max_age: Optional[float], load: Callable[[], Awaitable[object]], *,
+    timeout: Optional[float] = None,
+) -> bool:  # fmt: skip
+    """Awaits load() if the data of that name is older than max_age seconds: rowlock.refresh()."""
+    found = await driver_connection(connection)
+    return await _core.refresh(run, found, name, max_age, load, timeout)
 
 
 class Lease(_core.Held):

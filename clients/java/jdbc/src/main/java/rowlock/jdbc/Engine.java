@@ -17,7 +17,10 @@ record Engine(
     String cancel, // name, owner
     String release, // token
     String fence, // name, token
-    String next) { // counter
+    String next, // counter
+    String refresh, // name, max_age_ms, wait_ms, host, pid, program
+    String refreshed, // name, version
+    String holder) { // name
   static final Engine POSTGRESQL =
       new Engine(
           """
@@ -29,7 +32,13 @@ record Engine(
           "SELECT rowlock.cancel(?::text, ?::text)",
           "SELECT rowlock.release(?::bigint)",
           "SELECT rowlock.fence(?::text, ?::bigint)",
-          "SELECT rowlock.next(?::text)");
+          "SELECT rowlock.next(?::text)",
+          """
+          SELECT rowlock.refresh(?::text, ?::bigint * interval '1 ms',
+              ?::bigint * interval '1 ms', ?::text, ?::bigint, ?::text)\
+          """,
+          "SELECT rowlock.refreshed(?::text, ?::bigint)",
+          "SELECT rowlock.holder(?::text)");
   static final Engine MARIADB =
       new Engine(
           "CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -37,7 +46,10 @@ record Engine(
           "CALL rowlock_cancel(?, ?, @rowlock_answer)",
           "CALL rowlock_release(?, @rowlock_answer)",
           "CALL rowlock_fence(?, ?)",
-          "CALL rowlock_next(?, @rowlock_answer)");
+          "CALL rowlock_next(?, @rowlock_answer)",
+          "CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)",
+          "CALL rowlock_refreshed(?, ?)",
+          "CALL rowlock_describe_holder(?, @rowlock_answer)");
 
   static Engine of(Connection connection) throws SQLException {
     String product = connection.getMetaData().getDatabaseProductName();

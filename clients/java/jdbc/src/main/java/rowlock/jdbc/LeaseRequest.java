@@ -17,9 +17,9 @@ public final class LeaseRequest {
   private static final Duration CANCEL = Duration.ofSeconds(2); // an interrupt takes SLICE and this
 
   // what others see of this process
-  private static final String HOST = host();
-  private static final long PID = ProcessHandle.current().pid();
-  private static final String PROGRAM =
+  static final String HOST = host();
+  static final long PID = ProcessHandle.current().pid();
+  static final String PROGRAM =
       System.getProperty("sun.java.command", "java").split(" ")[0].replaceAll(".*/", "");
 
   private final ConnectionSource source;

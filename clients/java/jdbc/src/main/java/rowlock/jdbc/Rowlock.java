@@ -4,7 +4,6 @@ package rowlock.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import javax.sql.DataSource;
 
 /**
@@ -13,12 +12,6 @@ import javax.sql.DataSource;
  * transaction; call {@code setAutoCommit(false)} first.
  */
 public final class Rowlock {
-  private static final String HOLDER =
-      """
-      SELECT concat_ws(', ', 'a ' || kind, 'pid ' || pid || ' on ' || host, 'since ' || since,
-          'note: ' || note) FROM rowlock.holders WHERE name = ?::text LIMIT 1\
-      """;
-
   private Rowlock() {}
 
   /** Begins a request for a lease. */
@@ -85,6 +78,64 @@ public final class Rowlock {
     return ((Number) number).longValue();
   }
 
+  /** Writes the new data. */
+  @FunctionalInterface
+  public interface Load<E extends Exception> {
+    /**
+     * Runs in the transaction of the refresh.
+     *
+     * @throws E if it fails; then roll back
+     */
+    void run() throws E;
+  }
+
+  /**
+   * Loads the data of a name again if it is older than maxAge; null: it is fresh at any age. Of all
+   * callers one loads it, in the connection's transaction, and the others wait until its commit.
+   * Returns whether the data was loaded. After an exception, also of the load, roll back. Waits as
+   * long as the server's settings allow.
+   *
+   * @throws E if the load throws it
+   * @throws BusyException after such a timeout
+   * @throws LostException if the load has ended the transaction
+   */
+  public static <E extends Exception> boolean refresh(
+      Connection connection, String name, Duration maxAge, Load<E> load) throws E {
+    return refresh(connection, name, maxAge, null, load);
+  }
+
+  /**
+   * The same, but waits for the others at most that long.
+   *
+   * @throws E if the load throws it
+   * @throws BusyException if others are not ready until then
+   * @throws LostException if the load has ended the transaction
+   */
+  public static <E extends Exception> boolean refresh(
+      Connection connection, String name, Duration maxAge, Duration timeout, Load<E> load)
+      throws E {
+    String locked = "subject:" + name;
+    Object[] values = {
+      name,
+      maxAge == null ? null : maxAge.toMillis(),
+      timeout == null ? null : timeout.toMillis(),
+      LeaseRequest.HOST,
+      LeaseRequest.PID,
+      LeaseRequest.PROGRAM
+    };
+    Object version =
+        inTransaction(connection, locked, e -> e.answer(connection, e.refresh(), values));
+    if (version == null) {
+      return false;
+    }
+    if (!Engine.isTrue(version)) {
+      throw busy(connection, locked);
+    }
+    load.run();
+    inTransaction(connection, locked, e -> Engine.run(connection, e.refreshed(), name, version));
+    return true;
+  }
+
   private interface Work<T> {
     T run(Engine engine) throws SQLException;
   }
@@ -111,10 +162,13 @@ public final class Rowlock {
                     ? lockPostgresql(connection, name, mode, timeout)
                     : lockMariadb(connection, name, mode, timeout));
     if (!got) {
-      List<Object> holder =
-          inTransaction(connection, name, e -> Engine.run(connection, HOLDER, name));
-      throw new BusyException(name, holder.isEmpty() ? null : (String) holder.get(0), null);
+      throw busy(connection, name);
     }
+  }
+
+  private static BusyException busy(Connection connection, String name) {
+    Object holder = inTransaction(connection, name, e -> e.answer(connection, e.holder(), name));
+    return new BusyException(name, (String) holder, null);
   }
 
   private static boolean lockPostgresql(

@@ -4,12 +4,14 @@ package rowlock.jdbc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 import static rowlock.jdbc.Server.command;
 import static rowlock.jdbc.Server.until;
 
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -351,6 +353,58 @@ abstract class Scenarios {
       connection.rollback();
       assertEquals(first + 1, Rowlock.next(connection, "invoice"));
       connection.commit();
+    }
+  }
+
+  @Test
+  void staleDataIsRefreshedOnce() throws Exception {
+    command("refresh", "rates", "--max-age", "0s", "--", "true");
+    AtomicInteger loads = new AtomicInteger();
+    try (Connection one = transaction();
+        Connection two = transaction();
+        Connection automatic = open()) {
+      assertTrue(Rowlock.refresh(one, "rates", NONE, loads::incrementAndGet));
+      BusyException busy =
+          assertThrows(
+              BusyException.class,
+              () -> Rowlock.refresh(two, "rates", NONE, NONE, loads::incrementAndGet));
+      assertEquals("subject:rates", busy.getName());
+      one.commit();
+      assertFalse(Rowlock.refresh(two, "rates", Duration.ofMinutes(1), loads::incrementAndGet));
+      assertFalse(Rowlock.refresh(two, "rates", null, loads::incrementAndGet));
+      two.commit();
+      assertEquals(1, loads.get());
+      assertThrows(
+          RowlockException.class,
+          () -> Rowlock.refresh(automatic, "rates", NONE, loads::incrementAndGet));
+    }
+  }
+
+  @Test
+  void aFailedLoadLeavesTheDataStale() throws Exception {
+    command("refresh", "rates", "--max-age", "0s", "--", "true");
+    command("expire", "rates");
+    try (Connection connection = transaction()) {
+      IOException failure = new IOException();
+      assertSame(
+          failure,
+          assertThrows(
+              IOException.class,
+              () ->
+                  Rowlock.refresh(
+                      connection,
+                      "rates",
+                      null,
+                      () -> {
+                        throw failure;
+                      })));
+      connection.rollback();
+      assertThrows(
+          LostException.class,
+          () -> Rowlock.refresh(connection, "rates", null, connection::commit));
+      connection.rollback();
+      assertTrue(Rowlock.refresh(connection, "rates", null, () -> {}));
+      connection.rollback();
     }
   }
 
