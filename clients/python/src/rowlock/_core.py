@@ -119,7 +119,8 @@ async def refresh(
         raise await busy(run, connection, locked)
     if version is not None:
         await load()
-        await within(run, connection, locked, "refreshed", name, version)
+        with translating(locked):  # Lost, also if load() has left no transaction open
+            await run(connection, engine_of(connection)["refreshed"], (name, version))
     return version is not None
 
 
