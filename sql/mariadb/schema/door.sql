@@ -314,7 +314,7 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
 
     CALL rowlock_pack(name, 0, v_want);
-    {require_transaction};
+    {require_transaction v_want};
     CALL rowlock_remove(CONVERT(name USING utf8mb4));
 END//
 

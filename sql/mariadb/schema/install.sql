@@ -519,12 +519,7 @@ whole: BEGIN
     END;
 
     SET p_stays = 0;
-    IF NOT @@in_transaction AND @@autocommit THEN
-        CALL rowlock_misuse(p_wants, 6);
-    END IF;
-    IF @@tx_isolation <> 'READ-COMMITTED' THEN
-        CALL rowlock_misuse(p_wants, 1);
-    END IF;
+    {require_transaction p_wants};
     {check_session};
     CALL rowlock_may_try(p_wait_ms);
     CALL rowlock_seconds(p_wait_ms, NOT @@innodb_rollback_on_timeout, v_seconds);

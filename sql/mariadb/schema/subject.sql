@@ -131,7 +131,7 @@ BEGIN
 
     CALL rowlock_pack(p_name, 0, v_want);
     CALL rowlock_pack(CONCAT('subject:', p_name), 0, v_want);
-    {require_transaction};
+    {require_transaction v_want};
     SET v_name = CONVERT(p_name USING utf8mb4);
     CALL rowlock_subject_judge(v_name, p_max_age_ms, v_stale, v_age_ms);
     IF NOT (v_stale <=> 0) THEN

@@ -187,7 +187,7 @@ DECLARE
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     PERFORM rowlock.check_use(w.name) FROM rowlock.unpack_lease(wants) w;
-    -- the collation of the index: that of this call's arguments is convert_from's
+    -- The index has the default collation; the arguments have that of convert_from.
     DELETE FROM rowlock.waiter w WHERE w.owner = enqueue.owner COLLATE "default";
     IF pg_catalog.strpos(wants, ':p:') > 0 THEN
         SELECT o.name, o.detail INTO name, detail FROM rowlock.other_limit(wants, 0) o;
