@@ -28,6 +28,7 @@ struct pair {
     int fd[2]; /* sockets of the client and of the server; -1: free */
     struct stream stream[2];
     int asked;            /* the client sent the last message */
+    int spoke;            /* the direction used last since the fault was armed; -1: none */
     int64_t silent_ms[2]; /* until when nothing is forwarded in that direction */
 };
 
@@ -86,6 +87,7 @@ static void accept_one(struct proxy *proxy)
         setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         memset(pair, 0, sizeof *pair);
+        pair->spoke = -1;
         pair->fd[0] = client;
         pair->fd[1] = server;
         pair->stream[PROXY_TO_SERVER].first = proxy->postgresql > 0;
@@ -149,6 +151,19 @@ static void strike(struct proxy *proxy, struct pair *pair)
         close_pair(pair);
 }
 
+/* A message of an unknown protocol ends when the other end begins to answer it: how many pieces
+   it arrives in is chance. Returns 1 if the fault's last message has ended so. */
+static int ends_turn(struct proxy *proxy, struct pair *pair, int direction)
+{
+    int ended = proxy->postgresql < 0 && pair->spoke == !direction;
+
+    pair->spoke = direction;
+    if (!ended || (int)proxy->direction == direction)
+        return 0;
+    proxy->messages--;
+    return is_due(proxy, pair, !direction);
+}
+
 /* The bytes behind a fault stay in the socket, because a connection may forward them later. */
 static void forward(struct proxy *proxy, struct pair *pair, int direction)
 {
@@ -162,11 +177,15 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         close_pair(pair);
         return;
     }
+    if (ends_turn(proxy, pair, direction)) {
+        strike(proxy, pair);
+        return;
+    }
     while (upto < got && !is_due(proxy, pair, direction)) {
         unsigned char byte = buffer[upto++];
 
         if (take_byte(proxy, &pair->stream[direction], byte, (size_t)(got - upto)) &&
-            (int)proxy->direction == direction)
+            proxy->postgresql >= 0 && (int)proxy->direction == direction)
             proxy->messages--;
     }
     if (upto > 0) {
@@ -302,6 +321,8 @@ static void arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_directio
     proxy->hold_ms = hold_ms;
     proxy->inside = inside;
     proxy->struck = 0;
+    for (int i = 0; i < MOST; i++)
+        proxy->pair[i].spoke = -1;
     pthread_mutex_unlock(&proxy->mutex);
 }
 

@@ -13,7 +13,7 @@ enum proxy_fault { PROXY_NONE, PROXY_CUT, PROXY_STALL, PROXY_DOWN, PROXY_HOLD };
 struct proxy;
 
 /* Listens in front of `port` of 127.0.0.1, in a thread. `postgresql` 0: the protocol is
-   MariaDB's; -1: another one, of which all that arrives together counts as a message. */
+   MariaDB's; -1: another one, where all that is sent before the other end answers is a message. */
 struct proxy *proxy_start(int port, int postgresql);
 void proxy_stop(struct proxy *proxy);
 int proxy_port(const struct proxy *proxy);
