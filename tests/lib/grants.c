@@ -350,6 +350,11 @@ int t_sessions(void)
     return n;
 }
 
+int t_lockers(void)
+{
+    return t_engine()->lockers ? count_of(t_engine()->lockers, 0) : 0;
+}
+
 int t_kill_session(int n)
 {
     long session = session_number((size_t)n);

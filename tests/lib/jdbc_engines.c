@@ -77,6 +77,7 @@ static const struct engine h2 = {
     .is_waiting = h2_is_waiting,
     .sessions = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID <> SESSION_ID()",
     .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL",
+    .lockers = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE CONTAINS_UNCOMMITTED",
     .kill = cut,
     .cut_all = cut_all,
 };
@@ -127,6 +128,7 @@ static const struct engine hsqldb = {
     .sessions =
         "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE SESSION_ID <> SESSION_ID()",
     .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE THIS_WAITING_FOR <> ''",
+    .lockers = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE TRANSACTION_SIZE > 0",
     .kill = cut,
     .cut_all = cut_all,
     .end_forgotten = hsqldb_end_forgotten,
@@ -193,6 +195,7 @@ static const struct engine derby = {
     .is_waiting = derby_is_waiting,
     .sessions = "SELECT COUNT(*) - 1 FROM SYSCS_DIAG.TRANSACTION_TABLE WHERE USERNAME IS NOT NULL",
     .waits = "SELECT COUNT(DISTINCT XID) " DERBY_WAITS,
+    .lockers = "SELECT COUNT(DISTINCT XID) FROM SYSCS_DIAG.LOCK_TABLE WHERE MODE IN ('X', 'U')",
     .kill = cut,
     .cut_all = cut_all,
 };
@@ -209,6 +212,8 @@ static const struct engine postgresql = {
     .silent = "jdbc:postgresql://127.0.0.1:%d/test?user=rowlock&password=hunter2",
     .session = transport_postgresql_session,
     .is_waiting = transport_postgresql_is_waiting,
+    .lockers = "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL "
+               "AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
     .kill = transport_postgresql_kill,
 };
 
