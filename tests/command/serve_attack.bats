@@ -97,7 +97,7 @@ add_lease() { # BYTES: with a note of this size
 }
 
 # read_slowly N TARGET: starts N clients, and returns when each has the begin of its answer. They
-# ask again if one was refused: the view is late on a busy machine, or an earlier answer is not gone.
+# ask again if one was refused: the view is late on a busy machine, or an earlier answer still goes.
 read_slowly() {
     start perl "$lib/clients.pl" "$address" hold "$@"
     until_true all_read "$@"
