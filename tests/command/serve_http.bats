@@ -96,7 +96,9 @@ payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\
         '/metrics?name=%5c%5b'; do
         status_is 200 GET "$target" # a name is not a pattern
     done
-    [ "$(perl "$lib/http.pl" "$address" GET "/?q=$(printf '%020000d' 0)")" -ge 400 ]
+    # libmicrohttpd's own answer, which may be lost because it closes before it has read everything
+    status=$(perl "$lib/http.pl" "$address" GET "/?q=$(printf '%020000d' 0)" || true)
+    [ -z "$status" ] || [ "$status" -ge 400 ]
     get /
 }
 
