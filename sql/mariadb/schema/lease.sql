@@ -225,7 +225,10 @@ BEGIN
     END WHILE;
 END//
 
--- Counts the tickets ahead of p_ticket (0: all) for these names, and finds the last and the first.
+-- Finds the last and the first ticket ahead of p_ticket (0: all) for these names, and how many are
+-- ahead. It reads at most 17 backwards: a waiter far behind needs no exact position, and a look
+-- behind a thousand waiters costs as much as behind 17. With name = v_name the server may begin at
+-- the end of the name and read everyone behind too. p_before NULL: no answer.
 CREATE OR REPLACE PROCEDURE rowlock_queue(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_before INT, OUT p_last BIGINT, OUT p_first BIGINT)
@@ -235,24 +238,25 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count, v_before INT;
     DECLARE v_last, v_first BIGINT;
+    DECLARE v_end BIGINT DEFAULT IF(p_ticket = 0, 9223372036854775807, p_ticket);
 
-    IF p_ticket <> 0 THEN
-        SELECT count(DISTINCT w.ticket), COALESCE(MAX(w.ticket), 0), COALESCE(MIN(w.ticket), 0)
-          INTO p_before, p_last, p_first
-          FROM rowlock_waiter m JOIN rowlock_waiter w ON w.name = m.name AND w.ticket < m.ticket
-         WHERE m.ticket = p_ticket;
-    ELSE
-        SET p_before = 0, p_last = 0, p_first = 0;
-        WHILE p_wants <> '' DO
-            CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
-            SELECT count(*), MAX(ticket), MIN(ticket) INTO v_before, v_last, v_first
-              FROM rowlock_waiter WHERE name = v_name;
-            IF v_before > 0 THEN
-                SET p_before = p_before + v_before, p_last = GREATEST(p_last, v_last),
-                    p_first = IF(p_first = 0, v_first, LEAST(p_first, v_first));
-            END IF;
-        END WHILE;
-    END IF;
+    SET p_before = 0, p_last = 0, p_first = 0;
+    WHILE p_wants <> '' AND p_before IS NOT NULL DO
+        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+        SET v_before = NULL;
+        SELECT count(*), MAX(w.ticket),
+               (SELECT MIN(ticket) FROM rowlock_waiter WHERE name = v_name)
+          INTO v_before, v_last, v_first
+          FROM (SELECT ticket FROM rowlock_waiter FORCE INDEX (rowlock_waiter_name)
+                 WHERE name BETWEEN v_name AND v_name AND ticket < v_end
+                 ORDER BY name DESC, ticket DESC LIMIT 17) w;
+        IF v_before IS NULL THEN
+            SET p_before = NULL;
+        ELSEIF v_before > 0 THEN
+            SET p_before = GREATEST(p_before, v_before), p_last = GREATEST(p_last, v_last),
+                p_first = IF(p_first = 0, v_first, LEAST(p_first, v_first));
+        END IF;
+    END WHILE;
 END//
 
 -- Sweeps the expired leases that conflict with the wants, each in a short transaction.

@@ -257,23 +257,24 @@ BEGIN
          WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
-    -- the usual case of a waiter that was just woken: it is first, and no lease exists
+    -- the usual case of a waiter that was just woken: it is first for its one name, and no lease
+    -- exists
+    SET v_name = UNHEX(SUBSTRING_INDEX(p_wants, ':', 1));
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(roll_call) FROM rowlock_waiter WHERE ticket = p_ticket),
-           (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_waiter w
-                ON w.name = m.name AND w.ticket < m.ticket WHERE m.ticket = p_ticket),
-           (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_lease l ON l.name = m.name
-             WHERE m.ticket = p_ticket)
-      INTO v_mine, v_roll_call, v_before, v_leases;
+           (SELECT MIN(ticket) FROM rowlock_waiter WHERE name = v_name),
+           EXISTS (SELECT 1 FROM rowlock_lease WHERE name = v_name) OR LOCATE(',', p_wants) > 0
+      INTO v_mine, v_roll_call, v_first, v_leases;
     COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
+    SET v_name = NULL;
     IF v_roll_call > 0 THEN
         START TRANSACTION READ WRITE;
         UPDATE rowlock_waiter SET roll_call = NULL WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     looks: LOOP
-        IF v_mine > 0 AND v_before = 0 AND v_leases = 0 THEN
-            SET v_live = 0, v_first = 0, v_last = 0;
+        IF v_mine > 0 AND v_first = p_ticket AND v_leases = 0 THEN
+            SET v_before = 0, v_live = 0, v_last = 0;
             LEAVE looks;
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;

@@ -63,7 +63,9 @@ BEGIN
         CALL rowlock_find_conflicts(p_want, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
                                     v_detail);
         SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket AND roll_call IS NULL),
-               (SELECT count(*) FROM rowlock_waiter WHERE name = p_name AND ticket < p_ticket)
+               (SELECT count(*)
+                  FROM (SELECT ticket FROM rowlock_waiter FORCE INDEX (rowlock_waiter_name)
+                         WHERE name BETWEEN p_name AND p_name AND ticket < p_ticket LIMIT 17) w)
           INTO v_mine, v_before;
         SELECT ticket, alive_until INTO v_ahead, v_alive_until FROM rowlock_waiter
          WHERE name = p_name AND ticket < p_ticket ORDER BY ticket DESC LIMIT 1;
