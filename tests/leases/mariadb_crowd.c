@@ -79,3 +79,56 @@ TEST(p10_a_look_among_thousands_reads_as_many_rows_as_among_hundreds)
     t_true(thousands.head < 20 && thousands.head <= hundreds.head + 10);
     t_true(thousands.newcomer < 100 && thousands.newcomer <= hundreds.newcomer + 10);
 }
+
+/* ---- the cost of a refusal ------------------------------------------------------------------- */
+
+/* Calls of procedures, those inside procedures included. */
+static long long calls_made(void *hand)
+{
+    return atoll(my_field(my_row(hand, "SHOW SESSION STATUS LIKE 'Com_call_procedure'"), 1));
+}
+
+static long long calls_of_a_try(void *hand, const char *status, long long number)
+{
+    long long began = calls_made(hand);
+    const char *row = my_grant(hand, (struct my_terms){.wants = "a:x:0:0"});
+
+    t_text(my_field(row, 0), status);
+    t_int(atoll(my_field(row, 3)), number);
+    return calls_made(hand) - began;
+}
+
+/* The name lock that a refused try keeps would delay the next holder. */
+TEST(a_try_that_finds_a_holder_or_a_waiter_is_refused_by_few_statements)
+{
+    void *hand = my_fresh(), *other = my_open();
+    long long token = my_lease(other, "a:x:0:0"), ticket, held, queued;
+
+    if (t_is_mysql()) /* its grant has no fast path */
+        return;
+    my_lease(hand, "b:x:0:0"); /* makes the session READ COMMITTED, as the library's are */
+    held = calls_of_a_try(hand, "3", token);
+    ticket = my_queue(other, "a:x:0:0", 1);
+    my_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    queued = calls_of_a_try(hand, "11", ticket);
+    print_message("# a try makes %lld calls at a lease, %lld at a waiter\n", held, queued);
+    t_true(held <= 4);
+    t_true(queued <= 10);
+    /* a lease that has expired is swept, and the ticket of a dead waiter is removed */
+    my_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
+    my_expire(other, my_lease(other, "a:x:0:0"));
+    token = my_lease(hand, "a:x:0:0");
+    ticket = my_queue(other, "a:x:0:0", 1);
+    my_row(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    my_row(other, "DO RELEASE_LOCK(CONCAT('rowlock:', %s, ':', %lld))", my_database_hash(), ticket);
+    my_lease(hand, "a:x:0:0");
+}
+
+TEST(a_repeated_try_finds_its_own_lease)
+{
+    void *hand = my_fresh();
+    struct my_terms terms = {.wants = "a:x:0:0", .owner = "the owner of one call"};
+    const char *token = my_field(my_grant(hand, terms), 2);
+
+    t_text(my_field(my_grant(hand, terms), 2), token);
+}

@@ -137,6 +137,9 @@ END//
 -- for the disk. The inserted row is locked, but other sessions wait for it only briefly, because
 -- the transaction ends within this call. It waits for no session that inserts the same row.
 --
+-- A try that found a lease or a waiter is answered here too, without the name lock: the next holder
+-- must not find that locked by a caller that is about to queue.
+--
 -- The drawn token may become the name's least_token, because the name is locked and has no lease.
 -- One grant in 16 writes it, because that costs as much as a search through some index entries.
 -- REPLACE updates the row with the privileges INSERT and DELETE. If the clock and the sequence were
@@ -252,8 +255,37 @@ BEGIN
     ELSEIF v_status <> 0 THEN
         SELECT v_status AS status, v_name AS name, 0 AS token, 0 AS number, NULL AS detail;
     ELSE
-        CALL rowlock_grant_wants(CONVERT(p_wants USING ascii), p_owner, p_ttl_ms, p_wait_ms,
-                                 p_ticket, p_session, p_host, p_pid, p_command, p_note);
+        IF v_leases IS NOT NULL AND p_wait_ms = 0 AND p_ticket = 0 THEN
+            BEGIN
+                DECLARE v_owner VARBINARY(255);
+                DECLARE v_gone TINYINT;
+                DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+                CALL rowlock_require_no_transaction();
+                SET v_token = 0;
+                IF v_leases > 0 THEN
+                    SELECT l.token, l.owner INTO v_token, v_owner
+                      FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
+                     WHERE l.name = v_name AND l.token >= v_least AND b.expires > utc_timestamp(6)
+                     ORDER BY b.expires, l.token LIMIT 1;
+                    COMMIT AND NO CHAIN NO RELEASE;
+                    SET v_status = IF(v_token <> 0 AND v_owner <> p_owner, 3, NULL);
+                ELSE
+                    SELECT COALESCE(MAX(ticket), 0) INTO v_token FROM rowlock_waiter
+                     WHERE name = v_name;
+                    COMMIT AND NO CHAIN NO RELEASE;
+                    CALL rowlock_remove_dead(CONVERT(p_wants USING ascii), 0, v_token, v_gone);
+                    SET v_status = IF(v_token <> 0 AND v_gone = 0, 11, NULL);
+                END IF;
+            END;
+        END IF;
+        IF v_status IS NULL THEN
+            CALL rowlock_grant_wants(CONVERT(p_wants USING ascii), p_owner, p_ttl_ms, p_wait_ms,
+                                     p_ticket, p_session, p_host, p_pid, p_command, p_note);
+        ELSE
+            SELECT v_status AS status, v_name AS name, 0 AS token, v_token AS number,
+                   NULL AS detail;
+        END IF;
     END IF;
 END//
 
