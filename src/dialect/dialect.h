@@ -157,7 +157,8 @@
  * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 if we
  *               acquired the session lock (and released it; if the awaited ticket still exists, its
  *               waiter was dead, and the ticket is removed); 0 if we timed out, or if a roll call
- *               waits for an answer of `ticket`, our own, which is noticed within 3 s
+ *               waits for an answer of `ticket`, our own, which is noticed within 3 s. May be 2
+ *               after a ticket: `ticket`, of one name exclusively, is first, and no lease is left
  * turn          wants, owner, ttl_ms, limit_ms, ticket, session, host, pid, command, note, kind,
  *               number -> grant row: await, then grant with that ticket, of one name exclusively.
  *               OK: as a grant that has waited. TIMEDOUT: the limit passed before the session lock

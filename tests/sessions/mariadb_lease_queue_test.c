@@ -87,6 +87,38 @@ TEST(p6_a_wait_on_a_ticket_ends)
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
 
+/* It then waits for the lease of the waiter that was ahead, but only where that lease conflicts and
+   no other ticket is ahead. */
+TEST(a_wait_on_a_ticket_goes_on_to_the_end_of_the_lease)
+{
+    void *holder = my_fresh(), *one = my_open(), *two = my_open(), *three = my_open();
+    long long token = my_lease(holder, "a:x:0:0"), first = my_queue(one, "a:x:0:0", 1),
+              second = my_queue(two, "a:x:0:0", 1), third = my_queue(three, "a:s:0:0", 1);
+    const char *call = "CALL rowlock_await(0, %lld, %d, %lld, CONNECTION_ID())", *row;
+
+    my_start(two, call, first, 30000, second);
+    my_until_waiting(two);
+    my_row(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    row = my_grant(one, (struct my_terms){.wants = "a:x:0:0", .ticket = first});
+    token = atoll(my_field(row, 2));
+    my_until_waiting(two);
+    my_row(one, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    t_true(strcmp(my_finish(two), "0") != 0); /* 1 if more than a second has passed */
+    /* at once, because the name is free; the ticket ahead is gone */
+    t_text(my_row(two, call, first, 30000, second), "2");
+    /* another ticket is ahead */
+    t_text(my_row(three, call, first, 30000, third), "1");
+    /* the lease may be shared */
+    token = my_lease(holder, "b:s:0:0");
+    third = my_queue(one, "b:s:0:0", 1);
+    t_text(my_row(one, call, first, 30000, third), "1");
+    /* the lease does not end */
+    first = my_draw(holder);
+    third = my_queue(holder, "b:x:0:0", 1);
+    t_text(my_row(holder, call, first, 200, third), "1");
+    t_int(my_marker(two, token), (long long)mysql_thread_id(holder));
+}
+
 TEST(p6_a_cycle_of_session_locks_does_no_harm)
 {
     void *one = my_fresh(), *two = my_open();

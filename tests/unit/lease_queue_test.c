@@ -103,6 +103,17 @@ static struct rowlock_reply grant(struct waiter *me)
     return reply;
 }
 
+/* As MariaDB's await: after a ticket it reports that the turn of the waiter has come. It does not
+   answer a roll call. */
+static struct rowlock_reply await(const struct waiter *me, bool came)
+{
+    bool next = came && me->machine.seizes && !me->step.token && me->queued && !w.held;
+
+    for (int i = 0; i < w.n; i++)
+        next = next && !(w.waiter[i].queued && w.waiter[i].ticket < me->ticket);
+    return (struct rowlock_reply){.number = came + next};
+}
+
 static struct rowlock_reply answer(struct waiter *me, bool came)
 {
     switch (me->step.act) {
@@ -116,7 +127,7 @@ static struct rowlock_reply answer(struct waiter *me, bool came)
     case ROWLOCK_ACT_OVERTAKE:
         return overtake(me);
     default:
-        return (struct rowlock_reply){.number = came};
+        return await(me, came);
     }
 }
 

@@ -291,11 +291,12 @@ static step remove_dead(machine *m, int64_t now, int64_t ticket)
 /* The holder has released: a look would find the name free. */
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
 {
-    bool first = m->place == 1 && m->waited_for == m->held_by;
+    bool came = r->number == 1 || r->number == 2; /* 2: after a ticket the lease ended too */
+    bool first = r->number == 2 || (m->place == 1 && m->waited_for == m->held_by);
 
-    if (r->number != 1)
+    if (!came)
         m->waited_for = 0;
-    if (r->number != 1 || !first || !m->seizes || !m->locked || rowlock__step_is_late(m, now))
+    if (!came || !first || !m->seizes || !m->locked || rowlock__step_is_late(m, now))
         return rowlock__queue_look(m, now);
     return seize(m);
 }
