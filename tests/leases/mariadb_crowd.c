@@ -189,3 +189,47 @@ TEST(p10_a_waiter_gets_the_lease_after_the_one_ahead_in_one_round_trip)
     print_message("# a turn takes %ld round trips\n", least);
     t_int(least, 1);
 }
+
+/* ---- the first release of a session ---------------------------------------------------------- */
+
+/* What a release reads by a key; the first of a session reads the text of its procedures, too. */
+static long long reads_of_a_release(void *hand, long long token)
+{
+    const char *count = "SHOW SESSION STATUS LIKE 'Handler_read_key'";
+    long long began = atoll(my_field(my_row(hand, "%s", count), 1));
+
+    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
+    return atoll(my_field(my_row(hand, "%s", count), 1)) - began;
+}
+
+static long long lease_after_a_wait(void *hand, void *holder, int looks)
+{
+    long long token = my_lease(holder, "a:x:0:0"), ticket = my_queue(hand, "a:x:0:0", 1);
+    const char *row;
+
+    if (looks)
+        t_text(my_field(my_place(hand, "a:x:0:0", ticket, 1), 0), "3");
+    my_row(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    row = my_grant(hand, (struct my_terms){.wants = "a:x:0:0", .ticket = ticket});
+    return atoll(my_field(row, 2));
+}
+
+/* A crowd consists of sessions that release their first lease. */
+TEST(a_waiter_compiles_its_release_while_it_waits)
+{
+    void *holder = my_fresh(), *hand = my_open(), *unready = my_open();
+    long long first, second, compiles;
+
+    my_row(holder, "UPDATE rowlock_meta SET history = 'all'"); /* as after a wait of a second */
+    first = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1));
+    second = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1));
+    compiles = reads_of_a_release(unready, lease_after_a_wait(unready, holder, 0));
+    my_row(holder, "UPDATE rowlock_meta SET history = 'slow'");
+    print_message("# the first release reads %lld keys, the second %lld; without a look %lld\n",
+                  first, second, compiles);
+    if (!t_is_mysql()) { /* it has a cache of procedures, without such reads */
+        t_true(compiles > second);
+        t_int(first, second);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}

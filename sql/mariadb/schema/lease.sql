@@ -711,7 +711,8 @@ END//
 
 -- As rowlock_end, but written out, because most leases end by it. If the token has another name or
 -- owner, it deletes nothing; p_name NULL: any. If there is no lease row, it deletes the heartbeat
--- that a killed release left.
+-- that a killed release left. p_token 0, which no lease has: it executes each statement once
+-- without effect, so that the session has compiled them, and answers nothing.
 CREATE OR REPLACE PROCEDURE rowlock_release_lease(
     IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -746,7 +747,7 @@ BEGIN
         SET v_beats = ROW_COUNT();
         IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
             SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
-            IF v_logged > 0 THEN
+            IF v_logged > 0 OR p_token = 0 THEN
                 {log_end};
             END IF;
             DELETE FROM rowlock_heartbeat WHERE token = p_token;
@@ -764,12 +765,15 @@ BEGIN
         END;
     END IF;
     -- lost, or a DELETE that was killed: see rowlock_end
-    IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0) THEN
+    IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0)
+       AND p_token <> 0 THEN
         CALL rowlock_end(p_token, 0, v_again);
         SET v_rows = v_rows + v_again;
     END IF;
-    SELECT IF(v_rows > 0, 0, 8) AS number,
-           RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
+    IF p_token <> 0 THEN
+        SELECT IF(v_rows > 0, 0, 8) AS number,
+               RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
+    END IF;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_check(IN p_name VARBINARY(255), IN p_token BIGINT)

@@ -299,6 +299,16 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
     SET v_status = CASE WHEN v_mine = 0 THEN 12 WHEN v_detail IS NOT NULL THEN 13
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
+    -- Each session compiles the procedures that it calls. Between two leases of a queue that takes
+    -- longer than anything else, so a waiter that will wait compiles its release before.
+    IF v_locked AND v_status <> 0 AND @rowlock_compiled IS NULL THEN
+        SET @rowlock_compiled = 1;
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+
+            CALL rowlock_release_lease(0, '', '');
+        END;
+    END IF;
     IF p_session = -1 THEN
         SET @rowlock_status = v_status, @rowlock_number = IF(v_status = 11, v_last, v_live),
             @rowlock_before = v_before, @rowlock_free = v_live = 0, @rowlock_detail = v_detail;
