@@ -15,7 +15,8 @@ import (
 var (
 	// ErrBusy: the name is held or waited for. *BusyError names the holder.
 	ErrBusy = errors.New("busy")
-	// ErrLost: the lease has expired, or was broken. Stop the work that it protects.
+	// ErrLost: the lease has expired, or was broken. Stop the work that it protects. Of a refresh:
+	// its load has ended the transaction.
 	ErrLost = errors.New("the lease is lost")
 	// ErrUnavailable: the database does not answer.
 	ErrUnavailable = errors.New("the database does not answer")
@@ -54,6 +55,11 @@ func (e *failure) Unwrap() error        { return e.cause }
 func lost(name string, cause error) error {
 	return &failure{ErrLost,
 		fmt.Sprintf("the lease of %q is lost: stop the work done under it", name), cause}
+}
+
+func refreshLost(subject string, cause error) error {
+	return &failure{ErrLost, fmt.Sprintf("the refresh of %q is lost: load ended its transaction; "+
+		"roll back, and refresh again with a load that leaves it open", subject), cause}
 }
 
 // kinds has the codes of errors that have a kind: SQLSTATEs, or the numbers of MariaDB.

@@ -5,6 +5,7 @@ package rowlock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -131,6 +132,9 @@ func refreshWithin(ctx context.Context, tx *sql.Tx, name string, maxAge, wait ti
 	}
 	if err = load(ctx); err == nil {
 		_, err = within(ctx, tx, locked, refreshed, name, a.number.Int64)
+		if errors.Is(err, ErrLost) {
+			err = refreshLost(name, errors.Unwrap(err))
+		}
 	}
 	return true, err
 }

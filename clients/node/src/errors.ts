@@ -24,13 +24,22 @@ export class BusyError extends RowlockError {
     }
 }
 
-/** The lease has expired, or was broken: stop the work that it protects. */
+/**
+ * The lease has expired, or was broken: stop the work that it protects. Or the transaction that
+ * began a refresh ended before the refresh was complete.
+ */
 export class LostError extends RowlockError {
     override readonly code = 'ROWLOCK_LOST';
+}
 
-    constructor(lock: string, cause?: unknown) {
-        super(`the lease of '${lock}' is lost: stop the work done under it`, cause);
-    }
+export function leaseLost(name: string, cause?: unknown): LostError {
+    return new LostError(`the lease of '${name}' is lost: stop the work done under it`, cause);
+}
+
+export function refreshLost(subject: string, cause: unknown): LostError {
+    const advice = 'roll back, and refresh again with a load that leaves it open';
+    const what = `the refresh of '${subject}' is lost: load ended its transaction`;
+    return new LostError(`${what}; ${advice}`, cause);
 }
 
 /** The database does not answer. */
@@ -69,7 +78,7 @@ export function translated(error: unknown, name: string): unknown {
     if (error instanceof RowlockError) return error;
     const state = sqlstate(error);
     const { errno, message } = (error ?? {}) as Reported;
-    if (state === 'RL005') return new LostError(name, error);
+    if (state === 'RL005') return leaseLost(name, error);
     if (state === '55P03' || errno === 1205) {
         return new BusyError(name, /held by ([^\n]*)/.exec(String(message))?.[1], error);
     }

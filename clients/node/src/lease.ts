@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, Source } from './engine';
-import { BusyError, LostError, UnavailableError } from './errors';
+import { BusyError, leaseLost, LostError, UnavailableError } from './errors';
 import { caller, LEAVE, type Logger, now, pauseAfter, Session, within } from './session';
 import { fence } from './transaction';
 
@@ -64,7 +64,7 @@ export class Lease implements AsyncDisposable {
         if (this.remaining() > 0) return;
         if (!this.#released) this.#lose('its time is over');
         this.#reported = true;
-        throw new LostError(this.name);
+        throw leaseLost(this.name);
     }
 
     /** Keeps the lease valid until the transaction of that connection ends; or LostError. */
@@ -93,7 +93,7 @@ export class Lease implements AsyncDisposable {
         await this.session.close(false);
         if (certain && !this.signal.aborted) return;
         this.#lose('it was lost before its end');
-        throw new LostError(this.name);
+        throw leaseLost(this.name);
     }
 
     /** Releases; LostError, unless check() or fence() has thrown it before. */
@@ -107,7 +107,7 @@ export class Lease implements AsyncDisposable {
         if (this.signal.aborted) return;
         this.session.debug('lost', why);
         clearTimeout(this.#timer);
-        this.#loss.abort(new LostError(this.name, why));
+        this.#loss.abort(leaseLost(this.name, why));
     }
 
     /** Renews in time, and announces the end in time, also while a renewal hangs. */

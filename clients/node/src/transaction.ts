@@ -2,7 +2,7 @@
 // Calls on the application's own connection, in its transaction.
 
 import { type Connection, Link, type Row } from './engine';
-import { BusyError, RowlockError, sqlstate, translated } from './errors';
+import { BusyError, LostError, refreshLost, RowlockError, sqlstate, translated } from './errors';
 import { caller } from './session';
 
 export interface LockOptions {
@@ -89,7 +89,9 @@ export async function refresh(
     if (version === '0') throw await busy(link, locked);
     if (version === null) return false;
     await load();
-    await meaning(locked, link.call('refreshed', [name, version]));
+    await meaning(locked, link.call('refreshed', [name, version])).catch((error: unknown) => {
+        throw error instanceof LostError ? refreshLost(name, error.cause) : error;
+    });
     return true;
 }
 

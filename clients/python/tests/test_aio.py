@@ -355,7 +355,7 @@ class Test(unittest.IsolatedAsyncioTestCase):
             await aio.refresh(two, "rates", 0, load, timeout=0)
         await execute(one, "COMMIT")
         self.assertFalse(await aio.refresh(two, "rates", 60, load))
-        with self.assertRaises(rowlock.Lost):
+        with self.assertRaisesRegex(rowlock.Lost, "^the refresh of 'rates' .*; roll back"):
             await aio.refresh(two, "rates", 0, lambda: execute(two, "COMMIT"))
         await execute(two, "ROLLBACK")
         self.assertEqual(len(loads), 1)

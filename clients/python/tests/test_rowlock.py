@@ -354,8 +354,10 @@ class Test(unittest.TestCase):
 
     def test_a_load_that_commits_does_not_refresh(self) -> None:
         connection = self.reader()
-        with self.assertRaises(rowlock.Lost):
+        with self.assertRaisesRegex(rowlock.Lost, "^the refresh of 'rates' .*; roll back"):
             rowlock.refresh(connection, "rates", 0, connection.commit)
+        connection.rollback()
+        self.assertTrue(rowlock.refresh(connection, "rates", 0, lambda: None))
         connection.rollback()
         self.assertEqual(json.loads(command("--json", "subjects", "rates"))[0]["status"], "ERROR")
         if not MARIADB:

@@ -25,7 +25,8 @@ from typing import Any, Awaitable, Callable, Coroutine, Iterator, NamedTuple, Op
 from typing import Sequence, Tuple, Type, TypeVar, Union, cast
 
 from ._engine import MARIADB, Connect, Row, engine_of
-from ._errors import Busy, Lost, RowlockError, Unavailable, number, translating
+from ._errors import Busy, Lost, RowlockError, Unavailable
+from ._errors import lease_lost, number, refresh_lost, translating
 
 log = logging.getLogger("rowlock")
 WAIT_MS = 5000  # the longest wait of one call
@@ -119,8 +120,11 @@ async def refresh(
         raise await busy(run, connection, locked)
     if version is not None:
         await load()
-        with translating(locked):  # Lost, also if load() has left no transaction open
-            await run(connection, engine_of(connection)["refreshed"], (name, version))
+        try:  # also if load() has left no transaction open
+            with translating(locked):
+                await run(connection, engine_of(connection)["refreshed"], (name, version))
+        except Lost as error:
+            raise refresh_lost(name) from error.__cause__
     return version is not None
 
 
@@ -230,7 +234,7 @@ class Held:
         if self.remaining() <= 0:
             if not self._leaving.locked():  # else it may be whole until it is released
                 self.lost.set()
-            raise Lost(f"the lease of {self.name!r} is lost: stop the work done under it")
+            raise lease_lost(self.name)
 
     def _in_this_process(self) -> None:
         if os.getpid() != self._pid:
@@ -258,7 +262,7 @@ class Held:
         if lost:
             self.lost.set()
         if lost and not failed:
-            raise Lost(f"the lease of {self.name!r} was lost before its end")
+            raise lease_lost(self.name)
 
     def _lose(self, why: object) -> None:
         log.debug("the lease of %s is lost: %s", self.name, why)

@@ -27,6 +27,17 @@ class Lost(RowlockError):
     """
 
 
+def lease_lost(name: str) -> Lost:
+    return Lost(f"the lease of {name!r} is lost: stop the work done under it")
+
+
+def refresh_lost(subject: str) -> Lost:
+    return Lost(
+        f"the refresh of {subject!r} is lost: load ended its transaction; roll back, and refresh"
+        " again with a load that leaves it open"
+    )
+
+
 class Unavailable(RowlockError):
     """The database does not answer."""
 
@@ -67,7 +78,7 @@ def translated(error: BaseException, name: str) -> BaseException:
     """The error of this module that a driver's error means; else the driver's own."""
     state, code, text = sqlstate(error), number(error), str(error)
     if state == "RL005" or (code == 1644 and any(part in text for part in LOST_TEXTS)):
-        return Lost(f"the lease of {name!r} is lost: stop the work done under it")
+        return lease_lost(name)
     if state == "55P03" or code == 1205:
         return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
     if state in MISSING or code == 1305:

@@ -132,7 +132,11 @@ public final class Rowlock {
       throw busy(connection, locked);
     }
     load.run();
-    inTransaction(connection, locked, e -> Engine.run(connection, e.refreshed(), name, version));
+    try {
+      inTransaction(connection, locked, e -> Engine.run(connection, e.refreshed(), name, version));
+    } catch (LostException error) {
+      throw LostException.ofRefresh(name, error.getCause());
+    }
     return true;
   }
 

@@ -399,9 +399,12 @@ abstract class Scenarios {
                         throw failure;
                       })));
       connection.rollback();
-      assertThrows(
-          LostException.class,
-          () -> Rowlock.refresh(connection, "rates", null, connection::commit));
+      LostException lost =
+          assertThrows(
+              LostException.class,
+              () -> Rowlock.refresh(connection, "rates", null, connection::commit));
+      assertEquals("rates", lost.getName());
+      assertTrue(lost.getMessage().startsWith("the refresh of 'rates' is lost"), lost.getMessage());
       connection.rollback();
       assertTrue(Rowlock.refresh(connection, "rates", null, () -> {}));
       connection.rollback();
