@@ -10,7 +10,7 @@ from typing import Any, Callable, Coroutine, Optional, Sequence, Type, TypeVar, 
 from urllib.parse import unquote, urlsplit
 
 from . import _core
-from ._core import finish, now
+from ._core import finish
 from ._engine import MARIADB, POSTGRESQL, Connect, Row, driver_of, engine_of, target
 from ._errors import Busy
 
@@ -64,7 +64,24 @@ async def to_its_end(work: Coroutine[Any, Any, None], _: float) -> None:
     await work  # a second ^C ends it
 
 
-BLOCKING = _core.Half(by_url, opened, run, shut, pause, to_its_end)
+async def wait(event: threading.Event, limit: float) -> None:
+    event.wait(limit)
+
+
+def start(task: Coroutine[Any, Any, None], name: str) -> threading.Thread:
+    thread = threading.Thread(target=finish, args=(task,), name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+async def ended(thread: threading.Thread, limit: float) -> bool:
+    thread.join(limit)
+    return not thread.is_alive()
+
+
+BLOCKING = _core.Half(
+    by_url, opened, run, shut, pause, to_its_end, threading.Event, wait, start, ended
+)
 
 
 def driver_connection(connection: Any) -> Any:
@@ -136,35 +153,6 @@ class Lease(_core.Held):
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
         finish(self._leave(kind is not None))
-
-    def _start(self) -> None:
-        self.lost = threading.Event()
-        self._changed = threading.Condition()
-        self._renewer = self._thread(self._renew())
-        self._thread(self._watch())
-
-    def _thread(self, task: Coroutine[Any, Any, None]) -> threading.Thread:
-        thread = threading.Thread(target=finish, args=(task,), name=f"rowlock {self.name}")
-        thread.daemon = True
-        thread.start()
-        return thread
-
-    async def _pause(self, until: float) -> bool:
-        with self._changed:
-            while not self._leaving.locked() and not self.lost.is_set():
-                left = until - now()
-                if left <= 0:
-                    return True
-                self._changed.wait(min(left, 1.0))  # its clock stops while the machine sleeps
-        return False
-
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    async def _renewer_ends(self, limit: float) -> bool:
-        self._renewer.join(limit)
-        return not self._renewer.is_alive()
 
 
 def lease(

@@ -166,6 +166,10 @@ class Half(NamedTuple):
     pause: Callable[[float], Awaitable[None]]
     to_its_end: Callable[[Coroutine[Any, Any, None], float], Awaitable[None]]  # or for so long;
     # an interrupt does not end it
+    event: Callable[[], Any]
+    wait: Callable[[Any, float], Awaitable[None]]  # for an event, for so many seconds
+    start: Callable[[Coroutine[Any, Any, None], str], Any]  # a task, by its name
+    ended: Callable[[Any, float], Awaitable[bool]]  # a task, after so many seconds at most
 
 
 class Session:
@@ -209,31 +213,32 @@ class Session:
 
 
 class Held:
-    """A lease, apart from its two tasks: one renews it, one watches its end."""
+    """A lease, and its two tasks: one renews it, one watches its end."""
 
     lost: Any  # an Event, of threading or of asyncio
 
     def __init__(self, session: Session, owner: str, token: int, ttl: float, sent: float) -> None:
         self.name, self.owner, self.token, self.ttl = session.name, owner, token, ttl
-        self._session = session
+        self._session, half = session, session.half
         self._margin = min(1.0, max(0.1, ttl / 10))
         self._end = sent + ttl
         self._due = sent + ttl / 3
         self._leaving = threading.Lock()  # locked by the one that releases
         self._pid = os.getpid()
-        self._start()
+        self.lost, self._over = half.event(), half.event()  # over: lost, or being released
+        self._renewer = half.start(self._renew(), f"rowlock {self.name}")
+        self._watcher = half.start(self._watch(), f"rowlock {self.name}")
 
     def remaining(self) -> float:
         """The seconds for which the lease is still certain; 0: it is lost."""
         self._in_this_process()
-        over = self.lost.is_set() or self._leaving.locked()
-        return 0.0 if over else max(0.0, self._end - self._margin - now())
+        return 0.0 if self._over.is_set() else max(0.0, self._end - self._margin - now())
 
     def check(self) -> None:
         """Raises Lost if the lease is not certain any more. Asks only the clock."""
         if self.remaining() <= 0:
-            if not self._leaving.locked():  # else it may be whole until it is released
-                self.lost.set()
+            if not self._over.is_set():  # else it may be whole until it is released
+                self._lose("it was not renewed in time")
             raise lease_lost(self.name)
 
     def _in_this_process(self) -> None:
@@ -244,11 +249,11 @@ class Held:
         """Releases, once. `failed`: the error of the body is raised, and not Lost."""
         self._in_this_process()
         if self._leaving.acquire(blocking=False):
+            self._over.set()
             await self._session.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
 
     async def _release(self, failed: bool) -> None:
-        self._wake()
-        stopped = await self._renewer_ends(max(0.0, self._end - now()))
+        stopped = await self._session.half.ended(self._renewer, max(0.0, self._end - now()))
         lost = self.lost.is_set() or now() >= self._end - self._margin
         try:
             if stopped:
@@ -267,7 +272,17 @@ class Held:
     def _lose(self, why: object) -> None:
         log.debug("the lease of %s is lost: %s", self.name, why)
         self.lost.set()
-        self._wake()
+        self._over.set()
+
+    async def _pause(self, until: float) -> bool:
+        """Sleeps until then; false if the lease has ended meanwhile."""
+        while not self._over.is_set():
+            left = until - now()
+            if left <= 0:
+                return True
+            # its clock stops while the machine sleeps
+            await self._session.half.wait(self._over, min(left, 1.0))
+        return False
 
     async def _renew(self) -> None:
         pauses = growing()
@@ -290,23 +305,6 @@ class Held:
         while await self._pause(self._end - self._margin):
             if now() >= self._end - self._margin:
                 self._lose("it was not renewed in time")
-
-    # how a half does it
-    def _start(self) -> None:
-        """Makes `lost`, and starts the tasks."""
-        raise NotImplementedError
-
-    async def _pause(self, until: float) -> bool:
-        """Sleeps until then; false if the lease has ended meanwhile."""
-        raise NotImplementedError
-
-    def _wake(self) -> None:
-        """Ends the pauses of an ended lease."""
-        raise NotImplementedError
-
-    async def _renewer_ends(self, limit: float) -> bool:
-        """Waits for that, for so many seconds."""
-        raise NotImplementedError
 
 
 L = TypeVar("L", bound=Held)

@@ -8,10 +8,11 @@ blocks the loop also stops the renewal: call what blocks by asyncio.to_thread().
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Type, Union
 
 from . import _core
-from ._core import T, log, now
+from ._core import T, log
 from ._engine import MARIADB, Row, driver_of, target
 from ._errors import RowlockError
 
@@ -76,7 +77,24 @@ async def stop(task: asyncio.Future[Any]) -> None:
         raise
 
 
-ASYNCIO = _core.Half(by_url, opened, run, shut, asyncio.sleep, to_its_end)
+async def wait(event: asyncio.Event, limit: float) -> None:
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(event.wait(), limit)
+
+
+def start(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name=name)
+
+
+async def ended(task: asyncio.Task[None], limit: float) -> bool:
+    _, running = await asyncio.wait({task}, timeout=limit)
+    task.cancel()  # without effect if it has ended
+    return not running
+
+
+ASYNCIO = _core.Half(
+    by_url, opened, run, shut, asyncio.sleep, to_its_end, asyncio.Event, wait, start, ended
+)
 
 
 async def driver_connection(connection: Any) -> Any:
@@ -121,12 +139,6 @@ class Lease(_core.Held):
 
     lost: asyncio.Event
 
-    def _start(self) -> None:
-        self.lost = asyncio.Event()
-        self._changed = asyncio.Event()
-        self._renewer = asyncio.ensure_future(self._renew())
-        self._watcher = asyncio.ensure_future(self._watch())
-
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs it as a task, which is cancelled when the lease is lost: then raises Lost."""
         task, lost = asyncio.ensure_future(work), asyncio.ensure_future(self.lost.wait())
@@ -148,25 +160,6 @@ class Lease(_core.Held):
     async def release(self) -> None:
         """Ends the lease. Raises Lost if it was lost before."""
         await self._leave(False)
-
-    async def _pause(self, until: float) -> bool:
-        while not self._leaving.locked() and not self.lost.is_set():
-            left = until - now()
-            if left <= 0:
-                return True
-            try:  # its clock stops while the machine sleeps
-                await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
-            except asyncio.TimeoutError:
-                pass
-        return False
-
-    def _wake(self) -> None:
-        self._changed.set()
-
-    async def _renewer_ends(self, limit: float) -> bool:
-        _, running = await asyncio.wait({self._renewer}, timeout=limit)
-        self._renewer.cancel()  # without effect if it has ended
-        return not running
 
 
 class lease:
