@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from typing import Any, Callable, Coroutine, Optional, Sequence, Type, TypeVar, Union, cast
 from urllib.parse import unquote, urlsplit
 
@@ -56,10 +55,6 @@ async def shut(connection: Any) -> None:
     connection.close()
 
 
-async def pause(seconds: float) -> None:
-    time.sleep(seconds)
-
-
 async def to_its_end(work: Coroutine[Any, Any, None], _: float) -> None:
     await work  # a second ^C ends it
 
@@ -79,9 +74,7 @@ async def ended(thread: threading.Thread, limit: float) -> bool:
     return not thread.is_alive()
 
 
-BLOCKING = _core.Half(
-    by_url, opened, run, shut, pause, to_its_end, threading.Event, wait, start, ended
-)
+BLOCKING = _core.Half(by_url, opened, run, shut, to_its_end, threading.Event, wait, start, ended)
 
 
 def driver_connection(connection: Any) -> Any:

@@ -77,24 +77,19 @@ async def lock(run: Run, connection: Any, name: str, shared: bool, wait: Optiona
 async def lock_mariadb(
     run: Run, connection: Any, name: str, mode: str, wait: Optional[float]
 ) -> None:
-    before = after = ""
-    if wait is not None:
+    if wait is not None:  # MySQL has no SET STATEMENT
         limit = f"innodb_lock_wait_timeout = {max(0, math.ceil(wait))}"
-        if "MariaDB" in connection.get_server_info():
-            before = f"SET STATEMENT {limit} FOR "
-        else:  # MySQL has no such statement
-            await run(connection, f"SET @rowlock_wait = @@innodb_lock_wait_timeout, {limit}", ())
-            after = "SET innodb_lock_wait_timeout = @rowlock_wait"
+        await run(connection, f"SET @rowlock_wait = @@innodb_lock_wait_timeout, {limit}", ())
     try:
-        await run(connection, f"{before}CALL rowlock_begin_{mode}(%s)", (name,))
+        await run(connection, f"CALL rowlock_begin_{mode}(%s)", (name,))
     except Exception as error:
         if number(error) != 1644 or "is open" not in str(error):
             raise
-        await run(connection, f"{before}CALL rowlock_{mode}(%s)", (name,))
+        await run(connection, f"CALL rowlock_{mode}(%s)", (name,))
     finally:
-        if after:
+        if wait is not None:
             with contextlib.suppress(Exception):  # an interrupt has closed the connection
-                await run(connection, after, ())
+                await run(connection, "SET innodb_lock_wait_timeout = @rowlock_wait", ())
 
 
 async def within(run: Run, connection: Any, name: str, which: str, *values: Any) -> Row:
@@ -120,11 +115,8 @@ async def refresh(
         raise await busy(run, connection, locked)
     if version is not None:
         await load()
-        try:  # also if load() has left no transaction open
-            with translating(locked):
-                await run(connection, engine_of(connection)["refreshed"], (name, version))
-        except Lost as error:
-            raise refresh_lost(name) from error.__cause__
+        with translating(locked, refresh_lost(name)):  # also if no transaction is open any more
+            await run(connection, engine_of(connection)["refreshed"], (name, version))
     return version is not None
 
 
@@ -163,7 +155,6 @@ class Half(NamedTuple):
     opened: Callable[[Connect], Awaitable[Any]]  # a connection in autocommit mode
     run: Run  # a statement on a driver's connection; its first row, or the procedure's answer
     shut: Callable[[Any], Awaitable[None]]  # the connection
-    pause: Callable[[float], Awaitable[None]]
     to_its_end: Callable[[Coroutine[Any, Any, None], float], Awaitable[None]]  # or for so long;
     # an interrupt does not end it
     event: Callable[[], Any]
@@ -332,7 +323,7 @@ async def acquire(
             except Unavailable:
                 if now() >= deadline if deadline is not None else not session.opened:
                     raise
-                await session.half.pause(next(pauses))
+                await session.half.wait(session.half.event(), next(pauses))
                 continue
             pauses = growing()
             if token is not None:

@@ -74,11 +74,11 @@ def is_connection(error: BaseException) -> bool:
     return type(error).__name__ in GONE_KINDS or isinstance(error, OSError)
 
 
-def translated(error: BaseException, name: str) -> BaseException:
+def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseException:
     """The error of this module that a driver's error means; else the driver's own."""
     state, code, text = sqlstate(error), number(error), str(error)
     if state == "RL005" or (code == 1644 and any(part in text for part in LOST_TEXTS)):
-        return lease_lost(name)
+        return lost or lease_lost(name)
     if state == "55P03" or code == 1205:
         return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
     if state in MISSING or code == 1305:
@@ -89,12 +89,12 @@ def translated(error: BaseException, name: str) -> BaseException:
 
 
 @contextlib.contextmanager
-def translating(name: str) -> Iterator[None]:
-    """Raises the error of this module that a driver's error means."""
+def translating(name: str, lost: Optional[Lost] = None) -> Iterator[None]:
+    """Raises the error of this module that a driver's error means. `lost`: if it is not a lease."""
     try:
         yield
     except Exception as error:
-        meaning = translated(error, name)
+        meaning = translated(error, name, lost)
         if meaning is error:
             raise
         raise meaning from error

@@ -92,9 +92,7 @@ async def ended(task: asyncio.Task[None], limit: float) -> bool:
     return not running
 
 
-ASYNCIO = _core.Half(
-    by_url, opened, run, shut, asyncio.sleep, to_its_end, asyncio.Event, wait, start, ended
-)
+ASYNCIO = _core.Half(by_url, opened, run, shut, to_its_end, asyncio.Event, wait, start, ended)
 
 
 async def driver_connection(connection: Any) -> Any:
