@@ -283,6 +283,55 @@ class Test(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(owners, [held.owner] * 2)
                 self.assertEqual(tokens, [held.token] * 2)
 
+    async def test_exclusive_run(self) -> None:
+        calls = []
+
+        @aio.exclusive_run(connect, "nightly", skip=True)
+        async def nightly(what: str) -> str:
+            if what == "outer":
+                calls.append(await nightly("inner"))
+            return what
+
+        self.assertTrue(asyncio.iscoroutinefunction(nightly))
+        self.assertEqual(await nightly("outer"), "outer")
+        self.assertEqual(calls, [None])
+        await (await aio.lease(connect, "nightly", wait=0)).release()  # it is free
+
+    async def test_an_exclusive_run_waits_its_turn(self) -> None:
+        @aio.exclusive_run(connect, "nightly")
+        async def nightly() -> str:
+            return "done"
+
+        async with aio.lease(connect, "nightly"):
+            waiting = asyncio.create_task(nightly())
+            await until_waiting("nightly")
+            self.assertFalse(waiting.done())
+        self.assertEqual(await asyncio.wait_for(waiting, 30), "done")
+
+    async def test_an_exclusive_run_raises_what_its_body_does(self) -> None:
+        @aio.exclusive_run(connect, "nightly", skip=True)
+        async def nightly() -> None:
+            raise rowlock.Busy("other", "another holder")  # not of this lease: it does not skip
+
+        with self.assertRaisesRegex(rowlock.Busy, "other"):
+            await nightly()
+
+    async def test_an_exclusive_run_is_cancelled_when_the_lease_is_lost(self) -> None:
+        ended = []
+
+        @aio.exclusive_run(connect, "nightly", ttl=3)
+        async def nightly() -> None:
+            try:
+                await show("break", "nightly")
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+
+        with self.assertRaisesRegex(rowlock.Lost, "stop the work"):
+            await nightly()
+        self.assertEqual(ended, ["cancelled"])
+
     async def test_permits_and_shared(self) -> None:
         async with aio.lease(connect, "p", permits=2), aio.lease(connect, "p", permits=2):
             with self.assertRaises(rowlock.Busy):

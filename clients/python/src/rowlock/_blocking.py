@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 from . import _core
 from ._core import finish
 from ._engine import MARIADB, POSTGRESQL, Connect, Row, driver_of, engine_of, target
-from ._errors import Busy
 
 
 def by_url(source: str) -> Connect:
@@ -178,12 +177,10 @@ def exclusive_run(
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def run_it(*args: Any, **kwargs: Any) -> Any:
-            try:
-                held = lease(source, name, ttl=ttl, wait=0 if skip else None)
-            except Busy:
-                if skip:
-                    return None
-                raise
+            session = _core.Session(BLOCKING, source, name)
+            held = finish(_core.acquire_or_skip(Lease, session, ttl, skip))
+            if held is None:
+                return None
             with held:
                 return function(*args, **kwargs)
 

@@ -334,3 +334,13 @@ async def acquire(
     except BaseException:  # also a lost reply may have queued, or acquired
         await session.half.to_its_end(session.give_up(owner), GIVE_UP)
         raise
+
+
+async def acquire_or_skip(kind: Type[L], session: Session, ttl: float, skip: bool) -> Optional[L]:
+    """For exclusive_run. skip: does not wait, and returns None if the name is held."""
+    try:
+        return await acquire(kind, session, ttl, 0 if skip else None, False, None, None)
+    except Busy:
+        if skip:
+            return None
+        raise

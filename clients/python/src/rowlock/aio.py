@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Any, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Type, Union
+import functools
+from typing import Any, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Type
+from typing import TypeVar, Union, cast
 
 from . import _core
 from ._core import T, log
 from ._engine import MARIADB, Row, driver_of, target
 from ._errors import RowlockError
 
-__all__ = ["Lease", "fence", "lease", "lock", "next_number", "refresh"]
+__all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
 Connect = Callable[[], Awaitable[Any]]
 
 
@@ -159,6 +161,12 @@ class Lease(_core.Held):
         """Ends the lease. Raises Lost if it was lost before."""
         await self._leave(False)
 
+    async def __aenter__(self) -> Lease:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        await self._leave(kind is not None)
+
 
 class lease:
     """Acquires a lease, as rowlock.lease(): for `async with`, or `await` and release().
@@ -186,4 +194,30 @@ class lease:
         return self._held
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        await self._held._leave(kind is not None)
+        await self._held.__aexit__(kind)
+
+
+F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+
+
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = 30.0, skip: bool = False
+) -> Callable[[F], F]:
+    """Decorates a coroutine function: it runs under the lease, and is cancelled if that is lost.
+
+    Then the call raises Lost. skip: returns None while the name is held.
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        async def run_it(*args: Any, **kwargs: Any) -> Any:
+            session = _core.Session(ASYNCIO, source, name)
+            held = await _core.acquire_or_skip(Lease, session, ttl, skip)
+            if held is None:
+                return None
+            async with held:
+                return await held.run(function(*args, **kwargs))
+
+        return cast(F, run_it)
+
+    return decorate
