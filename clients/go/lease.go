@@ -222,9 +222,11 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			return a.token.Int64, sent, nil
 		}
 		late := r.deadline != 0 && now() >= r.deadline
+		// a reply that was lost, on a session that had begun, is repeated at least once
+		repeats := !late || r.line.engine != "" && pause == pauseLeast
 		switch {
 		case ctx.Err() != nil:
-		case err != nil && (late || !errors.Is(err, ErrUnavailable)):
+		case err != nil && !(repeats && errors.Is(err, ErrUnavailable)):
 			return 0, 0, err
 		case err != nil:
 			r.opts.Debug("rowlock: request", "name", name, "error", err)

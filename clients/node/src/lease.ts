@@ -171,7 +171,8 @@ export async function acquire(source: Source, name: string, options: LeaseOption
             } catch (error) {
                 signal?.throwIfAborted();
                 const again = error instanceof UnavailableError && session.reached;
-                if (!again || now() >= deadline) throw error;
+                // a lost reply is repeated at least once
+                if (!again || (now() >= deadline && failures > 0)) throw error;
                 session.debug('waiting', error);
                 await within(sleep(pauseAfter(failures++)), WAIT, signal).catch(() => {});
             }

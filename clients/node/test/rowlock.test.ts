@@ -251,7 +251,7 @@ test('the end counts from before the request', async () => {
 });
 
 test('after a lost reply the same owner repeats the call', async () => {
-    const lost = { request: 2, release: 1 };
+    let lost = { request: 2, release: 1 };
     let opens = 0;
     const source = async (): Promise<Connection> => {
         opens++;
@@ -269,6 +269,12 @@ test('after a lost reply the same owner repeats the call', async () => {
     assert.equal(command('ls', 'x').split(`:${process.pid} `).length, 2); // once
     await held.release();
     assert.equal(opens, 4);
+    lost = { request: 1, release: 0 };
+    await (await acquire(source, 'x', { wait: 0 })).release();
+    assert.equal(opens, 6);
+    lost = { request: 2, release: 0 };
+    await assert.rejects(acquire(source, 'x', { wait: 0 }), UnavailableError);
+    assert.equal(command('ls'), '');
 });
 
 test('a connection that was killed is replaced', async () => {

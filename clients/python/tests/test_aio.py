@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 import unittest.mock
-from typing import Any
+from typing import Any, List
 
 import rowlock
 from rowlock import _core, aio
@@ -267,7 +267,8 @@ class Test(unittest.IsolatedAsyncioTestCase):
                         held.check()
 
     async def test_a_lost_reply_is_repeated_with_the_same_owner(self) -> None:
-        owners, tokens = [], []
+        owners: List[str] = []
+        tokens: List[int] = []
 
         async def losing(connection: Any, statement: str, values: Any) -> Any:
             row = await aio.run(connection, statement, values)
@@ -278,10 +279,13 @@ class Test(unittest.IsolatedAsyncioTestCase):
                     raise ConnectionResetError("lost")
             return row
 
-        with changed(run=losing):
-            async with aio.lease(connect, "x", wait=20) as held:
-                self.assertEqual(owners, [held.owner] * 2)
-                self.assertEqual(tokens, [held.token] * 2)
+        for wait in (20, 0):
+            with changed(run=losing):
+                async with aio.lease(connect, "x", wait=wait) as held:
+                    self.assertEqual(owners, [held.owner] * 2)
+                    self.assertEqual(tokens, [held.token] * 2)
+            owners.clear()
+            tokens.clear()
 
     async def test_exclusive_run(self) -> None:
         calls = []

@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 import unittest.mock
-from typing import Any
+from typing import Any, List
 from urllib.parse import unquote, urlsplit
 
 import rowlock
@@ -152,7 +152,8 @@ class Test(unittest.TestCase):
             self.assertLess(held._end, sent[1] + 3.1)
 
     def test_a_lost_reply_is_repeated_with_the_same_owner(self) -> None:
-        owners, tokens = [], []
+        owners: List[str] = []
+        tokens: List[int] = []
 
         async def losing(connection: Any, statement: str, values: Any) -> Any:
             row = await rowlock._blocking.run(connection, statement, values)
@@ -163,9 +164,12 @@ class Test(unittest.TestCase):
                     raise ConnectionResetError("lost")
             return row
 
-        with changed(run=losing), rowlock.lease(connect, "x", wait=20) as held:
-            self.assertEqual(owners, [held.owner] * 2)
-            self.assertEqual(tokens, [held.token] * 2)
+        for wait in (20, 0):
+            with changed(run=losing), rowlock.lease(connect, "x", wait=wait) as held:
+                self.assertEqual(owners, [held.owner] * 2)
+                self.assertEqual(tokens, [held.token] * 2)
+            owners.clear()
+            tokens.clear()
 
     @unittest.skipUnless(sys.platform == "linux", "its clock stops while the machine sleeps")
     def test_a_machine_that_slept_finds_it_lost(self) -> None:

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import uuid
-from typing import Any, Awaitable, Callable, Coroutine, Iterator, NamedTuple, Optional
+from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional
 from typing import Sequence, Tuple, Type, TypeVar, Union, cast
 
 from ._engine import MARIADB, Connect, Row, engine_of
@@ -29,8 +29,7 @@ from ._errors import Busy, Lost, RowlockError, Unavailable
 from ._errors import lease_lost, number, refresh_lost, translating
 
 log = logging.getLogger("rowlock")
-WAIT_MS = 5000  # the longest wait of one call
-PAUSE_LEAST, PAUSE_MOST = 0.05, 1.0
+WAIT = 5.0  # the longest wait of one call
 GIVE_UP = 5.0  # the time in which an interrupt ends a wait
 T = TypeVar("T")
 Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
@@ -50,12 +49,9 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
-def growing() -> Iterator[float]:
-    """The pauses between failed calls."""
-    pause = PAUSE_LEAST
-    while True:
-        yield pause * random.uniform(0.5, 1)
-        pause = min(2 * pause, PAUSE_MOST)
+def pause_after(failures: int) -> float:
+    """The pauses between failed calls grow from 50 ms to 1 s."""
+    return min(1.0, 0.05 * 2.0 ** min(failures, 5)) * random.uniform(0.5, 1)
 
 
 # ---- in the caller's transaction
@@ -276,7 +272,7 @@ class Held:
         return False
 
     async def _renew(self) -> None:
-        pauses = growing()
+        failures = 0
         while await self._pause(self._due):
             sent = now()
             try:
@@ -286,9 +282,10 @@ class Held:
                 return
             except Exception as error:  # until the end, by the watcher
                 log.debug("renewal of %s: %s", self.name, error)
-                self._due = now() + next(pauses)
+                self._due = now() + pause_after(failures)
+                failures += 1
                 continue
-            pauses = growing()
+            failures = 0
             self._due, self._end = sent + self.ttl / 3, sent + self.ttl
 
     async def _watch(self) -> None:
@@ -309,27 +306,29 @@ async def acquire(
         raise ValueError("shared and permits exclude each other")
     name, owner = session.name, uuid.uuid4().hex
     mode = "permit" if permits is not None else "shared" if shared else "exclusive"
-    deadline = None if wait is None else now() + wait
-    pauses, holder = growing(), None
+    deadline = math.inf if wait is None else now() + wait
+    failures, holder = 0, None
     try:
         while True:
             sent = now()
-            left = WAIT_MS if deadline is None else max(0, int((deadline - sent) * 1000))
+            wait_ms = int(1000 * max(0, min(WAIT, deadline - sent)))
             try:
                 token, _, place, held_by = await session.call(
-                    "request", name, int(ttl * 1000), owner, min(WAIT_MS, left), mode, permits,
+                    "request", name, int(ttl * 1000), owner, wait_ms, mode, permits,
                     *this_process(), note,
                 )  # fmt: skip
             except Unavailable:
-                if now() >= deadline if deadline is not None else not session.opened:
-                    raise
-                await session.half.wait(session.half.event(), next(pauses))
+                late = now() >= deadline and (failures or not session.opened)
+                if late or wait is None and not session.opened:
+                    raise  # else a lost reply is repeated at least once
+                await session.half.wait(session.half.event(), pause_after(failures))
+                failures += 1
                 continue
-            pauses = growing()
+            failures = 0
             if token is not None:
                 return kind(session, owner, token, ttl, sent)
             holder = held_by or holder
-            if deadline is not None and now() >= deadline and place != 0:
+            if now() >= deadline and place != 0:
                 raise Busy(name, holder)
     except BaseException:  # also a lost reply may have queued, or acquired
         await session.half.to_its_end(session.give_up(owner), GIVE_UP)
