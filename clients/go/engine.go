@@ -8,6 +8,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A call is a statement of each engine. On MariaDB a procedure returns its number in a session
@@ -49,10 +50,9 @@ var (
 	refreshed = call{`SELECT rowlock.refreshed($1::text, $2::bigint)`,
 		`CALL rowlock_refreshed(?, ?)`}
 	// name
-	holder = call{`SELECT coalesce(rowlock.holder($1::text), '` + unknown + `')`,
-		`SELECT COALESCE((SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ',
-		host), CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ?
-		LIMIT 1), '` + unknown + `')`}
+	holder = call{`SELECT rowlock.holder($1::text)`,
+		`SELECT (SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ', host),
+		CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1)`}
 )
 
 // An answer is the row of a request, the number of a function, or the text of holder.
@@ -135,9 +135,21 @@ type line struct {
 	engine engine
 }
 
-// call executes a statement, and returns when ctx ends, even if the driver does not. After an
-// ErrUnavailable the statement may have been executed.
-func (l *line) call(ctx context.Context, which call, values ...any) (answer, error) {
+// call executes a statement, and returns at its end, even if the driver does not, and also if the
+// machine was suspended meanwhile. When ctx ends, the statement may end by itself for interruptMost:
+// a connection that is closed during a statement may acquire the lease later. After an
+// ErrUnavailable it may have been executed.
+func (l *line) call(ctx context.Context, end time.Duration, which call, v ...any) (answer, error) {
+	own, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	interrupt, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		if !sleep(interrupt.Done(), end) {
+			sleep(own.Done(), least(end, now()+interruptMost))
+		}
+		cancel()
+	}()
 	type result struct {
 		line
 		answer
@@ -147,16 +159,16 @@ func (l *line) call(ctx context.Context, which call, values ...any) (answer, err
 	r := result{line: *l}
 	l.conn = nil
 	go func() {
-		r.answer, r.err = r.execute(ctx, which, values)
+		r.answer, r.err = r.execute(own, which, v)
 		done <- r
 	}()
 	select {
 	case r := <-done:
 		*l = r.line
 		return r.answer, translated(r.err, l.name)
-	case <-ctx.Done():
+	case <-own.Done():
 		go func() { discard((<-done).conn) }()
-		return answer{}, translated(ctx.Err(), l.name)
+		return answer{}, translated(context.DeadlineExceeded, l.name)
 	}
 }
 

@@ -30,7 +30,12 @@ type BusyError struct {
 	Holder string // the holder, since when, and its note; "another session" if it is not known
 }
 
-const unknown = "another session"
+func busyError(name, holder string) error {
+	if holder == "" {
+		holder = "another session"
+	}
+	return &BusyError{name, holder}
+}
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("could not acquire %q: held by %s", e.Name, e.Holder)
@@ -112,13 +117,10 @@ func translated(err error, name string) error {
 	case ErrLost:
 		return lost(name, err)
 	case ErrBusy:
-		_, holder, found := strings.Cut(err.Error(), "held by ")
-		if !found {
-			holder = unknown
-		}
+		_, holder, _ := strings.Cut(err.Error(), "held by ")
 		holder, _, _ = strings.Cut(holder, "\n")
 		holder, _, _ = strings.Cut(holder, " (SQLSTATE")
-		return &BusyError{name, holder}
+		return busyError(name, holder)
 	case nil:
 		return err
 	default:

@@ -30,6 +30,7 @@ const (
 	replyMost     = 15 * time.Second
 	pauseLeast    = 50 * time.Millisecond
 	pauseMost     = time.Second
+	forever       = 100 * 365 * 24 * time.Hour
 )
 
 // Options of Do. The zero value waits without a limit for an exclusive lease of 30 s.
@@ -50,11 +51,8 @@ type Options struct {
 // It is certain until the time before its last successful call was sent, and its TTL. It counts
 // as lost a little before that, whether or not the database answers.
 type Lease struct {
-	name   string
+	requester
 	token  int64
-	ttl    time.Duration
-	line   *line
-	debug  func(string, ...any)
 	cancel context.CancelFunc // ends the context of the holder
 	leave  chan struct{}      // closed when the holder has ended
 	left   chan struct{}      // closed when nothing renews the lease any more
@@ -97,7 +95,7 @@ func (l *Lease) Token() int64 { return l.token }
 func (l *Lease) Remaining() time.Duration {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if left := certain(l.sent, l.ttl) - now(); left > 0 && !l.gone {
+	if left := certain(l.sent, l.opts.TTL) - now(); left > 0 && !l.gone {
 		return left
 	}
 	l.lose("it was not renewed in time")
@@ -109,7 +107,7 @@ func (l *Lease) Check() error {
 	if l.Remaining() > 0 {
 		return nil
 	}
-	return lost(l.name, nil)
+	return lost(l.line.name, nil)
 }
 
 // Fence keeps the lease valid until tx ends. It is ErrLost if the lease is lost: roll back.
@@ -117,14 +115,14 @@ func (l *Lease) Fence(ctx context.Context, tx *sql.Tx) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	return Fence(ctx, tx, l.name, l.token)
+	return Fence(ctx, tx, l.line.name, l.token)
 }
 
 // lose needs the mutex.
 func (l *Lease) lose(why any) {
 	if !l.gone {
 		l.gone = true
-		l.debug("rowlock: the lease is lost", "name", l.name, "why", why)
+		l.opts.Debug("rowlock: the lease is lost", "name", l.line.name, "why", why)
 		l.cancel()
 	}
 }
@@ -135,13 +133,11 @@ func (l *Lease) release() bool {
 	<-l.left
 	gone := l.Remaining() == 0
 	for try := 0; ; try++ {
-		ctx, cancel := context.WithTimeout(context.Background(), waitMost)
-		a, err := l.line.call(ctx, release, l.token)
-		cancel()
+		a, err := l.line.call(context.Background(), now()+waitMost, release, l.token)
 		// a second call finds nothing if the first has released it
 		gone = gone || err == nil && a.number.Int64 == 0 && try == 0
 		if gone || try > 0 || !errors.Is(err, ErrUnavailable) {
-			l.debug("rowlock: release", "name", l.name, "error", err) // after an error it expires
+			l.opts.Debug("rowlock: release", "name", l.line.name, "error", err) // after an error it expires
 			break
 		}
 	}
@@ -156,21 +152,20 @@ func (l *Lease) release() bool {
 // time, also while a renewal hangs.
 func (l *Lease) keep() {
 	defer close(l.left)
-	pause, due := pauseLeast, l.sent+l.ttl/3
-	for end := certain(l.sent, l.ttl); sleep(l.leave, least(due, end)) && l.Remaining() > 0; {
+	pause, due := pauseLeast, l.sent+l.opts.TTL/3
+	for end := certain(l.sent, l.opts.TTL); sleep(l.leave, least(due, end)) && l.Remaining() > 0; {
 		sent := now()
-		ctx, cancel := limited(least(sent+l.ttl/3, end))
-		_, err := l.line.call(ctx, renew, l.token, l.ttl.Milliseconds())
-		cancel()
+		_, err := l.line.call(context.Background(), least(sent+l.opts.TTL/3, end), renew, l.token,
+			l.opts.TTL.Milliseconds())
 		l.mutex.Lock()
 		switch {
 		case err == nil && !l.gone:
-			l.sent, end = sent, certain(sent, l.ttl)
-			pause, due = pauseLeast, sent+l.ttl/3
+			l.sent, end = sent, certain(sent, l.opts.TTL)
+			pause, due = pauseLeast, sent+l.opts.TTL/3
 		case l.gone || errors.Is(err, ErrLost) || now() >= end:
 			l.lose(err)
 		default:
-			l.debug("rowlock: renewal", "name", l.name, "error", err)
+			l.opts.Debug("rowlock: renewal", "name", l.line.name, "error", err)
 			due = now() + jitter(pause)
 			pause = least(2*pause, pauseMost)
 		}
@@ -183,13 +178,16 @@ type requester struct {
 	line     *line
 	opts     Options
 	owner    string
-	deadline time.Duration // 0: none
+	deadline time.Duration
 	holder   string
 }
 
 func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (*Lease, error) {
 	if opts.TTL == 0 {
 		opts.TTL = 30 * time.Second
+	}
+	if opts.Wait == 0 {
+		opts.Wait = forever
 	}
 	if opts.Debug == nil {
 		opts.Debug = func(string, ...any) {}
@@ -199,17 +197,14 @@ func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (*Lease
 		return nil, err
 	}
 	r := requester{line: &line{db: db, name: name}, opts: opts, owner: fmt.Sprintf("%x", owner),
-		holder: unknown}
-	if opts.Wait != 0 {
-		r.deadline = now() + opts.Wait
-	}
+		deadline: now() + opts.Wait}
 	token, sent, err := r.granted(ctx)
 	if err != nil {
 		r.giveUp()
 		return nil, err
 	}
-	return &Lease{name: name, token: token, ttl: opts.TTL, line: r.line, debug: opts.Debug,
-		leave: make(chan struct{}), left: make(chan struct{}), sent: sent}, nil
+	return &Lease{requester: r, token: token, leave: make(chan struct{}),
+		left: make(chan struct{}), sent: sent}, nil
 }
 
 // granted repeats the request until it has a token that is still certain.
@@ -221,7 +216,7 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 		if a.token.Valid && now() < certain(sent, r.opts.TTL) && ctx.Err() == nil {
 			return a.token.Int64, sent, nil
 		}
-		late := r.deadline != 0 && now() >= r.deadline
+		late := now() >= r.deadline
 		// a reply that was lost, on a session that had begun, is repeated at least once
 		repeats := !late || r.line.engine != "" && pause == pauseLeast
 		switch {
@@ -239,33 +234,19 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			}
 			reserved := a.place.Valid && a.place.Int64 == 0 // the next call returns the token
 			if late && !a.token.Valid && !reserved {
-				return 0, 0, &BusyError{name, r.holder}
+				return 0, 0, busyError(name, r.holder)
 			}
 		}
 	}
-	return 0, 0, fmt.Errorf("%v: %w", &BusyError{name, r.holder}, ctx.Err())
+	return 0, 0, fmt.Errorf("%v: %w", busyError(name, r.holder), ctx.Err())
 }
 
-// send sends the request once. When ctx ends, the statement may still end by itself: a connection
-// that is closed during a statement may acquire the lease later.
+// send sends the request once.
 func (r *requester) send(ctx context.Context) (answer, error) {
-	wait := waitMost
-	if r.deadline != 0 {
-		wait = least(wait, r.deadline-now())
-	}
+	wait := least(waitMost, r.deadline-now())
 	if at, limited := ctx.Deadline(); limited {
 		wait = least(wait, time.Until(at))
 	}
-	own, cancel := context.WithTimeout(context.Background(), wait+replyMost)
-	defer cancel()
-	go func() {
-		select {
-		case <-own.Done():
-		case <-ctx.Done():
-			sleep(own.Done(), now()+interruptMost)
-			cancel()
-		}
-	}()
 	mode, permits := "exclusive", sql.NullInt64{}
 	if r.opts.Permits > 0 {
 		mode, permits = "permit", sql.NullInt64{Int64: int64(r.opts.Permits), Valid: true}
@@ -275,7 +256,8 @@ func (r *requester) send(ctx context.Context) (answer, error) {
 	values := []any{r.line.name, r.opts.TTL.Milliseconds(), r.owner, wait.Milliseconds(), mode,
 		permits}
 	note := sql.NullString{String: r.opts.Note, Valid: r.opts.Note != ""}
-	return r.line.call(own, request, append(append(values, process()...), note)...)
+	values = append(append(values, process()...), note)
+	return r.line.call(ctx, now()+wait+replyMost, request, values...)
 }
 
 // process is the host, the pid and the program, for those that look.
@@ -287,9 +269,8 @@ func process() []any {
 
 // giveUp leaves the queue. If that fails, the ticket is removed after 7 s.
 func (r *requester) giveUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), waitMost-interruptMost)
-	defer cancel()
-	_, err := r.line.call(ctx, cancelRequest, r.line.name, r.owner)
+	_, err := r.line.call(context.Background(), now()+waitMost-interruptMost, cancelRequest,
+		r.line.name, r.owner)
 	r.opts.Debug("rowlock: leaving the queue", "name", r.line.name, "error", err)
 	r.line.close()
 }
@@ -322,11 +303,4 @@ func sleep(done <-chan struct{}, end time.Duration) bool {
 		}
 	}
 	return true
-}
-
-// limited is a context that ends at a time, also if the machine was suspended before it.
-func limited(end time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { sleep(ctx.Done(), end); cancel() }()
-	return ctx, cancel
 }

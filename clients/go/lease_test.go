@@ -121,6 +121,21 @@ func TestALossIsAnnouncedAfterASuspendDuringARenewal(t *testing.T) {
 	}
 }
 
+func TestARequestThatHangsEndsAfterASuspend(t *testing.T) {
+	db := sql.OpenDB(stub(func(ctx context.Context, statement string) error {
+		if strings.Contains(statement, "request") {
+			suspend(time.Minute)
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	}))
+	began := time.Now()
+	err := Do(context.Background(), db, "x", Options{Wait: NoWait}, nil)
+	if taken := time.Since(began); !errors.Is(err, ErrUnavailable) || taken > 12*time.Second {
+		t.Errorf("%v after %v", err, taken)
+	}
+}
+
 // endsSoon is the error of the context if it ends within 8 s: the machine may be busy.
 func endsSoon(ctx context.Context) error {
 	select {

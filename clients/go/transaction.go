@@ -111,7 +111,7 @@ func tryLock(ctx context.Context, tx *sql.Tx, which call, name string, wait time
 func busy(ctx context.Context, tx *sql.Tx, name string) error {
 	a, err := within(ctx, tx, name, holder, name)
 	if err == nil {
-		err = &BusyError{name, a.holder.String}
+		err = busyError(name, a.holder.String)
 	}
 	return err
 }
