@@ -43,7 +43,7 @@ record Engine(
       new Engine(
           "CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           "CALL rowlock_renew(?, ?)",
-          "CALL rowlock_cancel(?, ?, @rowlock_answer)",
+          "CALL rowlock_cancel(?, ?, @rowlock_canceled)", // which nobody reads
           "CALL rowlock_release(?, @rowlock_answer)",
           "CALL rowlock_fence(?, ?)",
           "CALL rowlock_next(?, @rowlock_answer)",
@@ -62,7 +62,7 @@ record Engine(
     };
   }
 
-  /** Executes a statement, and returns its first row; empty if it has none. */
+  /** Executes a statement, and returns its first row, or a procedure's answer; or nothing. */
   static List<Object> run(Connection connection, String statement, Object... values)
       throws SQLException {
     try (PreparedStatement prepared = connection.prepareStatement(statement)) {
@@ -70,7 +70,8 @@ record Engine(
         prepared.setObject(i + 1, values[i]);
       }
       if (!prepared.execute()) {
-        return List.of();
+        boolean answers = statement.contains("@rowlock_answer");
+        return answers ? run(connection, "SELECT @rowlock_answer") : List.of();
       }
       try (ResultSet rows = prepared.getResultSet()) {
         Object[] row = new Object[rows.next() ? rows.getMetaData().getColumnCount() : 0];
@@ -80,15 +81,6 @@ record Engine(
         return Arrays.asList(row);
       }
     }
-  }
-
-  /** The value of a function, or of a procedure's last parameter. */
-  Object answer(Connection connection, String statement, Object... values) throws SQLException {
-    List<Object> row = run(connection, statement, values);
-    if (this == MARIADB) {
-      row = run(connection, "SELECT @rowlock_answer");
-    }
-    return row.isEmpty() ? null : row.get(0);
   }
 
   /** Of boolean and TINYINT. */

@@ -41,23 +41,17 @@ public final class FixedLease {
     if (before - end >= 0) {
       throw new LostException(name, null);
     }
-    Session session = new Session(source, name);
-    try {
+    try (Session session = new Session(source, name)) {
       session.call(Engine::renew, LIMIT, token, ttl.toMillis());
       end = Math.max(end - before, ttl.toNanos()) + before;
       sent = before;
-    } finally {
-      session.close();
     }
   }
 
   /** Ends the lease. */
   public boolean release() {
-    Session session = new Session(source, name);
-    try {
-      return Engine.isTrue(session.answer(Engine::release, LIMIT, token));
-    } finally {
-      session.close();
+    try (Session session = new Session(source, name)) {
+      return Engine.isTrue(session.call(Engine::release, LIMIT, token).get(0));
     }
   }
 }

@@ -233,9 +233,9 @@ public final class Lease implements AutoCloseable {
   private void release() {
     boolean ended;
     try {
-      ended = Engine.isTrue(session.answer(Engine::release, limit(), token));
+      ended = Engine.isTrue(session.call(Engine::release, limit(), token).get(0));
     } catch (UnavailableException error) { // once more; it may have been executed
-      session.answer(Engine::release, limit(), token);
+      session.call(Engine::release, limit(), token);
       return;
     }
     if (!ended) {

@@ -4,6 +4,8 @@ package rowlock.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
 import javax.sql.DataSource;
 
 /**
@@ -67,14 +69,12 @@ public final class Rowlock {
    * @throws LostException if the lease is lost
    */
   public static void fence(Connection connection, String name, long token) {
-    inTransaction(connection, name, e -> Engine.run(connection, e.fence(), name, token));
+    call(connection, name, Engine::fence, name, token);
   }
 
   /** Draws the next number of a counter, without a gap: a rollback takes it back. */
   public static long next(Connection connection, String counter) {
-    Object number =
-        inTransaction(
-            connection, "counter:" + counter, e -> e.answer(connection, e.next(), counter));
+    Object number = call(connection, "counter:" + counter, Engine::next, counter).get(0);
     return ((Number) number).longValue();
   }
 
@@ -123,8 +123,7 @@ public final class Rowlock {
       LeaseRequest.PID,
       LeaseRequest.PROGRAM
     };
-    Object version =
-        inTransaction(connection, locked, e -> e.answer(connection, e.refresh(), values));
+    Object version = call(connection, locked, Engine::refresh, values).get(0);
     if (version == null) {
       return false;
     }
@@ -133,7 +132,7 @@ public final class Rowlock {
     }
     load.run();
     try {
-      inTransaction(connection, locked, e -> Engine.run(connection, e.refreshed(), name, version));
+      call(connection, locked, Engine::refreshed, name, version);
     } catch (LostException error) {
       throw LostException.ofRefresh(name, error.getCause());
     }
@@ -156,6 +155,11 @@ public final class Rowlock {
     }
   }
 
+  private static List<Object> call(
+      Connection connection, String name, Function<Engine, String> statement, Object... values) {
+    return inTransaction(connection, name, e -> Engine.run(connection, statement.apply(e), values));
+  }
+
   private static void lock(Connection connection, String name, String mode, Duration timeout) {
     boolean got =
         inTransaction(
@@ -171,7 +175,7 @@ public final class Rowlock {
   }
 
   private static BusyException busy(Connection connection, String name) {
-    Object holder = inTransaction(connection, name, e -> e.answer(connection, e.holder(), name));
+    Object holder = call(connection, name, Engine::holder, name).get(0);
     return new BusyException(name, (String) holder, null);
   }
 
@@ -196,12 +200,10 @@ public final class Rowlock {
     if (timeout == null) {
       return beginMariadb(connection, name, mode);
     }
-    String set = "SET innodb_lock_wait_timeout = ?";
-    Object before = Engine.run(connection, "SELECT @@innodb_lock_wait_timeout").get(0);
-    Engine.run(connection, set, timeout.plusMillis(999).toSeconds());
-    // an unsigned number, which Connector/J 2 would send as a decimal one
-    long seconds = ((Number) before).longValue();
-    try (Setting restored = () -> Engine.run(connection, set, seconds)) {
+    String limit = "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ?";
+    String restore = "SET innodb_lock_wait_timeout = @rowlock_wait";
+    Engine.run(connection, limit, timeout.plusMillis(999).toSeconds());
+    try (Setting restored = () -> Engine.run(connection, restore)) {
       return beginMariadb(connection, name, mode);
     }
   }

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /** A connection that is opened when it is needed, and again after it was lost. */
-final class Session {
+final class Session implements AutoCloseable {
   static final Logger LOG = System.getLogger("rowlock");
 
   private final ConnectionSource source;
@@ -29,25 +29,12 @@ final class Session {
 
   /** Executes one statement, and returns its row. UnavailableException: it may be executed. */
   List<Object> call(Function<Engine, String> statement, Duration limit, Object... values) {
-    return attempt(limit, () -> Engine.run(connection, statement.apply(engine), values));
-  }
-
-  /** The same for a function or procedure with one answer. */
-  Object answer(Function<Engine, String> statement, Duration limit, Object... values) {
-    return attempt(limit, () -> engine.answer(connection, statement.apply(engine), values));
-  }
-
-  private interface Work<T> {
-    T run() throws SQLException;
-  }
-
-  private <T> T attempt(Duration limit, Work<T> work) {
     try {
       if (connection == null) {
         open();
       }
       connection.setNetworkTimeout(Runnable::run, (int) limit.toMillis());
-      return work.run();
+      return Engine.run(connection, statement.apply(engine), values);
     } catch (SQLException error) {
       if (Engine.isConnection(error)) {
         discard(connection);
@@ -78,7 +65,8 @@ final class Session {
     }
   }
 
-  void close() {
+  @Override
+  public void close() {
     try {
       if (connection != null) {
         if (isolation != Connection.TRANSACTION_READ_COMMITTED) {

@@ -586,7 +586,7 @@ abstract class Scenarios {
     ConnectionSource cut =
         Server.faulty(
             this::open,
-            "SET innodb_lock_wait_timeout",
+            "innodb_lock_wait_timeout =",
             execution -> {
               if (settings.incrementAndGet() == 2) {
                 throw new SQLException("the connection was cut", "08006");
