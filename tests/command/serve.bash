@@ -35,6 +35,13 @@ status_is() { # STATUS METHOD TARGET [HEADER...]
     is=$(perl "$lib/http.pl" "$address" "${@:2}")
     [ "$is" = "$1" ] || { echo "$3: $is, not $1"; head -c 600 body; return 1; }
 }
+# As status_is. libmicrohttpd answers a request that is too long before it has read everything, and
+# closes: the answer may be lost.
+refuses_unread() {
+    local is
+    is=$(perl "$lib/http.pl" "$address" "${@:2}")
+    [ "$is" = "$1" ] || [ "$is" = none ] || { echo "$3: $is, not $1"; return 1; }
+}
 is_page() { perl "$lib/page.pl" <body || { cat body; return 1; }; }
 shows() { # TARGET TEXT: a page of it contains the text
     get "$1" && is_page && grep -qF -- "$2" body

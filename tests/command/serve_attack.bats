@@ -178,10 +178,11 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
 
 @test "many parameters, headers and cookies are refused at once" {
     start_serve
-    for n in 33 300 1500 10000; do
+    for n in 33 300 1500; do
         status_is 414 GET "/?$(printf 'a&%.0s' $(seq "$n"))"
-        [ "$n" = 10000 ] || is_page
+        is_page
     done
+    refuses_unread 414 GET "/?$(printf 'a&%.0s' {1..10000})"
     status_is 200 GET "/?$(printf 'a=b&%.0s' {1..31})"
     status_is 431 GET / "Cookie: $(printf 'a=b;%.0s' {1..1500})"
     # shellcheck disable=SC2046 # words

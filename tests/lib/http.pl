@@ -12,6 +12,7 @@ use IO::Socket::UNIX;
 use Time::HiRes qw(time);
 
 my ($address, $method, @rest) = @ARGV;
+$SIG{PIPE} = 'IGNORE';
 
 sub ask {
     my ($method, $target, @headers) = @_;
