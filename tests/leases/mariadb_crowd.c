@@ -192,6 +192,8 @@ TEST(p10_a_waiter_gets_the_lease_after_the_one_ahead_in_one_round_trip)
 
 /* ---- the first release of a session ---------------------------------------------------------- */
 
+#define TRIES 25 /* each has two sessions of its own */
+
 /* What a release reads by a key; the first of a session reads the text of its procedures, too. */
 static long long reads_of_a_release(void *hand, long long token)
 {
@@ -214,22 +216,29 @@ static long long lease_after_a_wait(void *hand, void *holder, int looks)
     return atoll(my_field(row, 2));
 }
 
-/* A crowd consists of sessions that release their first lease. */
-TEST(a_waiter_compiles_its_release_while_it_waits)
+static int compiles_in_time(void *holder)
 {
-    void *holder = my_fresh(), *hand = my_open(), *unready = my_open();
-    long long first, second, compiles;
+    void *hand = my_open(), *unready = my_open();
+    long long first = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1)),
+              second = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1)),
+              compiles = reads_of_a_release(unready, lease_after_a_wait(unready, holder, 0));
 
-    my_row(holder, "UPDATE rowlock_meta SET history = 'all'"); /* as after a wait of a second */
-    first = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1));
-    second = reads_of_a_release(hand, lease_after_a_wait(hand, holder, 1));
-    compiles = reads_of_a_release(unready, lease_after_a_wait(unready, holder, 0));
-    my_row(holder, "UPDATE rowlock_meta SET history = 'slow'");
     print_message("# the first release reads %lld keys, the second %lld; without a look %lld\n",
                   first, second, compiles);
-    if (!t_is_mysql()) { /* it has a cache of procedures, without such reads */
-        t_true(compiles > second);
-        t_int(first, second);
-    }
-    t_text(t_all_rows(hand), NO_ROWS);
+    return compiles > second && first == second;
+}
+
+/* A crowd consists of sessions that release their first lease. The server forgets what all sessions
+   have compiled whenever another test creates a procedure: then this is tried again. */
+TEST(a_waiter_compiles_its_release_while_it_waits)
+{
+    void *holder = my_fresh();
+    int in_time = t_is_mysql(); /* it has a cache of procedures, without such reads */
+
+    my_row(holder, "UPDATE rowlock_meta SET history = 'all'"); /* as after a wait of a second */
+    for (int i = 0; i < TRIES && !in_time; i++)
+        in_time = compiles_in_time(holder);
+    my_row(holder, "UPDATE rowlock_meta SET history = 'slow'");
+    t_true(in_time);
+    t_text(t_all_rows(holder), NO_ROWS);
 }
