@@ -12,7 +12,6 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 #include "lib/mariadb_hand.h"
-#include "lib/proxy.h"
 
 #define HOUR 3600000
 
@@ -132,62 +131,6 @@ TEST(a_repeated_try_finds_its_own_lease)
     const char *token = my_field(my_grant(hand, terms), 2);
 
     t_text(my_field(my_grant(hand, terms), 2), token);
-}
-
-/* ---- the cost of a hand-over ----------------------------------------------------------------- */
-
-#define ROUNDS 60 /* at most: on a busy machine a wait may end between two leases */
-
-static void until_asleep(void *hand, long n)
-{
-    t_until(my_number(hand, "SELECT count(*) FROM " T_PROCESSLIST
-                            " WHERE db = DATABASE() AND state = 'User lock'") == n);
-}
-
-/* The round trips of the third in the queue from the end of the first lease to its own. */
-static long trips_of_a_turn(struct proxy *proxy, struct rowlock_connection *one,
-                            struct rowlock_connection *two, struct rowlock_connection *three,
-                            void *hand)
-{
-    static struct acquisition next, last;
-    struct rowlock_lease *lease = t_granted(one, t_x("turn"), HOUR);
-    struct thread *threads[2];
-    long before;
-
-    next = last = (struct acquisition){.wants = {t_x("turn")}, .n = 1, .wait_ms = -1};
-    threads[0] = t_acquire_thread(two, &next);
-    t_until_queued(hand, "turn", 1);
-    threads[1] = t_acquire_thread(three, &last);
-    t_until_queued(hand, "turn", 2);
-    until_asleep(hand, 2);
-    before = proxy_trips(proxy);
-    t_give(lease);
-    t_ok(t_join(threads[0]));
-    t_give(next.lease);
-    t_ok(t_join(threads[1]));
-    before = proxy_trips(proxy) - before;
-    t_give(last.lease);
-    return before;
-}
-
-TEST(p10_a_waiter_gets_the_lease_after_the_one_ahead_in_one_round_trip)
-{
-    struct proxy *proxy = NULL;
-    struct rowlock_connection *three = NULL;
-    const char *url = t_proxied_url(&proxy);
-    void *hand = my_fresh();
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    long least = -1;
-
-    t_ok(rowlock_open(url, NULL, &three, &t_error));
-    t_adopt(three);
-    for (int i = 0; i < ROUNDS && least != 1; i++) {
-        long trips = trips_of_a_turn(proxy, one, two, three, hand);
-
-        least = least < 0 || trips < least ? trips : least;
-    }
-    print_message("# a turn takes %ld round trips\n", least);
-    t_int(least, 1);
 }
 
 /* ---- the first release of a session ---------------------------------------------------------- */
