@@ -213,7 +213,7 @@ static const struct engine postgresql = {
     .session = transport_postgresql_session,
     .is_waiting = transport_postgresql_is_waiting,
     .lockers = "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL "
-               "AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
+               "AND datname = current_database() AND pid <> pg_backend_pid()",
     .kill = transport_postgresql_kill,
 };
 
