@@ -97,7 +97,8 @@ add_lease() { # BYTES: with a note of this size
 }
 
 # read_slowly N TARGET: starts N clients, and returns when each has the begin of its answer. They
-# ask again if one was refused: the view is late on a busy machine, or an earlier answer still goes.
+# ask again if one was refused: the view is late on a busy machine, or an earlier answer is still
+# being sent.
 read_slowly() {
     start perl "$lib/clients.pl" "$address" hold "$@"
     until_true all_read "$@"

@@ -20,8 +20,8 @@ teardown() {
     sql "DROP TABLE IF EXISTS rowlock_object"
     drop_role
 }
-# The text of version 1. MySQL 9.6 removed MD5(). On MariaDB before 10.11.15 only an account with
-# privileges on all databases could create its view that names columns of JSON_TABLE.
+# The text of version 1. MySQL 9.6 removed MD5(). On MariaDB 10.11.14 only an account with
+# privileges on all databases can create its view, which selects columns of JSON_TABLE (MDEV-27898).
 version_1() {
     local piece=$ROWLOCK_TEST_ENGINE-$ROWLOCK_TEST_TECHNIQUE edit=''
     [ "$ROWLOCK_TEST_ENGINE" != mariadb ] ||

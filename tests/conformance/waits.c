@@ -89,7 +89,7 @@ TEST(a_wait_that_is_long_enough_gets_the_lock)
     struct rowlock_connection *holder = t_open(), *other = t_open();
     struct thread *thread;
 
-    t_ok(t_begin(holder, t_x(t_name(1)), 20000)); /* sessions of the test before may still end */
+    t_ok(t_begin(holder, t_x(t_name(1)), 20000)); /* the server may still end a session */
     thread = t_begin_thread(other, t_x(t_name(1)), 60000);
     t_until_waiting(thread);
     t_ok(rowlock_commit(holder, &t_error));

@@ -109,8 +109,8 @@ struct engine {
     /* queries, for a superuser: the number of the other sessions, and of sessions that wait for a
        lock; NULL: lib/grants.c knows them */
     const char *sessions, *waits;
-    /* a query, for a superuser: how many other transactions may keep a row locked. NULL: the server
-       ends a transaction whose client sends nothing, or the tests do not freeze clients there */
+    /* a query, for a superuser: how many other transactions may keep a row locked; NULL: none is
+       needed, because the server ends a transaction whose client sends nothing, or none is known */
     const char *lockers;
     /* cuts all sessions of this process but the superuser's; NULL: kill does */
     void (*cut_all)(void *admin);

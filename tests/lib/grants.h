@@ -111,8 +111,8 @@ void t_kill_all_sessions(void);
  * engines).
  */
 int t_sessions(void);
-/* How many transactions may keep a row locked after their client has frozen; 0 where the server
-   ends them. */
+/* How many transactions may keep a row locked after their client has frozen; 0 where the engine has
+   no query for it. */
 int t_lockers(void);
 void t_until_sessions(int n);
 /* Kills the n-th of them; returns 1 if there was one. */

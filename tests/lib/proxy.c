@@ -27,7 +27,6 @@ struct stream {
 struct pair {
     int fd[2]; /* sockets of the client and of the server; -1: free */
     struct stream stream[2];
-    int asked;            /* the client sent the last message */
     int spoke;            /* the direction used last since the fault was armed; -1: none */
     int64_t silent_ms[2]; /* until when nothing is forwarded in that direction */
 };
@@ -151,12 +150,13 @@ static void strike(struct proxy *proxy, struct pair *pair)
         close_pair(pair);
 }
 
-/* A message of an unknown protocol ends when the other end begins to answer it: how many pieces
-   it arrives in is chance. Returns 1 if the fault's last message has ended so. */
+/* Counts round trips. A message of an unknown protocol ends when the other end begins to answer it:
+   how many pieces it arrives in is chance. Returns 1 if the fault's last message has ended so. */
 static int ends_turn(struct proxy *proxy, struct pair *pair, int direction)
 {
     int ended = proxy->postgresql < 0 && pair->spoke == !direction;
 
+    proxy->trips += direction == PROXY_TO_SERVER && pair->spoke != direction;
     pair->spoke = direction;
     if (!ended || (int)proxy->direction == direction)
         return 0;
@@ -187,10 +187,6 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         if (take_byte(proxy, &pair->stream[direction], byte, (size_t)(got - upto)) &&
             proxy->postgresql >= 0 && (int)proxy->direction == direction)
             proxy->messages--;
-    }
-    if (upto > 0) {
-        proxy->trips += direction == PROXY_TO_SERVER && !pair->asked;
-        pair->asked = direction == PROXY_TO_SERVER;
     }
     if (upto > 0 && (recv(in, buffer, (size_t)upto, 0) != upto ||
                      send(out, buffer, (size_t)upto, MSG_NOSIGNAL) != upto)) {

@@ -90,7 +90,7 @@ static void lock_timeout_stays(struct rowlock_connection *connection)
     t_sql(connection, "SET lock_timeout = '7s'");
     t_ok(rowlock_prepare(connection, wants, 3, &t_error));
     expect_setting(connection, "7s");
-    t_ok(t_begin(holder, wants[2], 20000)); /* the test before used these names too */
+    t_ok(t_begin(holder, wants[2], 20000)); /* another test used these names */
     t_ok(t_begin(connection, wants[0], 20000));
     expect_setting(connection, "7s");
     t_ok(t_lock(connection, wants[1], -1));

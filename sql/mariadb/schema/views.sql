@@ -15,9 +15,9 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 -- Lists transactions that block others, and those others. For a reader without PROCESS the server's
 -- lock tables raise an error; so they are in a subquery that is not executed for such a reader, and
 -- returns a JSON document. Under technique insert the index of the table in use gives the name. A
--- prepared (XA) transaction has no session; its XA id is not in any table. Only an account with
--- privileges on all databases may name a column of JSON_TABLE in a view before MariaDB 10.11.15
--- (MDEV-27898): so they are those of the subquery t.
+-- prepared (XA) transaction has no session; its XA id is not in any table. The view selects from
+-- the subquery t, because on MariaDB 10.11.14 only an account with privileges on all databases can
+-- create a view that selects a column of JSON_TABLE itself (MDEV-27898).
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
     SELECT t.name, t.kind, t.mode, t.waits, t.host, t.pid, t.program, t.note, t.since FROM (
     SELECT DISTINCT CONVERT(UNHEX(j.name) USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name,
