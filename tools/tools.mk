@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # make style: formatting, width, words, links, rooms. Every check runs: one call shows all failures.
 
-# Another release of clang-format would format a few lines in another way.
-CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
-STYLE_C = $(shell find include src tests bench examples fuzz -name '*.[ch]' | sort)
-
 .PHONY: style style-format style-width style-words style-links style-rooms
 style:
 	@$(MAKE) --no-print-directory -k style-format style-width style-words style-links \
 	  style-rooms
 
 style-format:
-	$(call quiet,STYLE) $(CLANG_FORMAT) --dry-run -Werror $(STYLE_C)
+	$(call quiet,STYLE) BUILD='$(BUILD)' tools/check-format
 
 style-width:
 	$(call quiet,STYLE) tools/check-width
