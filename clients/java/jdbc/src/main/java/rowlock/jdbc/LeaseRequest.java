@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
+import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.List;
@@ -174,11 +177,16 @@ public final class LeaseRequest {
     }
   }
 
+  /** The kernel's name of this machine: Java's own way asks DNS, and fails without an entry. */
   private static String host() {
     try {
-      return InetAddress.getLocalHost().getHostName();
-    } catch (UnknownHostException error) {
-      return null; // the server shows the address
+      return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+    } catch (IOException notLinux) {
+      try {
+        return InetAddress.getLocalHost().getHostName();
+      } catch (UnknownHostException error) {
+        return null; // the server shows the address
+      }
     }
   }
 }
