@@ -58,7 +58,8 @@ make_dumps() {
     rowlock release a --token "$(head -n 1 tokens)"
     rowlock release b --token "$(tail -n 1 tokens)"
     sql "INSERT INTO rowlock.least_token SELECT n, nextval('rowlock.number')
-         FROM unnest(ARRAY['a', 'b', 'c']) n" >/dev/null
+         FROM unnest(ARRAY['a', 'b', 'c']) n
+         ON CONFLICT (name) DO UPDATE SET token = excluded.token" >/dev/null # if a search was slow
     newest=$(rowlock acquire --ttl 1d b)
     rowlock acquire --ttl 1d c >/dev/null
     put_others 2

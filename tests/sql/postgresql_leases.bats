@@ -136,7 +136,8 @@ one_waits() { # for the end of a lease
     until_true is_refused back
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 60 --ttl 10m back
     until_true one_waits
-    sql "INSERT INTO rowlock.least_token (name, token) VALUES ('back', 9000000000000000000)"
+    sql "INSERT INTO rowlock.least_token (name, token) VALUES ('back', 9000000000000000000)
+         ON CONFLICT (name) DO UPDATE SET token = excluded.token"
     touch go
     wait "$started"
     is_refused back
