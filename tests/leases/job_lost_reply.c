@@ -76,8 +76,7 @@ static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_dire
 
     proxy_arm(proxy, PROXY_CUT, direction, n);
     code = rowlock_claim(connection, job, &answer, &lease, &t_error);
-    struck = proxy_has_struck(proxy);
-    proxy_arm(proxy, PROXY_NONE, direction, 0);
+    struck = proxy_disarm(proxy);
     if (code) { /* possible only where a lost claim leaves nothing */
         t_int(code, ROWLOCK_ECONN);
         t_int(struck, 1);

@@ -216,8 +216,7 @@ static void cut_borrowed(enum proxy_direction direction)
 
         proxy_arm(proxy, PROXY_CUT, direction, n);
         code = t_acquire(connection, t_x("cut bare"), HOUR, 0, &lease);
-        struck = proxy_has_struck(proxy);
-        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        struck = proxy_disarm(proxy);
         if (code)
             t_true(code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
         else if (struck) /* cut after the last message */

@@ -237,10 +237,11 @@ static void *body(void *data)
 
         poll(fds, n, wait_ms);
         pthread_mutex_lock(&proxy->mutex);
-        if (fds[0].revents && read(proxy->wake[0], &byte, 1) == 1 && proxy->cut)
+        if (fds[0].revents && read(proxy->wake[0], &byte, 1) == 1 && proxy->cut) {
             for (int i = 0; i < MOST; i++)
                 close_pair(&proxy->pair[i]);
-        proxy->cut = 0;
+            proxy->cut = 0;
+        }
         quit = proxy->quit;
         for (int i = 0; i < MOST; i++)
             for (int end = 0; end < 2; end++)
@@ -345,6 +346,17 @@ int proxy_has_struck(struct proxy *proxy)
 
     pthread_mutex_lock(&proxy->mutex);
     struck = proxy->struck;
+    pthread_mutex_unlock(&proxy->mutex);
+    return struck;
+}
+
+int proxy_disarm(struct proxy *proxy)
+{
+    int struck;
+
+    pthread_mutex_lock(&proxy->mutex);
+    struck = proxy->struck;
+    proxy->fault = PROXY_NONE;
     pthread_mutex_unlock(&proxy->mutex);
     return struck;
 }

@@ -225,15 +225,6 @@ TEST(every_zone_of_the_system_is_as_the_c_library_reads_it)
     }
 }
 
-TEST(zones_that_count_leap_seconds_are_refused_by_name)
-{
-    if (access(SYSTEM_ZONES "/right/Europe/Berlin", R_OK) != 0)
-        skip();
-    refused("right/Europe/Berlin");
-    t_contains(t_error.text, "counts leap seconds");
-    t_contains(t_error.text, "without right/");
-}
-
 TEST(dates_and_days_are_each_other)
 {
     int64_t first = ROWLOCK_CALENDAR_FIRST / ROWLOCK_DAY_SECONDS;
