@@ -100,6 +100,27 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     as_root -e "REVOKE SYSTEM_USER ON *.* FROM installer@'%'; DROP DATABASE test_root"
 }
 
+@test "after an upgrade or a repair an account works with the GRANTs that were printed before" {
+    url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_own?ssl=on"
+    token=$(token_of kept)
+    sql 'UPDATE rowlock_meta SET version = 1'
+    "$ROWLOCK" --db "$url" schema upgrade
+    rowlock release kept --token "$token"
+    sql 'DROP PROCEDURE rowlock_next'
+    "$ROWLOCK" --db "$url" schema install
+    rowlock run -n upgraded -- true
+    rowlock next repaired
+    run rowlock doctor
+    echo "$output"
+    [[ $output != *GRANT* ]]
+}
+
+@test "vacuum works with sql_safe_updates" {
+    sql "INSERT INTO rowlock_roll_caller (ticket, behind, due) VALUES (1, 1, utc_timestamp(6))"
+    sql "SET SESSION sql_safe_updates = 1; CALL rowlock_vacuum(@removed)"
+    [ "$(sql "SELECT count(*) FROM rowlock_roll_caller")" = 0 ]
+}
+
 @test "names that utf8mb4_0900_ai_ci takes for equal are different locks" {
     rowlock acquire --ttl 10m Straße >/dev/null
     for name in straße Strasse STRASSE 'Straße '; do rowlock run -n "$name" -- true; done

@@ -16,6 +16,14 @@ CALL rowlock_once()//\
 DROP PROCEDURE rowlock_once//|
 }
 
+# DROP PROCEDURE removes what was granted on the procedure.
+/^GRANT EXECUTE ON PROCEDURE \{procedure\}/{
+    i\
+-- On the whole database: an upgrade drops each procedure, and with it a grant on it alone.
+    s/PROCEDURE \{procedure\}/*/
+}
+/^GRANT EXECUTE ON PROCEDURE \{history_procedure\}/d
+
 # It does not offer technique insert (left_out), for whose table MariaDB's has EXECUTE IMMEDIATE.
 /^-- technique insert: its table$/,$d
 /^    IF v_technique = 'insert' AND v_owned THEN$/,/^    END IF;$/d
