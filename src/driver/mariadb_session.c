@@ -3,8 +3,10 @@
  * Sessions of our own: connecting by URL, and the short second session that stops a statement of
  * the first. libmariadb resolves host names and blocks meanwhile, with the resolver's own timeouts.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "driver/mariadb_link.h"
 #include "util/error.h"
@@ -107,6 +109,9 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
     link->mysql = rowlock__mariadb.init(NULL);
     if (!link->mysql)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (link->url->default_file && access(link->url->default_file, R_OK) != 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the option file %s of the URL: %s",
+                             link->url->default_file, strerror(errno)); /* libmariadb skips it */
     if (!real_connect(link))
         return rowlock__mariadb_query_failure(link, error);
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;

@@ -47,8 +47,8 @@ static void held_row(void *data, const struct rowlock_value *columns, unsigned n
 static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
 {
     const struct privilege *held = comparison->held.row;
-    bool procedure = strncmp(object, PROCEDURE, strlen(PROCEDURE)) == 0 ||
-                     strcmp(object, WHOLE_DATABASE) == 0;
+    bool procedure =
+        strncmp(object, PROCEDURE, strlen(PROCEDURE)) == 0 || strcmp(object, WHOLE_DATABASE) == 0;
 
     for (size_t i = 0; i < comparison->held.n; i++)
         if (strcmp(held[i].privilege, privilege) == 0 &&

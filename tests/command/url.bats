@@ -555,6 +555,11 @@ does_not_wait() { # TEXT COMMAND...
     does_not_wait "does not offer TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
 }
 
+@test "an option file that cannot be read is refused" {
+    run -64 "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?default-file=$here/my.cnf" ls
+    [[ $output == *"the option file $here/my.cnf of the URL: No such file"* ]]
+}
+
 @test "a file in which another program has a name of rowlock: the message names no source file" {
     sqlite3 foreign.db "CREATE TABLE other(x); CREATE INDEX rowlock_lease ON other(x)"
     run -125 "$ROWLOCK" --db "sqlite:$here/foreign.db" schema install

@@ -3,8 +3,8 @@
 -- account needs rights on the tables. An account that only locks needs no CREATE, ALTER or
 -- DROP. PROCESS is optional and shows which session holds a row.
 --
--- An account that only monitors needs the views and the tables under them, and no EXECUTE. For an
--- account monitoring:
+-- An account that only monitors, by SQL, needs the views and the tables under them, and no
+-- EXECUTE. For an account monitoring:
 --   GRANT SELECT ON rowlock_holders TO monitoring;
 --   GRANT SELECT ON rowlock_waiters TO monitoring;
 --   GRANT SELECT ON rowlock_names TO monitoring;

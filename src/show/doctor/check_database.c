@@ -58,8 +58,10 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
     size_t i = 0, n = sizeof known / sizeof *known;
     int is_server = error->code == ROWLOCK_ESERVER &&
                     strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0;
-    /* a Galera node; a database that forgets commits */
-    int advises = is_server && (strstr(error->text, "; use ") || strstr(error->text, ", run: "));
+    /* a Galera node; a database that forgets commits; a password without TLS */
+    int advises =
+        (is_server && (strstr(error->text, "; use ") || strstr(error->text, ", run: "))) ||
+        strstr(error->text, "; add ssl=on ");
 
     while (i < n && known[i].code != error->code)
         i++;

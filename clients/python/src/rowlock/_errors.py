@@ -76,7 +76,8 @@ def is_connection(error: BaseException) -> bool:
 
 def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseException:
     """The error of this module that a driver's error means; else the driver's own."""
-    state, code, text = sqlstate(error), number(error), str(error)
+    state, code = sqlstate(error), number(error)
+    text = str(error.args[1] if code and len(error.args) > 1 else error)
     if state == "RL005" or (code == 1644 and any(part in text for part in LOST_TEXTS)):
         return lost or lease_lost(name)
     if state == "55P03" or code == 1205:
