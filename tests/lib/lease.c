@@ -48,17 +48,19 @@ const char *t_key(const char *name)
 
 const char *lease_instant(long from_now_ms)
 {
-    static char text[300];
+    static char texts[2][300];
+    static unsigned turn;
+    char *text = texts[turn++ % 2];
+    size_t size = sizeof texts[0];
 
     if (t_facts()->plain)
-        snprintf(text, sizeof text, "%s + (%ld)", t_engine()->now_ms, from_now_ms);
+        snprintf(text, size, "%s + (%ld)", t_engine()->now_ms, from_now_ms);
     else if (is_engine("postgresql"))
-        snprintf(text, sizeof text, "clock_timestamp() + %ld * interval '1 ms'", from_now_ms);
+        snprintf(text, size, "clock_timestamp() + %ld * interval '1 ms'", from_now_ms);
     else if (is_engine("mariadb"))
-        snprintf(text, sizeof text, "utc_timestamp(6) + INTERVAL %ld MICROSECOND",
-                 from_now_ms * 1000);
+        snprintf(text, size, "utc_timestamp(6) + INTERVAL %ld MICROSECOND", from_now_ms * 1000);
     else
-        snprintf(text, sizeof text,
+        snprintf(text, size,
                  "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + %ld",
                  from_now_ms);
     return text;

@@ -8,7 +8,7 @@ SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 JARS=/usr/share/java
 # Debian's python3 has Debian's drivers; those of node are in one folder if from Debian, in another
 # if from npm.
-PATH=/usr/bin:$PATH
+PATH=$BATS_TEST_DIRNAME/../lib/client:/usr/bin:$PATH
 NODE_PATH=/usr/share/nodejs:$(npm root -g 2>/dev/null || true)
 export NODE_PATH
 

@@ -191,7 +191,8 @@ add_standby_mariadb() {
     name_standby
     start_standby_mariadb --read-only || return 1
     on_standby sql_mariadb "CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'root',
-        master_port = $port_mariadb, master_use_gtid = slave_pos; START SLAVE" mysql || return 1
+        master_port = $port_mariadb, master_ssl = 0, master_use_gtid = slave_pos;
+        START SLAVE" mysql || return 1
     [ "$fault" != failover ] ||
         sql_mariadb 'SET GLOBAL rpl_semi_sync_master_enabled = ON' mysql || return 1
     has_received_mariadb
