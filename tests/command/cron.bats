@@ -40,6 +40,7 @@ stop_cron() {
 logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
 
 @test "the log shows a lease that expired over a minute ago, without vacuum; a younger one stays" {
+    ! is_mysql || skip "on MySQL an expired lease waits for the next caller, or for vacuum"
     local name
     for name in crashed young; do rowlock acquire --ttl 1h --note n $name; done
     expired_for() { # NAME SECONDS

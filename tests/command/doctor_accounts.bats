@@ -104,9 +104,11 @@ paste_advice() {
         ;;
     mariadb)
         here=${ROWLOCK_TEST_URL##*/}
+        on="PROCEDURE rowlock_next" granted="PROCEDURE \`$here\`.rowlock_next"
+        if is_mysql; then on="*" granted="\`$here\`.*"; fi
         echo "REVOKE DELETE ON rowlock_lease FROM $(role c)@'%';
-            REVOKE EXECUTE ON PROCEDURE rowlock_next FROM $(role c)@'%'" | paste_in
-        expected="GRANT EXECUTE ON PROCEDURE \`$here\`.rowlock_next TO '$(role c)'@'%'; "
+            REVOKE EXECUTE ON $on FROM $(role c)@'%'" | paste_in
+        expected="GRANT EXECUTE ON $granted TO '$(role c)'@'%'; "
         expected+="GRANT DELETE ON \`$here\`.rowlock_lease TO '$(role c)'@'%';"
         ;;
     esac
@@ -126,7 +128,7 @@ paste_advice() {
         needed="REVOKE DELETE ON rowlock.lease FROM $(role h)"
         ;;
     mariadb)
-        for procedure in log_end log_waiter list_history prune prune_row; do
+        is_mysql || for procedure in log_end log_waiter list_history prune prune_row; do
             echo "REVOKE EXECUTE ON PROCEDURE rowlock_$procedure FROM $(role h)@'%';"
         done | paste_in
         echo "REVOKE SELECT, INSERT, DELETE ON rowlock_history FROM $(role h)@'%'" | paste_in
