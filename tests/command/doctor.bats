@@ -32,6 +32,7 @@ dump() {
 }
 
 @test "the self-test hands over, fences an old token, and leaves nothing behind" {
+    needs_pg_dump
     rowlock acquire --ttl 1h kept >/dev/null
     # shellcheck disable=SC2154
     job known "${rarely[@]}" -- true

@@ -23,6 +23,12 @@ as_root_of_mariadb() {
     mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root "$@"
 }
 
+# Skips the test if PostgreSQL is of another version (tests/versions) and has no pg_dump.
+needs_pg_dump() {
+    [ -z "${POSTGRESQL_BIN:-}" ] || [ -x "$POSTGRESQL_BIN/pg_dump" ] ||
+        skip "pg_dump of the server's version is missing"
+}
+
 # The server of the engine mariadb is MySQL (tests/versions).
 is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
 # The end of a URL with a password: without TLS rowlock sends none to MySQL. So the account rowlock

@@ -76,6 +76,7 @@ put_others() {
 }
 
 @test "p1 what is held after a part of a dump was restored excludes others, and tokens rise" {
+    needs_pg_dump
     make_dumps
     echo "others: $others"
     [ "$(wc -w <<<"$others")" -ge 9 ]

@@ -413,6 +413,7 @@ put_leases() { # of several names, and of permits
 
 @test "p1 leases in a dump of version 1 exclude others after it was restored into a new schema" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    needs_pg_dump
     install_version_1
     put_leases
     pg_dump --data-only --table rowlock.heartbeat --table rowlock.lease "$ROWLOCK_TEST_ADMIN" >dump
@@ -428,6 +429,7 @@ put_leases() { # of several names, and of permits
 
 @test "p1 leases in a dump of version 1 exclude others after it replaced the rows, and an upgrade" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    needs_pg_dump
     install_version_1
     put_leases
     pg_dump -Fc --data-only --schema rowlock "$ROWLOCK_TEST_ADMIN" >dump
