@@ -110,8 +110,10 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
     if (!link->mysql)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (link->url->default_file && access(link->url->default_file, R_OK) != 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "the option file %s of the URL: %s",
-                             link->url->default_file, strerror(errno)); /* libmariadb skips it */
+        return rowlock__fail(error, ROWLOCK_EINVAL, /* libmariadb would ignore it */
+                             "the option file %s cannot be read: %s; correct default-file in the "
+                             "URL, or its mode",
+                             link->url->default_file, strerror(errno));
     if (!real_connect(link))
         return rowlock__mariadb_query_failure(link, error);
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;

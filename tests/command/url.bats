@@ -557,7 +557,7 @@ does_not_wait() { # TEXT COMMAND...
 
 @test "an option file that cannot be read is refused" {
     run -64 "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?default-file=$here/my.cnf" ls
-    [[ $output == *"the option file $here/my.cnf of the URL: No such file"* ]]
+    [[ $output == *"the option file $here/my.cnf cannot be read: No such file"* ]]
 }
 
 @test "a file in which another program has a name of rowlock: the message names no source file" {

@@ -31,9 +31,10 @@ void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_directi
 /* Waits until every connection has ended. The caller has closed them, but their last messages
    may still be in flight, and would be counted for the next connection. */
 void proxy_settle(struct proxy *proxy);
-/* Whether the fault has occurred; later connections work normally. A message that needs no reply
-   may still be on its way to it: proxy_disarm prevents it from then on. */
+/* Whether the fault has occurred; later connections work normally. */
 int proxy_has_struck(struct proxy *proxy);
+/* The same, and from then on the fault does not occur: a message without a reply, which is still on
+   its way to the proxy, would be due after the call that sent it has returned. */
 int proxy_disarm(struct proxy *proxy);
 /* Round trips over all connections: how often a client sent first, or after the server. */
 long proxy_trips(struct proxy *proxy);

@@ -20,7 +20,7 @@ SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_f
 
 $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/tests/libjudge.a $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -fno-lto \
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) \
 	  $(SIMULATION_SEAMS:%=-Wl,--wrap=%) -o $@ $^ \
 	  $(shell $(PKG_CONFIG) --libs sqlite3) $(LIBS)
 

@@ -136,6 +136,8 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     echo "$output"
     [ "$status" = 69 ]
     [[ $output == *"ssl=on"* ]]
+    run "$ROWLOCK" --db "$plain" doctor --only server
+    [[ $output == *"add ssl=on"* && $output != *"correct the user"* ]]
     run "$ROWLOCK" --db "$plain?ssl=off" ls
     [ "$status" = 69 ]
     "$ROWLOCK" --db "$plain?ssl=on" ls

@@ -4,7 +4,6 @@ package rowlock.jdbc;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLTimeoutException;
@@ -177,16 +176,15 @@ public final class LeaseRequest {
     }
   }
 
-  /** The kernel's name of this machine: Java's own way asks DNS, and fails without an entry. */
+  /** The machine's name, on Linux the kernel's: Java's own way asks DNS, and may get none. */
   private static String host() {
+    Path kernel = Path.of("/proc/sys/kernel/hostname");
     try {
-      return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-    } catch (IOException notLinux) {
-      try {
-        return InetAddress.getLocalHost().getHostName();
-      } catch (UnknownHostException error) {
-        return null; // the server shows the address
-      }
+      return Files.exists(kernel)
+          ? Files.readString(kernel).strip()
+          : InetAddress.getLocalHost().getHostName();
+    } catch (IOException error) {
+      return null; // the server shows the address
     }
   }
 }
