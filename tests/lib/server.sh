@@ -316,6 +316,8 @@ listens() {
     [ -n "$inode" ] && find "/proc/$1/fd" -lname "socket:\[$inode\]" 2>/dev/null | grep -q .
 }
 # ENGINE NAME JARS COMMAND...: a server in Java, small. The word PORT in the command is its port.
+# Derby keeps a cache for each database: forty of them with the default size filled the heap, and
+# the server answered nothing for half a minute.
 start_java() {
     local engine=$1 name=$2 jars=$3 user folder try
     shift 3
@@ -324,9 +326,10 @@ start_java() {
     [ -e "$folder/data" ] || as_user "$user" mkdir "$folder/data" || return 1
     for try in 1 2 3; do
         server_port=$(port_of "$folder")
-        launch "$user" "$folder" java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        launch "$user" "$folder" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
             -XX:-UsePerfData -Djava.io.tmpdir="$folder/tmp" -Dderby.system.home="$folder/data" \
-            -Dderby.system.durability=test -Dh2.bindAddress=127.0.0.1 -cp "$jars" \
+            -Dderby.system.durability=test -Dderby.storage.pageCacheSize=100 \
+            -Dh2.bindAddress=127.0.0.1 -cp "$jars" \
             "${@/#PORT/$server_port}"
         if await_server "$folder" listens "$server_pid" "$server_port"; then
             server_data=$folder/data server_socket=$folder server_log=$folder/log
