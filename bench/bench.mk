@@ -103,7 +103,7 @@ bench-publish: $(BUILD)/bench.md
 # ---- parts of rowlock ------------------------------------------------------------------------
 
 BENCH ?=
-BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job names history \
+BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover scale job names history \
                  $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)) \
                  $(if $(filter odbc,$(DRIVERS)),$(if $(filter jdbc,$(DRIVERS)),transport)))
 

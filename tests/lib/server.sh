@@ -391,8 +391,8 @@ transport_url() {
 }
 
 # start_pooler NAME URL [session]: pgbouncer before the database of the URL. In transaction mode it
-# has fewer backends than clients, so that each transaction gets a free one. server_url is then the
-# URL of that database.
+# has fewer backends than clients (POOL=3), so that each transaction gets a free one. server_url is
+# then the URL of that database.
 start_pooler() {
     local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} mode=${3:-transaction} try
     role=${role%%[@:]*} port=${port%%/*}
@@ -407,7 +407,8 @@ listen_addr = 127.0.0.1
 listen_port = $server_port
 auth_type = any
 pool_mode = $mode
-default_pool_size = $(if [ "$mode" = session ]; then echo 50; else echo 3; fi)
+max_client_conn = 6000
+default_pool_size = $(if [ "$mode" = session ]; then echo 50; else echo "${POOL:-3}"; fi)
 unix_socket_dir =
 server_tls_sslmode = disable
 server_login_retry = 0.2

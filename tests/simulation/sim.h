@@ -35,7 +35,9 @@
 #include "simulation/fiber.h"
 
 #define SIM_CLIENTS 7 /* the last one is the newcomer, which tries every name at the end */
-#define SIM_NODES 25
+#ifndef SIM_NODES
+#define SIM_NODES 25 /* docs/scale.md: 10,000 */
+#endif
 #define SIM_MOST (SIM_NODES + 2) /* of a farm; the last two are its operator and the newcomer */
 #define SIM_NAMES 3
 #define SIM_TOKENS 512

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far one database carries a farm.
+ * scale wait URL N: so many callers, each with a connection of its own, wait for one lease. Prints
+ * a line when all are in the queue. After a line on standard input the holder releases, and each
+ * caller holds the lease once: prints how fast it passes from one to the next.
+ * scale hold URL N: 8 connections acquire so many leases together, and renew all of them 5 times.
+ * Prints a line for each, and then holds them until its standard input ends.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rate.h"
+#include "rowlock.h"
+
+#define HOUR 3600000
+#define OWNERS 8
+#define RENEWALS 5
+
+static const struct rowlock_want hot = {.name = "scale:hot"};
+static const char *url;
+static double *released; /* the times of the releases, in seconds; the lease protects it */
+static int served;
+static int share; /* the leases of each owner */
+static pthread_barrier_t together;
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static struct rowlock_connection *connect_patiently(void)
+{
+    static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_open(url, &patient, &connection, &error))
+        bench_die("%s", error.text);
+    return connection;
+}
+
+static struct rowlock_lease *acquire(struct rowlock_connection *connection,
+                                     const struct rowlock_want *want)
+{
+    static const struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = HOUR};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_acquire(connection, want, 1, &terms, &lease, &error))
+        bench_die("%s", error.text);
+    return lease;
+}
+
+static void release(struct rowlock_lease *lease)
+{
+    struct rowlock_error error;
+
+    if (rowlock_release(lease, &error))
+        bench_die("%s", error.text);
+    rowlock_lease_free(lease);
+}
+
+static void start_threads(pthread_t *threads, int n, void *(*work)(void *))
+{
+    pthread_attr_t attributes;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 * 1024);
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], &attributes, work, (void *)(intptr_t)i))
+            bench_die("no thread");
+    pthread_attr_destroy(&attributes);
+}
+
+static void join_threads(pthread_t *threads, int n)
+{
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+/* ---- callers that wait ----------------------------------------------------------------------- */
+
+static void *wait_once(void *data)
+{
+    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_lease *lease = acquire(connection, &hot);
+
+    (void)data;
+    released[++served] = now();
+    release(lease);
+    rowlock_close(connection);
+    return NULL;
+}
+
+static int count(const struct rowlock_holder *holder, void *data)
+{
+    *(int *)data += !holder->token;
+    return 0;
+}
+
+static void await_queue(struct rowlock_connection *connection, int n)
+{
+    struct rowlock_error error;
+    int found = 0;
+
+    while (found < n) {
+        usleep(500000);
+        found = 0;
+        if (rowlock_list(connection, hot.name, count, &found, &error))
+            bench_die("%s", error.text);
+    }
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void wait_in_crowd(int n)
+{
+    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_lease *lease = acquire(connection, &hot);
+    pthread_t *threads = calloc((size_t)n, sizeof *threads);
+    double began = now(), all;
+
+    released = calloc((size_t)n + 1, sizeof *released);
+    start_threads(threads, n, wait_once);
+    await_queue(connection, n);
+    printf("%d callers wait, after %.0f s\n", n, now() - began);
+    fflush(stdout);
+    getchar();
+    released[0] = now();
+    release(lease);
+    join_threads(threads, n);
+    all = released[n] - released[0];
+    for (int i = 0; i < n; i++)
+        released[i] = released[i + 1] - released[i];
+    qsort(released, (size_t)n, sizeof *released, by_value);
+    printf("%d hand-overs in %.1f s, %.0f a second; median %.1f ms, p99 %.1f, longest %.1f\n", n,
+           all, n / all, released[n / 2] * 1e3, released[n * 99 / 100] * 1e3,
+           released[n - 1] * 1e3);
+    rowlock_close(connection);
+}
+
+/* ---- leases that are held -------------------------------------------------------------------- */
+
+static void renew_all(struct rowlock_lease **leases)
+{
+    int *codes = calloc((size_t)share, sizeof *codes);
+    struct rowlock_error error;
+
+    if (rowlock_renew_all(leases, (size_t)share, HOUR, codes, &error))
+        bench_die("%s", error.text);
+    free(codes);
+}
+
+static void *hold_share(void *owner)
+{
+    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_lease **leases = calloc((size_t)share, sizeof(struct rowlock_lease *));
+    char name[64];
+    struct rowlock_want want = {.name = name};
+
+    for (int i = 0; i < share; i++) {
+        snprintf(name, sizeof name, "scale:%d:%d", (int)(intptr_t)owner, i);
+        leases[i] = acquire(connection, &want);
+    }
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < RENEWALS; i++) {
+        pthread_barrier_wait(&together);
+        renew_all(leases);
+        pthread_barrier_wait(&together);
+    }
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < share; i++)
+        rowlock_lease_free(leases[i]);
+    free(leases);
+    rowlock_close(connection);
+    return NULL;
+}
+
+static void hold_many(int n)
+{
+    pthread_t *threads = calloc(OWNERS, sizeof *threads);
+    double began = now();
+
+    share = n / OWNERS;
+    pthread_barrier_init(&together, NULL, OWNERS + 1);
+    start_threads(threads, OWNERS, hold_share);
+    pthread_barrier_wait(&together);
+    printf("%d leases acquired in %.0f s, %.0f a second\n", share * OWNERS, now() - began,
+           share * OWNERS / (now() - began));
+    for (int i = 0; i < RENEWALS; i++) {
+        began = now();
+        pthread_barrier_wait(&together);
+        pthread_barrier_wait(&together);
+        printf("all renewed in %.2f s\n", now() - began);
+    }
+    fflush(stdout);
+    while (getchar() != EOF)
+        ;
+    pthread_barrier_wait(&together);
+    join_threads(threads, OWNERS);
+}
+
+int main(int argc, char **argv)
+{
+    int n = argc == 4 ? atoi(argv[3]) : 0;
+
+    if (n < OWNERS)
+        bench_die("usage: scale wait|hold URL N");
+    url = argv[2];
+    if (!strcmp(argv[1], "wait"))
+        wait_in_crowd(n);
+    else
+        hold_many(n);
+    return 0;
+}
