@@ -62,12 +62,12 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 @test "a look at the queue, and a roll call, read few rows for each waiter" {
     sql "VACUUM rowlock.waiter" # the planner expects one row
     read=$(sql "BEGIN;
-        SELECT status FROM rowlock.place('78:x:0:0', 2000, 0, 1000);
+        SELECT status FROM rowlock.place('78:x:0:0', 2000, pg_backend_pid(), 1000);
         SELECT rowlock.overtake('78:x:0:0', 2000, 0, 1000) > 0;
         SELECT rowlock.remove_unseen(1);
         INSERT INTO rowlock.waiter (ticket, name, mode)
             SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i;
-        SELECT status FROM rowlock.place('78:x:0:0', 2000, 0, 1000);
+        SELECT status FROM rowlock.place('78:x:0:0', 2000, pg_backend_pid(), 1000);
         SELECT rowlock.remove_unseen(1);
         SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
          WHERE schemaname = 'rowlock' AND relname = 'waiter';
@@ -80,6 +80,22 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(sed -n 6p <<<"$read")" -lt 40 ]
     [ "$(sed -n 8p <<<"$read")" -lt 10000 ]
     [ "$(sed -n 9p <<<"$read")" = 1 ] # the caller's own
+}
+
+@test "a waiter without a session lock learns how far back it is, and reads no more for it" {
+    sql "VACUUM rowlock.waiter"
+    read=$(sql "BEGIN;
+        INSERT INTO rowlock.waiter (ticket, name, mode)
+            SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i;
+        SELECT before FROM rowlock.place('78:x:0:0', 100, 0, 1000);
+        SELECT before FROM rowlock.place('78:x:0:0', 2000, 0, 1000);
+        SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
+         WHERE schemaname = 'rowlock' AND relname = 'waiter';
+        ROLLBACK")
+    echo "$read"
+    [ "$(sed -n 1p <<<"$read")" = 99 ]
+    [ "$(sed -n 2p <<<"$read")" = 300 ]
+    [ "$(sed -n 3p <<<"$read")" -lt 1000 ]
 }
 
 @test "beside an old snapshot, a search for leases begins at the name's least token" {
