@@ -98,6 +98,26 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(sed -n 3p <<<"$read")" -lt 1000 ]
 }
 
+@test "a session that holds many leases takes session locks for some, and can release them all" {
+    {
+        echo "CREATE TEMP TABLE granted (token bigint);"
+        for i in {100..249}; do
+            echo "SELECT rowlock.prepare('$i'); -- technique row
+                INSERT INTO granted SELECT g.token FROM rowlock.grant_lease(
+                encode('$i', 'hex') || ':x:0:0', 'me $i', 60000, 0, 0, pg_backend_pid(), 'host', 1,
+                'command', NULL) g;"
+        done
+        echo "SELECT count(token) FROM granted;
+            SELECT count(*) BETWEEN 20 AND 100 FROM pg_locks
+             WHERE locktype = 'advisory' AND pid = pg_backend_pid();
+            SELECT sum(rowlock.release_lease(token, NULL, NULL)) FROM granted;
+            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();"
+    } >holds
+    read=$(psql -qXAt "$ROWLOCK_TEST_ADMIN" -f holds 2>&1)
+    echo "$read"
+    [ "$(tail -n 4 <<<"$read" | tr '\n' ' ')" = "150 t 0 0 " ]
+}
+
 @test "beside an old snapshot, a search for leases begins at the name's least token" {
     open_session snapshot
     ask snapshot "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.meta"

@@ -13,8 +13,10 @@ BEGIN
                                       pg_catalog.string_agg(',' || u.number::text || ',', '')),
                                   false)
        FROM pg_catalog.unnest(numbers) u (number)
-      WHERE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(u.number,
-                                                                        8386112019297791602))
+      WHERE CASE WHEN pg_catalog.length(pg_catalog.current_setting('rowlock.session_locks',
+                                                                   true)) > 400 THEN false
+                 ELSE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
+                          u.number, 8386112019297791602)) END
      HAVING pg_catalog.count(*) > 0;
 END $$;
 

@@ -116,7 +116,9 @@ BEGIN
     VALUES (drawn, grant_one.name, 'exclusive', grant_one.owner, grant_one.host, grant_one.pid,
             grant_one.command, grant_one.note);
     RETURN CASE WHEN session = pg_catalog.pg_backend_pid()
-                     AND CASE WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
+                     AND CASE WHEN pg_catalog.length(pg_catalog.current_setting(
+                                       'rowlock.session_locks', true)) > 400 THEN false
+                              WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
                                        drawn, 8386112019297791602))
                               THEN pg_catalog.set_config('rowlock.session_locks',
                                        pg_catalog.concat(pg_catalog.current_setting(

@@ -29,13 +29,16 @@ END $$;
 
 -- Takes the session lock of a number if it is free. The lock outlives the transaction. The session
 -- keeps a list of its session locks, each as ',NUMBER,', because the server warns when it releases
--- a lock that it does not hold.
+-- a lock that it does not hold. The list ends at 400 characters, 20 to 100 locks: the server has
+-- 64 for each session, and without memory for more it refuses every lock. A further lease or ticket
+-- has none, as behind a pooler: its waiters poll.
 CREATE FUNCTION rowlock.session_lock(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     held constant text := pg_catalog.current_setting('rowlock.session_locks', true);
     entry constant text := pg_catalog.concat(',', number, ',');
 BEGIN
     RETURN CASE WHEN pg_catalog.strpos(held, entry) > 0 THEN true
+                WHEN pg_catalog.length(held) > 400 THEN false
                 WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
                         number, 8386112019297791602))
                 THEN pg_catalog.set_config('rowlock.session_locks',
