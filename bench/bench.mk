@@ -8,6 +8,7 @@
 #   make bench-quick     every workload with the most important peers, for use during development
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
 #     BENCH=postgresql|door|mariadb|leases|jobs|names|documents|transport|start|idle
+#     BENCH=scale      how far one PostgreSQL carries a farm: waiters, leases, processes of cron
 #     BENCH=clients    the packages of clients/: needs the languages' compilers and registries
 
 .PHONY: bench bench-quick bench-installed bench-parts bench-publish
