@@ -4,22 +4,6 @@
 -- because one waiter would delay all others. The library repeats a request that was not granted in
 -- a transaction of its own.
 
--- Takes the session locks of several numbers, as session_lock does for one.
-CREATE FUNCTION rowlock.session_lock_all(numbers bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM pg_catalog.set_config('rowlock.session_locks', pg_catalog.concat(
-                                      pg_catalog.current_setting('rowlock.session_locks', true),
-                                      pg_catalog.string_agg(',' || u.number::text || ',', '')),
-                                  false)
-       FROM pg_catalog.unnest(numbers) u (number)
-      WHERE CASE WHEN pg_catalog.length(pg_catalog.current_setting('rowlock.session_locks',
-                                                                   true)) > 400 THEN false
-                 ELSE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
-                          u.number, 8386112019297791602)) END
-     HAVING pg_catalog.count(*) > 0;
-END $$;
-
 -- Ends the leases listed as TOKEN:HEX(name):owner and returns the tokens of those that existed. It
 -- deletes in the order of tokens, as a sweep does, so that the two never deadlock. It waits only
 -- briefly for a fence or a renewal that holds one of the rows.
@@ -86,7 +70,7 @@ BEGIN
            pg_catalog.array_agg(f.token)
       INTO granted, tokens FROM free f WHERE f.token > f.floor;
     IF tokens IS NOT NULL AND session = pg_catalog.pg_backend_pid() THEN
-        PERFORM rowlock.session_lock_all(tokens);
+        PERFORM rowlock.session_lock(u.number) FROM pg_catalog.unnest(tokens) u (number);
     END IF;
     RETURN granted;
 END $$;

@@ -72,7 +72,7 @@ END $$;
 -- Grants one name exclusively, without waiting, when no lease conflicts and no waiter queues; the
 -- most frequent grant. Returns the token alone; in any other case the answer of grant_any as
 -- status:token:number:detail. The remarks at begin_one apply here too. The session lock is that of
--- session_lock, written out.
+-- session_lock (queue.sql), written out because the call would cost more than the lock.
 CREATE FUNCTION rowlock.grant_one(name text, owner text, ttl_ms bigint, session bigint, host text,
                                   pid bigint, command text, note text) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$

@@ -235,9 +235,9 @@ BEGIN
     RETURN false;
 END $$;
 
--- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards:
--- a waiter far behind needs no exact position, and a look behind a thousand waiters costs as much
--- as behind 17. Deletes tickets whose alive_until has passed.
+-- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards,
+-- so a look behind a thousand waiters costs as much as behind 17: a waiter with a session lock needs
+-- no exact position. Deletes tickets whose alive_until has passed.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -265,7 +265,8 @@ BEGIN
 END $$;
 
 -- See dialect.h, place. A waiter without a session lock polls, the less often the farther back it
--- is: it counts those ahead of it, as far as its pauses grow.
+-- is. It counts those ahead of it up to 300, where its pauses stop growing (PAUSE_MAX_MS / STEP_MS
+-- in lease/machine).
 CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
                               OUT status integer, OUT number bigint, OUT before bigint,
                               OUT free integer, OUT expires_ms bigint, OUT locked integer,
@@ -301,7 +302,7 @@ BEGIN
             SELECT greatest(before, pg_catalog.count(*)) INTO before
               FROM (SELECT FROM rowlock.waiter w
                      WHERE w.name = place.name COLLATE "C" AND w.ticket < place.ticket
-                     LIMIT 300) q;
+                     ORDER BY w.ticket DESC LIMIT 300) q;
         END IF;
     ELSIF way.status = 3 THEN
         status := 3;
