@@ -82,7 +82,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(sed -n 9p <<<"$read")" = 1 ] # the caller's own
 }
 
-@test "a waiter without a session lock learns how far back it is, and reads no more than 300 rows for it" {
+@test "a waiter without a session lock learns how far back it is from 300 rows at most" {
     sql "VACUUM rowlock.waiter"
     read=$(sql "BEGIN;
         INSERT INTO rowlock.waiter (ticket, name, mode)

@@ -236,8 +236,8 @@ BEGIN
 END $$;
 
 -- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards,
--- so a look behind a thousand waiters costs as much as behind 17: a waiter with a session lock needs
--- no exact position. Deletes tickets whose alive_until has passed.
+-- so a look behind a thousand waiters costs as much as behind 17: a waiter with a session lock
+-- needs no exact position. Deletes tickets whose alive_until has passed.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
