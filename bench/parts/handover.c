@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rate.h"
@@ -19,28 +18,20 @@ struct race {
     const char *url;
     int wanted, interrupt[2];
     atomic_int ready, begun;
-    /* time of the last release in nanoseconds; the lease protects it and the fields below */
-    long long released;
+    /* time of the last release in seconds; the lease protects it and the fields below */
+    double released;
     int done;
     double *ms;
 };
 
-static long long now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000000000LL + time.tv_nsec;
-}
-
 /* Called under the lease. The first grants only fill the queue. */
 static void stamp(struct race *race)
 {
-    if (race->released && race->done < race->wanted)
-        race->ms[race->done++] = (double)(now() - race->released) / 1e6;
+    if (race->released > 0 && race->done < race->wanted)
+        race->ms[race->done++] = (bench_now() - race->released) * 1e3;
     if (race->done == race->wanted && write(race->interrupt[1], "!", 1) != 1)
         bench_die("no pipe");
-    race->released = now();
+    race->released = bench_now();
 }
 
 static void *wait_in_line(void *data)
@@ -73,29 +64,15 @@ static void *wait_in_line(void *data)
     return NULL;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static void run_race(struct race *race, int waiters)
 {
     pthread_t *threads = calloc((size_t)waiters, sizeof *threads);
-    pthread_attr_t attributes;
 
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 256 * 1024);
-    for (int i = 0; i < waiters; i++)
-        if (pthread_create(&threads[i], &attributes, wait_in_line, race))
-            bench_die("no thread");
+    bench_start_threads(threads, waiters, wait_in_line, race);
     while (atomic_load(&race->ready) < waiters)
         usleep(10000);
     atomic_store(&race->begun, 1);
-    for (int i = 0; i < waiters; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
+    bench_join_threads(threads, waiters);
 }
 
 int main(int argc, char **argv)
@@ -111,7 +88,7 @@ int main(int argc, char **argv)
     if (pipe(race.interrupt) || !race.ms)
         bench_die("no pipe or memory");
     run_race(&race, waiters);
-    qsort(race.ms, (size_t)race.wanted, sizeof *race.ms, by_value);
+    qsort(race.ms, (size_t)race.wanted, sizeof *race.ms, bench_by_value);
     median = race.ms[race.wanted / 2];
     printf("hand-over, %4d waiters: p50 %.2f ms, p99 %.2f ms, most %.2f ms (%d of them)", waiters,
            median, race.ms[race.wanted * 99 / 100], race.ms[race.wanted - 1], race.wanted);

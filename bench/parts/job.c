@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rate.h"
@@ -114,34 +113,24 @@ static int count(const struct rowlock_job_view *job, void *data)
     return 0;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static double list_ms(struct rowlock_connection *connection, unsigned long jobs)
 {
-    struct timespec began, ended;
+    double began = bench_now();
     struct rowlock_error error;
     unsigned long n = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &began);
     if (rowlock_jobs(connection, NULL, count, &n, &error))
         bench_die("%s", error.text);
-    clock_gettime(CLOCK_MONOTONIC, &ended);
     if (n != jobs)
         bench_die("the list has %lu jobs", n);
-    return (double)(ended.tv_sec - began.tv_sec) * 1000 +
-           (double)(ended.tv_nsec - began.tv_nsec) / 1000000;
+    return (bench_now() - began) * 1000;
 }
 
 static void figure(const char *what, double *values, double aim)
 {
     double is;
 
-    qsort(values, LISTS, sizeof *values, by_value);
+    qsort(values, LISTS, sizeof *values, bench_by_value);
     is = values[LISTS / 2];
     printf("%-76s %9.1f   aim %.1f%s\n", what, is, aim, is <= aim ? "" : "  missed");
 }

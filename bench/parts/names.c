@@ -18,7 +18,6 @@
 #define BATCH 200 /* names of one lease that fills */
 #define WORKERS 4
 #define PRIME 7919
-#define DAY 86400000
 
 static const char *many_url, *few_url;
 static unsigned long many = 1000000;
@@ -26,25 +25,6 @@ static unsigned long many = 1000000;
 struct session {
     struct rowlock_connection *many, *few;
 };
-
-static void acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
-                    size_t n, struct rowlock_lease **out)
-{
-    struct rowlock_terms terms = {.ttl_ms = DAY, .wait_ms = -1};
-    struct rowlock_error error;
-
-    if (rowlock_acquire(connection, wants, n, &terms, out, &error))
-        bench_die("%s", error.text);
-}
-
-static void release(struct rowlock_lease *lease)
-{
-    struct rowlock_error error;
-
-    if (rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
-}
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
@@ -62,7 +42,7 @@ static void fill_batch(struct rowlock_connection *connection, const char *kind, 
         wants[i].name = names[i];
     }
     if (holds)
-        acquire(connection, wants, BATCH, &lease);
+        bench_acquire(connection, wants, BATCH, &lease);
     else if (rowlock_prepare(connection, wants, BATCH, &error))
         bench_die("%s", error.text);
     rowlock_lease_free(lease);
@@ -118,8 +98,8 @@ static void pair(struct rowlock_connection *connection, unsigned long i)
     struct rowlock_lease *lease = NULL;
 
     snprintf(name, sizeof name, "used:%lu", i);
-    acquire(connection, &want, 1, &lease);
-    release(lease);
+    bench_acquire(connection, &want, 1, &lease);
+    bench_release(lease);
 }
 
 static void hot_in_many(void *data, unsigned long i)

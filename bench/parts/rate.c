@@ -15,6 +15,7 @@
 
 #define MAX_WORKERS 64
 #define MAX_ROUNDS 64
+#define DAY 86400000
 
 struct shared {
     atomic_int turn; /* -1: stop, 0: rest, 1: ours, 2: theirs */
@@ -43,7 +44,7 @@ static void rest(int ms)
     nanosleep(&time, NULL);
 }
 
-static double now(void)
+double bench_now(void)
 {
     struct timespec time;
 
@@ -85,17 +86,17 @@ static unsigned long total(struct shared *shared, int workers)
 static double slice(struct shared *shared, int workers, int turn, int slice_ms)
 {
     unsigned long before = total(shared, workers);
-    double began = now(), rate;
+    double began = bench_now(), rate;
 
     atomic_store(&shared->turn, turn);
     rest(slice_ms);
-    rate = (double)(total(shared, workers) - before) / (now() - began);
+    rate = (double)(total(shared, workers) - before) / (bench_now() - began);
     atomic_store(&shared->turn, 0);
     rest(5);
     return rate;
 }
 
-static int by_value(const void *left, const void *right)
+int bench_by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
 
@@ -111,9 +112,9 @@ void bench_headline(void)
 static void print_line(const struct comparison *comparison, int workers, double *ratio,
                        double *ours, double *theirs, int rounds)
 {
-    qsort(ratio, (size_t)rounds, sizeof *ratio, by_value);
-    qsort(ours, (size_t)rounds, sizeof *ours, by_value);
-    qsort(theirs, (size_t)rounds, sizeof *theirs, by_value);
+    qsort(ratio, (size_t)rounds, sizeof *ratio, bench_by_value);
+    qsort(ours, (size_t)rounds, sizeof *ours, bench_by_value);
+    qsort(theirs, (size_t)rounds, sizeof *theirs, bench_by_value);
     printf("%-58s %4d %9.0f %9.0f %7.2f   %5.2f .. %5.2f", comparison->title, workers,
            ours[rounds / 2], theirs[rounds / 2], ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
     if (comparison->aim > 0)
@@ -185,4 +186,42 @@ void bench_fill(const char *url, unsigned long workers,
     while (wait(&status) > 0)
         if (status != 0)
             bench_die("filling %s failed", url);
+}
+
+void bench_acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                   size_t n, struct rowlock_lease **out)
+{
+    static const struct rowlock_terms terms = {.ttl_ms = DAY, .wait_ms = -1};
+    struct rowlock_error error;
+
+    if (rowlock_acquire(connection, wants, n, &terms, out, &error))
+        bench_die("%s", error.text);
+}
+
+void bench_release(struct rowlock_lease *lease)
+{
+    struct rowlock_error error;
+
+    if (rowlock_release(lease, &error))
+        bench_die("%s", error.text);
+    rowlock_lease_free(lease);
+}
+
+void bench_start_threads(pthread_t *threads, int n, void *(*start)(void *), void *data)
+{
+    pthread_attr_t attributes;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 * 1024);
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], &attributes, start, data))
+            bench_die("no thread");
+    pthread_attr_destroy(&attributes);
+}
+
+void bench_join_threads(pthread_t *threads, int n)
+{
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
 }

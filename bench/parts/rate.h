@@ -7,6 +7,9 @@
 #ifndef BENCH_RATE_H
 #define BENCH_RATE_H
 
+#include <pthread.h>
+#include <stddef.h>
+
 /* Both contestants use one session, opened once per worker, because the core on which the
    server's end runs must not decide. once() exits the process on any error. */
 struct comparison {
@@ -25,12 +28,28 @@ void bench_compare(const struct comparison *comparison, const char *url, int wor
 void bench_headline(void);
 
 struct rowlock_connection;
+struct rowlock_lease;
+struct rowlock_want;
 struct rowlock_connection *bench_connect(const char *url);
+
+/* Waits without a limit for a lease of a day; the caller frees it by bench_release(). */
+void bench_acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                   size_t n, struct rowlock_lease **out);
+void bench_release(struct rowlock_lease *lease);
 
 /* Runs part(url, worker, data) in `workers` processes, and waits for all of them. */
 void bench_fill(const char *url, unsigned long workers,
                 void (*part)(const char *url, unsigned long worker, const void *data),
                 const void *data);
+
+/* Starts n threads with small stacks; join frees the array. */
+void bench_start_threads(pthread_t *threads, int n, void *(*start)(void *), void *data);
+void bench_join_threads(pthread_t *threads, int n);
+
+double bench_now(void); /* in seconds, of a clock that is never set */
+
+/* Compares two doubles, for qsort(). */
+int bench_by_value(const void *left, const void *right);
 
 /* Prints an error and exits with 1. */
 void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

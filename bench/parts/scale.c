@@ -8,11 +8,10 @@
  * Prints a line for each, and then holds them until its standard input ends.
  */
 #include <pthread.h>
-#include <stdint.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rate.h"
@@ -27,15 +26,8 @@ static const char *url;
 static double *released; /* the times of the releases, in seconds; the lease protects it */
 static int served;
 static int share; /* the leases of each owner */
+static atomic_int owners;
 static pthread_barrier_t together;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static struct rowlock_connection *connect_patiently(void)
 {
@@ -48,56 +40,17 @@ static struct rowlock_connection *connect_patiently(void)
     return connection;
 }
 
-static struct rowlock_lease *acquire(struct rowlock_connection *connection,
-                                     const struct rowlock_want *want)
-{
-    static const struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = HOUR};
-    struct rowlock_lease *lease = NULL;
-    struct rowlock_error error;
-
-    if (rowlock_acquire(connection, want, 1, &terms, &lease, &error))
-        bench_die("%s", error.text);
-    return lease;
-}
-
-static void release(struct rowlock_lease *lease)
-{
-    struct rowlock_error error;
-
-    if (rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
-}
-
-static void start_threads(pthread_t *threads, int n, void *(*work)(void *))
-{
-    pthread_attr_t attributes;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 256 * 1024);
-    for (int i = 0; i < n; i++)
-        if (pthread_create(&threads[i], &attributes, work, (void *)(intptr_t)i))
-            bench_die("no thread");
-    pthread_attr_destroy(&attributes);
-}
-
-static void join_threads(pthread_t *threads, int n)
-{
-    for (int i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-}
-
 /* ---- callers that wait ----------------------------------------------------------------------- */
 
 static void *wait_once(void *data)
 {
     struct rowlock_connection *connection = connect_patiently();
-    struct rowlock_lease *lease = acquire(connection, &hot);
+    struct rowlock_lease *lease;
 
     (void)data;
-    released[++served] = now();
-    release(lease);
+    bench_acquire(connection, &hot, 1, &lease);
+    released[++served] = bench_now();
+    bench_release(lease);
     rowlock_close(connection);
     return NULL;
 }
@@ -121,33 +74,27 @@ static void await_queue(struct rowlock_connection *connection, int n)
     }
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static void wait_in_crowd(int n)
 {
     struct rowlock_connection *connection = connect_patiently();
-    struct rowlock_lease *lease = acquire(connection, &hot);
+    struct rowlock_lease *lease;
     pthread_t *threads = calloc((size_t)n, sizeof *threads);
-    double began = now(), all;
+    double began = bench_now(), all;
 
+    bench_acquire(connection, &hot, 1, &lease);
     released = calloc((size_t)n + 1, sizeof *released);
-    start_threads(threads, n, wait_once);
+    bench_start_threads(threads, n, wait_once, NULL);
     await_queue(connection, n);
-    printf("%d callers wait, after %.0f s\n", n, now() - began);
+    printf("%d callers wait, after %.0f s\n", n, bench_now() - began);
     fflush(stdout);
     getchar();
-    released[0] = now();
-    release(lease);
-    join_threads(threads, n);
+    released[0] = bench_now();
+    bench_release(lease);
+    bench_join_threads(threads, n);
     all = released[n] - released[0];
     for (int i = 0; i < n; i++)
         released[i] = released[i + 1] - released[i];
-    qsort(released, (size_t)n, sizeof *released, by_value);
+    qsort(released, (size_t)n, sizeof *released, bench_by_value);
     printf("%d hand-overs in %.1f s, %.0f a second; median %.1f ms, p99 %.1f, longest %.1f\n", n,
            all, n / all, released[n / 2] * 1e3, released[n * 99 / 100] * 1e3,
            released[n - 1] * 1e3);
@@ -166,16 +113,18 @@ static void renew_all(struct rowlock_lease **leases)
     free(codes);
 }
 
-static void *hold_share(void *owner)
+static void *hold_share(void *data)
 {
     struct rowlock_connection *connection = connect_patiently();
     struct rowlock_lease **leases = calloc((size_t)share, sizeof(struct rowlock_lease *));
+    int owner = atomic_fetch_add(&owners, 1);
     char name[64];
     struct rowlock_want want = {.name = name};
 
+    (void)data;
     for (int i = 0; i < share; i++) {
-        snprintf(name, sizeof name, "scale:%d:%d", (int)(intptr_t)owner, i);
-        leases[i] = acquire(connection, &want);
+        snprintf(name, sizeof name, "scale:%d:%d", owner, i);
+        bench_acquire(connection, &want, 1, &leases[i]);
     }
     pthread_barrier_wait(&together);
     for (int i = 0; i < RENEWALS; i++) {
@@ -194,25 +143,25 @@ static void *hold_share(void *owner)
 static void hold_many(int n)
 {
     pthread_t *threads = calloc(OWNERS, sizeof *threads);
-    double began = now();
+    double began = bench_now();
 
     share = n / OWNERS;
     pthread_barrier_init(&together, NULL, OWNERS + 1);
-    start_threads(threads, OWNERS, hold_share);
+    bench_start_threads(threads, OWNERS, hold_share, NULL);
     pthread_barrier_wait(&together);
-    printf("%d leases acquired in %.0f s, %.0f a second\n", share * OWNERS, now() - began,
-           share * OWNERS / (now() - began));
+    printf("%d leases acquired in %.0f s, %.0f a second\n", share * OWNERS, bench_now() - began,
+           share * OWNERS / (bench_now() - began));
     for (int i = 0; i < RENEWALS; i++) {
-        began = now();
+        began = bench_now();
         pthread_barrier_wait(&together);
         pthread_barrier_wait(&together);
-        printf("all renewed in %.2f s\n", now() - began);
+        printf("all renewed in %.2f s\n", bench_now() - began);
     }
     fflush(stdout);
     while (getchar() != EOF)
         ;
     pthread_barrier_wait(&together);
-    join_threads(threads, OWNERS);
+    bench_join_threads(threads, OWNERS);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,8 @@
 # How far one PostgreSQL carries a farm (docs/scale.md), sourced by bench/parts/run: callers that
 # wait, directly and through PgBouncer; leases that are held and renewed; processes of cron.
 #
-# Variables: WAITERS="1000 5000", HELD=100000, CRONS=200, CRON_MINUTES=3, POOL=20 server sessions
+# Variables: SESSIONS=1000 (callers with a session each), WAITERS="1000 5000" (through PgBouncer),
+# POOL=20 (server sessions of PgBouncer), HELD=100000, CRONS=200, CRON_MINUTES=3
 
 family_ms() { # PID: the CPU time of a process and its children, those that ended too
     cat /proc/[0-9]*/stat 2>/dev/null | sed 's/(.*)/()/' |
@@ -57,7 +58,7 @@ observe_pooler() {
     echo "PgBouncer: $(awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$pooler_pid/status") MiB"
 }
 held() { # N
-    local in=$ROWLOCK_TEST_FOLDER/held.in out=$ROWLOCK_TEST_FOLDER/held.out pid used began
+    local in=$ROWLOCK_TEST_FOLDER/held.in out=$ROWLOCK_TEST_FOLDER/held.out pid used began what
     mkfifo "$in"
     settle
     used=$(family_ms "$scale_pid")
@@ -98,6 +99,7 @@ crons() { # N MINUTES: so many processes with one table of ten jobs, each due ev
     wait "${pids[@]}" 2>/dev/null || true
 }
 
+POOL=${POOL:-20}
 start_postgresql bench-scale -c jit=on -c max_connections=1100 -c fsync=on \
     -c full_page_writes=on -c shared_buffers=1GB -c max_wal_size=4GB
 scale_pid=$server_pid
