@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 # How far one PostgreSQL carries a farm (docs/scale.md), sourced by bench/parts/run: callers that
-# wait, directly and through PgBouncer; leases that are held and renewed; processes of cron.
+# wait, directly and through PgBouncer; leases that are held and renewed; processes of cron; the
+# start of a command.
 #
 # Variables: SESSIONS=1000 (callers with a session each), WAITERS="1000 5000" (through PgBouncer),
 # POOL=20 (server sessions of PgBouncer), HELD=100000, CRONS=200, CRON_MINUTES=3
@@ -98,17 +99,22 @@ crons() { # N MINUTES: so many processes with one table of ten jobs, each due ev
     kill "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null || true
 }
+start_server_of_scale() { # NAME OPTION...: a server with a database; sets scale_url, scale_pid
+    start_postgresql "$1" -c jit=on -c max_connections=1100 -c fsync=on -c full_page_writes=on \
+        -c shared_buffers=1GB -c max_wal_size=4GB "${@:2}"
+    scale_pid=$server_pid
+    createdb -h "$server_socket" -p "$server_port" -U postgres -O tester bench
+    scale_url=${server_url}bench
+    "$BUILD"/rowlock --db "$scale_url" schema install >/dev/null
+}
 
 POOL=${POOL:-20}
-start_postgresql bench-scale -c jit=on -c max_connections=1100 -c fsync=on \
-    -c full_page_writes=on -c shared_buffers=1GB -c max_wal_size=4GB
-scale_pid=$server_pid
-createdb -h "$server_socket" -p "$server_port" -U postgres -O tester bench
-scale_url=${server_url}bench
-"$BUILD"/rowlock --db "$scale_url" schema install >/dev/null
+start_server_of_scale bench-scale
+echo "rowlock run x -- true: $(start_ms "$scale_url") ms (median)"
 crowd "$scale_url" "${SESSIONS:-1000}" "a session each"
 start_pooler bench-pooler "$scale_url"
 pooler_pid=$server_pid
+echo "rowlock run x -- true through PgBouncer: $(start_ms "$server_url") ms"
 for number in ${WAITERS:-1000 5000}; do
     crowd "$server_url" "$number" "PgBouncer, $POOL sessions"
 done
@@ -117,3 +123,6 @@ unset pooler_pid
 held "${HELD:-100000}"
 crons "${CRONS:-200}" "${CRON_MINUTES:-3}"
 stop_server bench-scale
+start_server_of_scale bench-preload -c shared_preload_libraries=plpgsql
+echo "rowlock run x -- true with shared_preload_libraries: $(start_ms "$scale_url") ms"
+stop_server bench-preload
