@@ -12,7 +12,7 @@
 #define GATHER_S 60 /* the longest wait until all are queued */
 #define SERVE_S 15  /* the longest time from then on */
 #define SETTLE_US 500000
-#define SETTLE_S 15    /* the longest time until the server has nothing left to do for them */
+#define SETTLE_S 40    /* the longest time until the server has nothing left to do for them */
 #define USUAL_RATE 200 /* handovers per second, for the estimate */
 
 static void hold_first(const struct bench_measurement *measurement, int client, void *session)
