@@ -13,13 +13,8 @@ static enum rowlock_history_level level = ROWLOCK_HISTORY_OFF;
 
 static void *open_session(const char *url, int worker)
 {
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-
     (void)worker;
-    if (rowlock_open(url, NULL, &connection, &error))
-        bench_die("%s", error.text);
-    return connection;
+    return bench_connect(url);
 }
 
 static void close_session(void *data)
@@ -41,16 +36,10 @@ static void pair(struct rowlock_connection *connection, enum rowlock_history_lev
                  unsigned long i)
 {
     char name[40];
-    struct rowlock_want want = {.name = name};
-    struct rowlock_lease *lease = NULL;
-    struct rowlock_error error;
 
     set_level(connection, wanted);
     snprintf(name, sizeof name, "bench:%lu", i % 50);
-    if (rowlock_acquire(connection, &want, 1, NULL, &lease, &error) ||
-        rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
+    bench_pair(connection, name);
 }
 
 static void off(void *data, unsigned long i)

@@ -37,11 +37,9 @@ static MYSQL_STMT *prepare(MYSQL *mysql, const char *text)
 static void *open_session(const char *url, int worker)
 {
     struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
 
     session->worker = worker;
-    if (rowlock_open(url, NULL, &session->connection, &error))
-        bench_die("%s", error.text);
+    session->connection = bench_connect(url);
     session->mysql = rowlock_mariadb_handle(session->connection);
     session->acquire =
         prepare(session->mysql, "UPDATE bench_lease SET owner = 'me', expires = utc_timestamp(6) + "
@@ -65,16 +63,10 @@ static void close_session(void *data)
 static void ours(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_error error;
-    struct rowlock_lease *lease = NULL;
     char name[40];
-    struct rowlock_want want = {.name = name};
 
     snprintf(name, sizeof name, "bench:%d:%lu", session->worker, i % 50);
-    if (rowlock_acquire(session->connection, &want, 1, NULL, &lease, &error) ||
-        rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
+    bench_pair(session->connection, name);
 }
 
 static void update(MYSQL_STMT *statement, char *name)
@@ -105,14 +97,10 @@ static void by_hand(void *data, unsigned long i)
 
 static void create_table(const char *url)
 {
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-    MYSQL *mysql;
+    struct rowlock_connection *connection = bench_connect(url);
+    MYSQL *mysql = rowlock_mariadb_handle(connection);
     char text[120];
 
-    if (rowlock_open(url, NULL, &connection, &error))
-        bench_die("%s", error.text);
-    mysql = rowlock_mariadb_handle(connection);
     run(mysql, "DROP TABLE IF EXISTS bench_lease");
     run(mysql, "CREATE TABLE bench_lease (name VARBINARY(255) PRIMARY KEY, owner VARCHAR(40), "
                "expires DATETIME(6)) ENGINE = InnoDB");

@@ -31,11 +31,9 @@ static void check(PGconn *conn, PGresult *result)
 static void *open_session(const char *url, int worker)
 {
     struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
 
     session->worker = worker;
-    if (rowlock_open(url, NULL, &session->connection, &error))
-        bench_die("%s", error.text);
+    session->connection = bench_connect(url);
     session->conn = rowlock_postgresql_handle(session->connection);
     check(session->conn,
           PQprepare(session->conn, "a",
@@ -68,16 +66,10 @@ static void name_of(const struct session *session, unsigned long i, char *out, s
 static void ours(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_error error;
-    struct rowlock_lease *lease = NULL;
     char name[40];
-    struct rowlock_want want = {.name = name};
 
     name_of(session, i, name, sizeof name);
-    if (rowlock_acquire(session->connection, &want, 1, NULL, &lease, &error) ||
-        rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
+    bench_pair(session->connection, name);
 }
 
 static void update(struct session *session, const char *statement, const char *name)

@@ -27,11 +27,9 @@ static void *open_session(const char *url, int worker)
 {
     static const char text[] = "SELECT name FROM rowlock_name WHERE name = ? FOR UPDATE";
     struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
 
     session->worker = worker;
-    if (rowlock_open(url, NULL, &session->connection, &error))
-        bench_die("%s", error.text);
+    session->connection = bench_connect(url);
     session->mysql = rowlock_mariadb_handle(session->connection);
     session->lock = mysql_stmt_init(session->mysql);
     if (mysql_stmt_prepare(session->lock, text, sizeof text - 1))
@@ -42,14 +40,10 @@ static void *open_session(const char *url, int worker)
 static void lock_and_commit(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_error error;
     char name[40];
-    struct rowlock_want want = {.name = name};
 
     snprintf(name, sizeof name, "bench:%d:%lu", session->worker, i % 50);
-    if (rowlock_begin(session->connection, &want, 1, -1, &error) ||
-        rowlock_commit(session->connection, &error))
-        bench_die("%s", error.text);
+    bench_lock_and_commit(session->connection, name);
 }
 
 static void hand(void *data, unsigned long i)

@@ -36,11 +36,9 @@ static void prepare(PGconn *conn)
 static void *open_own(const char *url, int worker)
 {
     struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
 
     session->worker = worker;
-    if (rowlock_open(url, NULL, &session->connection, &error))
-        bench_die("%s", error.text);
+    session->connection = bench_connect(url);
     session->conn = rowlock_postgresql_handle(session->connection);
     prepare(session->conn);
     return session;
@@ -74,14 +72,10 @@ static void close_session(void *data)
 static void lock_and_commit(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_error error;
     char name[40];
-    struct rowlock_want want = {.name = name};
 
     snprintf(name, sizeof name, "bench:%d:%lu", session->worker, i % 100);
-    if (rowlock_begin(session->connection, &want, 1, -1, &error) ||
-        rowlock_commit(session->connection, &error))
-        bench_die("%s", error.text);
+    bench_lock_and_commit(session->connection, name);
 }
 
 /* ---- by hand --------------------------------------------------------------------------------- */

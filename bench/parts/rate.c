@@ -164,10 +164,11 @@ void bench_compare(const struct comparison *comparison, const char *url, int wor
 
 struct rowlock_connection *bench_connect(const char *url)
 {
+    static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error;
 
-    if (rowlock_open(url, NULL, &connection, &error))
+    if (rowlock_open(url, &patient, &connection, &error))
         bench_die("%s", error.text);
     return connection;
 }
@@ -205,6 +206,26 @@ void bench_release(struct rowlock_lease *lease)
     if (rowlock_release(lease, &error))
         bench_die("%s", error.text);
     rowlock_lease_free(lease);
+}
+
+void bench_pair(struct rowlock_connection *connection, const char *name)
+{
+    struct rowlock_want want = {.name = name};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_acquire(connection, &want, 1, NULL, &lease, &error))
+        bench_die("%s", error.text);
+    bench_release(lease);
+}
+
+void bench_lock_and_commit(struct rowlock_connection *connection, const char *name)
+{
+    struct rowlock_want want = {.name = name};
+    struct rowlock_error error;
+
+    if (rowlock_begin(connection, &want, 1, -1, &error) || rowlock_commit(connection, &error))
+        bench_die("%s", error.text);
 }
 
 void bench_start_threads(pthread_t *threads, int n, void *(*start)(void *), void *data)

@@ -3,6 +3,8 @@
  * Compares two ways of doing the same thing by their rates, in one run. Every worker process can do
  * both. They alternate in short slices of time, so that noise of the machine affects both. The
  * result is the ratio of neighbouring slices: median and spread.
+ *
+ * The functions below bench_headline() serve all programs; each exits the process on an error.
  */
 #ifndef BENCH_RATE_H
 #define BENCH_RATE_H
@@ -30,12 +32,18 @@ void bench_headline(void);
 struct rowlock_connection;
 struct rowlock_lease;
 struct rowlock_want;
-struct rowlock_connection *bench_connect(const char *url);
+struct rowlock_connection *bench_connect(const char *url); /* its timeouts are a minute */
 
 /* Waits without a limit for a lease of a day; the caller frees it by bench_release(). */
 void bench_acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
                    size_t n, struct rowlock_lease **out);
 void bench_release(struct rowlock_lease *lease);
+
+/* Acquires a lease of one name by the default terms, and releases it. */
+void bench_pair(struct rowlock_connection *connection, const char *name);
+
+/* Begins a transaction with a lock on one name, and commits it. */
+void bench_lock_and_commit(struct rowlock_connection *connection, const char *name);
 
 /* Runs part(url, worker, data) in `workers` processes, and waits for all of them. */
 void bench_fill(const char *url, unsigned long workers,

@@ -29,22 +29,11 @@ static int share; /* the leases of each owner */
 static atomic_int owners;
 static pthread_barrier_t together;
 
-static struct rowlock_connection *connect_patiently(void)
-{
-    static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-
-    if (rowlock_open(url, &patient, &connection, &error))
-        bench_die("%s", error.text);
-    return connection;
-}
-
 /* ---- callers that wait ----------------------------------------------------------------------- */
 
 static void *wait_once(void *data)
 {
-    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_connection *connection = bench_connect(url);
     struct rowlock_lease *lease;
 
     (void)data;
@@ -76,7 +65,7 @@ static void await_queue(struct rowlock_connection *connection, int n)
 
 static void wait_in_crowd(int n)
 {
-    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_connection *connection = bench_connect(url);
     struct rowlock_lease *lease;
     pthread_t *threads = calloc((size_t)n, sizeof *threads);
     double began = bench_now(), all;
@@ -115,7 +104,7 @@ static void renew_all(struct rowlock_lease **leases)
 
 static void *hold_share(void *data)
 {
-    struct rowlock_connection *connection = connect_patiently();
+    struct rowlock_connection *connection = bench_connect(url);
     struct rowlock_lease **leases = calloc((size_t)share, sizeof(struct rowlock_lease *));
     int owner = atomic_fetch_add(&owners, 1);
     char name[64];

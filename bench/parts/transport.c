@@ -220,13 +220,10 @@ static void jdbc_open(struct session *session, const char *url)
 
 static void *open_session(const char *url, int worker)
 {
-    static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
     struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
 
     (void)worker;
-    if (rowlock_open(url, &patient, &session->connection, &error))
-        bench_die("%s", error.text);
+    session->connection = bench_connect(url);
     session->dbc = rowlock_odbc_handle(session->connection);
     if (session->dbc)
         odbc_open(session);
@@ -243,34 +240,24 @@ static void close_session(void *data)
     free(session);
 }
 
-static struct rowlock_want name_of(struct session *session, unsigned long i)
+static const char *name_of(struct session *session, unsigned long i)
 {
     session->key_length = snprintf(session->key, sizeof session->key, "bench:%lu", i % NAMES);
-    return (struct rowlock_want){.name = session->key};
+    return session->key;
 }
 
 static void lock(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_want want = name_of(session, i);
-    struct rowlock_error error;
 
-    if (rowlock_begin(session->connection, &want, 1, -1, &error) ||
-        rowlock_commit(session->connection, &error))
-        bench_die("%s", error.text);
+    bench_lock_and_commit(session->connection, name_of(session, i));
 }
 
 static void lease(void *data, unsigned long i)
 {
     struct session *session = data;
-    struct rowlock_want want = name_of(session, i);
-    struct rowlock_lease *lease = NULL;
-    struct rowlock_error error;
 
-    if (rowlock_acquire(session->connection, &want, 1, NULL, &lease, &error) ||
-        rowlock_release(lease, &error))
-        bench_die("%s", error.text);
-    rowlock_lease_free(lease);
+    bench_pair(session->connection, name_of(session, i));
 }
 
 /* The names that rowlock's warm-up has created: hexadecimal digits. */

@@ -100,6 +100,23 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(sed -n 3p <<<"$read")" -lt 1000 ]
 }
 
+@test "far back, it leaves the lease and the dead waiters to those ahead, while these live" {
+    read=$(sql "BEGIN;
+        INSERT INTO rowlock.waiter (ticket, name, mode, alive_until)
+            SELECT i, 'x', 'exclusive', clock_timestamp() + interval '1 min'
+              FROM generate_series(1, 50) i;
+        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 50, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 17, 0, 60000);
+        UPDATE rowlock.waiter SET alive_until = clock_timestamp() - interval '1 s'
+         WHERE ticket BETWEEN 40 AND 44;
+        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 46, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 45, 0, 60000);
+        SELECT count(*) FROM rowlock.waiter;
+        ROLLBACK")
+    echo "$read"
+    [ "$(tr '\n' ' ' <<<"$read")" = "11|49|49|0 11|16|16|1 11|45|45|0 11|39|12|1 45 " ]
+}
+
 @test "a session that holds many leases takes session locks for some, and can release them all" {
     {
         echo "CREATE TEMP TABLE granted (token bigint);"

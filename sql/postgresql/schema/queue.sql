@@ -264,9 +264,36 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Returns how many tickets are ahead of a ticket, up to 300: there the pauses of a polling waiter
+-- stop growing (PAUSE_MAX_MS / STEP_MS in lease/machine).
+CREATE FUNCTION rowlock.count_before(name text, ticket bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT pg_catalog.count(*)
+              FROM (SELECT FROM rowlock.waiter w
+                     WHERE w.name = count_before.name COLLATE "C"
+                       AND w.ticket < count_before.ticket
+                     ORDER BY w.ticket DESC LIMIT 300) q);
+END $$;
+
+-- The short look of a waiter that polls for one name: the ticket directly ahead, if its waiter has
+-- lately given a sign of life, and how many are ahead. Then the waiters ahead see to the dead ones
+-- and to the lease, and a thousand far behind cost the server little.
+CREATE FUNCTION rowlock.look_ahead(ticket bigint, OUT name text, OUT number bigint,
+                                   OUT before bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    SELECT o.name, a.ticket INTO name, number
+      FROM (SELECT w.name FROM rowlock.waiter w WHERE w.ticket = look_ahead.ticket LIMIT 1) o,
+   LATERAL (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
+             WHERE w.name = o.name AND w.ticket < look_ahead.ticket
+             ORDER BY w.ticket DESC LIMIT 1) a
+     WHERE a.alive_until > pg_catalog.clock_timestamp();
+    before := CASE WHEN number IS NULL THEN 0 ELSE rowlock.count_before(name, ticket) END;
+END $$;
+
 -- See dialect.h, place. A waiter without a session lock polls, the less often the farther back it
--- is. It counts those ahead of it up to 300, where its pauses stop growing (PAUSE_MAX_MS / STEP_MS
--- in lease/machine).
+-- is, and with more than 16 ahead it looks shortly.
 CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
                               OUT status integer, OUT number bigint, OUT before bigint,
                               OUT free integer, OUT expires_ms bigint, OUT locked integer,
@@ -279,6 +306,17 @@ BEGIN
     before := 0;
     expires_ms := 0;
     locked := rowlock.stay_alive(ticket, session, good_ms)::integer;
+    IF locked = 0 AND pg_catalog.strpos(wants, ',') = 0 AND pg_catalog.strpos(wants, ':p:') = 0 THEN
+        SELECT a.* INTO queue FROM rowlock.look_ahead(ticket) a;
+        IF queue.before > 16 THEN
+            status := 11;
+            name := queue.name;
+            number := queue.number;
+            before := queue.before;
+            free := 0;
+            RETURN;
+        END IF;
+    END IF;
     SELECT k.* INTO way FROM rowlock.look_lease(wants, true) k;
     SELECT q.* INTO queue FROM rowlock.look_before(wants, ticket) q;
     free := CASE WHEN way.status IN (0, 4) THEN 1 ELSE 0 END;
@@ -299,10 +337,7 @@ BEGIN
         before := queue.before;
         name := queue.name;
         IF locked = 0 AND before > 16 THEN
-            SELECT greatest(before, pg_catalog.count(*)) INTO before
-              FROM (SELECT FROM rowlock.waiter w
-                     WHERE w.name = place.name COLLATE "C" AND w.ticket < place.ticket
-                     ORDER BY w.ticket DESC LIMIT 300) q;
+            before := greatest(before, rowlock.count_before(name, ticket));
         END IF;
     ELSIF way.status = 3 THEN
         status := 3;
