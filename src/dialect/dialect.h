@@ -152,9 +152,10 @@
  *               `alive_until` has passed. OK: first of all, and no conflict. LEASED: first, but
  *               leased: number is the conflicting token that ends first, expires_ms its remaining
  *               time. QUEUED: number is the ticket directly before ours, `before` the number of
- *               tickets before ours (from 17 on perhaps too small where
- *               locked is 1, from 300 on where it is 0), `free` 1 if no lease
- *               conflicts. UNQUEUED, LIMIT.
+ *               tickets before ours (from 17 on perhaps too small where locked is 1, from 300 on
+ *               where it is 0), `free` 1 if no lease conflicts (PostgreSQL: always 0 where locked
+ *               is 0, `before` is above 16, and the waiter of `number` gave a sign of life: it sees
+ *               to the lease and to dead tickets). UNQUEUED, LIMIT.
  * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 if we
  *               acquired the session lock (and released it; if the awaited ticket still exists, its
  *               waiter was dead, and the ticket is removed); 0 if we timed out, or if a roll call
