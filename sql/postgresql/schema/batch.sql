@@ -4,6 +4,13 @@
 -- because one waiter would delay all others. The library repeats a request that was not granted in
 -- a transaction of its own.
 
+-- Takes the session locks of several numbers.
+CREATE FUNCTION rowlock.session_lock_all(numbers bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.session_lock(u.number) FROM pg_catalog.unnest(numbers) u (number);
+END $$;
+
 -- Ends the leases listed as TOKEN:HEX(name):owner and returns the tokens of those that existed. It
 -- deletes in the order of tokens, as a sweep does, so that the two never deadlock. It waits only
 -- briefly for a fence or a renewal that holds one of the rows.
@@ -70,7 +77,7 @@ BEGIN
            pg_catalog.array_agg(f.token)
       INTO granted, tokens FROM free f WHERE f.token > f.floor;
     IF tokens IS NOT NULL AND session = pg_catalog.pg_backend_pid() THEN
-        PERFORM rowlock.session_lock(u.number) FROM pg_catalog.unnest(tokens) u (number);
+        PERFORM rowlock.session_lock_all(tokens);
     END IF;
     RETURN granted;
 END $$;
