@@ -93,12 +93,9 @@ static void close_session(void *data)
 static void pair(struct rowlock_connection *connection, unsigned long i)
 {
     char name[40];
-    struct rowlock_want want = {.name = name};
-    struct rowlock_lease *lease = NULL;
 
     snprintf(name, sizeof name, "used:%lu", i);
-    bench_acquire(connection, &want, 1, &lease);
-    bench_release(lease);
+    bench_pair(connection, name);
 }
 
 static void hot_in_many(void *data, unsigned long i)

@@ -100,7 +100,7 @@ static void wait_in_crowd(int n)
     while (atomic_load(&served) < n && bench_now() - released[0] < MINUTE_S)
         usleep(10000);
     print_handovers();
-    exit(0); /* of a caller that still waits */
+    exit(0); /* the callers that still wait end with the process */
 }
 
 /* ---- leases that are held -------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(sed -n 3p <<<"$read")" -lt 1000 ]
 }
 
-@test "far back, it leaves the lease and the dead waiters to those ahead, while these live" {
+@test "p10 a waiter without a session lock looks shortly while the one ahead lives" {
     read=$(sql "BEGIN;
         INSERT INTO rowlock.waiter (ticket, name, mode, alive_until)
             SELECT i, 'x', 'exclusive', clock_timestamp() + interval '1 min'
