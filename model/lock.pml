@@ -50,7 +50,10 @@
  *   AUTOC        presweep in literal autocommit
  *   LEAST        a grant may store its token as the least token of the name (table least_token): no
  *                session then reads leases with a smaller one
- *   M1..M9       mutations (see run.sh)
+ *   LAZY         PostgreSQL: the lease row has the first expiry, and a renewal inserts the heartbeat if
+ *                it has none yet. The lease row is locked before the heartbeat. (Default: a grant
+ *                inserts both, and the heartbeat is locked first.)
+ *   M1..M11      mutations (see run.sh)
  */
 #ifndef NTOK
 #define NTOK (NAX+NAS)
@@ -79,6 +82,10 @@
 bool lC[NTOK+1], lDel[NTOK+1], lIns[NTOK+1], lExcl[NTOK+1]; byte lX[NTOK+1], lS[NTOK+1];   /* table lease */
 /* table of heartbeats */
 bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];
+#ifdef LAZY
+byte lK[NTOK+1], lN[NTOK+1];   /* lease row FOR KEY SHARE: set of sessions; FOR NO KEY UPDATE: its holder */
+#define FREE_ROW(t) ((lX[t]==0 || lX[t]==me) && (lS[t] & ~BIT(me))==0 && (lK[t] & ~BIT(me))==0 && lN[t]==0)
+#endif
 byte tX, tS;            /* the name lock T: exclusive holder; set of shared holders */
 byte seq, maxX, maxAny; /* token sequence (not transactional); highest committed exclusive / any token */
 byte done;              /* sessions that have ended */
@@ -123,7 +130,9 @@ byte least;             /* the stored least token of the name; in the transactio
 
 inline check() {   /* inside the d_step that commits or enters: the claims S1, S2, S4 */
   for (i : 1 .. NTOK) {
+#ifndef LAZY
     assert(lC[i] == bC[i]);                                                       /* S4 rows in pairs */
+#endif
     assert(inO[i] <= 1 && !(inO[i] && inF[i]));                                    /* S2 siblings of one token */
     assert(!(inLX && (inF[i] || inO[i])));                                         /* S2 X locker / lease side */
     assert(!(inLS && lExcl[i] && (inF[i] || inO[i])));                             /* S2 S locker / X lease side */
@@ -138,6 +147,10 @@ inline check() {   /* inside the d_step that commits or enters: the claims S1, S
 }
 inline commit() { d_step {
   for (i : 1 .. NTOK) {
+#ifdef LAZY
+    if :: lX[i]==me -> if :: lDel[i] -> bExp[i]=0 :: lIns[i] -> bExp[i]=0; gA[i]=1 :: else fi :: else fi;
+    lK[i] = lK[i] & ~BIT(me); if :: lN[i]==me -> lN[i]=0 :: else fi;
+#endif
     if :: lX[i]==me -> if :: lDel[i] -> lC[i]=0 :: lIns[i] -> lC[i]=1 :: else fi; lX[i]=0; lDel[i]=0; lIns[i]=0 :: else fi;
     if :: bX[i]==me -> if :: bDel[i] -> bC[i]=0; bExp[i]=0 :: bIns[i] -> bC[i]=1; bExp[i]=0; gA[i]=1
                           :: bUpd[i] -> bExp[i]=0; gA[i]=1 :: else fi; bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi;
@@ -147,6 +160,9 @@ inline rollback() { d_step {
   for (i : 1 .. NTOK) {
     if :: lX[i]==me -> lX[i]=0; lDel[i]=0; lIns[i]=0 :: else fi;
     if :: bX[i]==me -> bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi;
+#ifdef LAZY
+    lK[i] = lK[i] & ~BIT(me); if :: lN[i]==me -> lN[i]=0 :: else fi;
+#endif
     lS[i] = lS[i] & ~BIT(me) }
   i = 0; if :: tX==me -> tX=0 :: else fi; tS = tS & ~BIT(me) } }
 inline undo_sweep() { d_step {   /* ROLLBACK TO the sweep's savepoint */
@@ -171,6 +187,31 @@ inline sweep(x) {
   do
   :: tk > NTOK -> break
   :: else ->
+#ifdef LAZY
+     if                                       /* SELECT FROM lease WHERE token = tk and expired FOR UPDATE */
+     :: d_step { !lC[tk] || !bExp[tk] -> res=LIVE }
+     :: d_step { lC[tk] && bExp[tk] -> res=GONE }
+     fi;
+     if                                       /* it waits, and does not look at the clock again */
+     :: d_step { res==GONE && lC[tk] && FREE_ROW(tk) -> lX[tk]=me; swept=swept|BIT(tk) }
+     :: d_step { res==GONE && !lC[tk] -> res=LIVE }
+     :: res==GONE && LT -> res=TMO
+     :: res==GONE && CRASHES -> goto dead
+     :: res!=GONE -> skip
+     fi;
+     if                                       /* DELETE FROM heartbeat .. AND expires <= clock, DELETE FROM lease */
+#ifdef M10                                    /* mutation: not decided again after the wait for the row */
+     :: d_step { res==GONE && (!bC[tk] || bX[tk]==0 || bX[tk]==me) -> if :: bC[tk] -> bX[tk]=me; bDel[tk]=1 :: else fi; lDel[tk]=1 }
+#else
+     :: d_step { res==GONE && !bExp[tk] -> res=LIVE }
+     :: d_step { res==GONE && bExp[tk] && !bC[tk] -> lDel[tk]=1 }
+     :: d_step { res==GONE && bExp[tk] && bC[tk] && (bX[tk]==0 || bX[tk]==me) -> bX[tk]=me; bDel[tk]=1; lDel[tk]=1 }
+#endif
+     :: res==GONE && LT -> res=TMO
+     :: res==GONE && CRASHES -> goto dead
+     :: res!=GONE -> skip
+     fi;
+#else
      if                                       /* DELETE FROM heartbeat WHERE token = tk AND expires <= clock */
 #ifdef M5
      :: d_step { bC[tk] && bX[tk]==0 -> bX[tk]=me; bDel[tk]=1; swept=swept|BIT(tk); res=GONE }
@@ -192,6 +233,7 @@ inline sweep(x) {
      :: res==GONE && CRASHES -> goto dead
      :: res!=GONE -> skip
      fi;
+#endif
 #ifdef PRE1
      /* autocommit sweep: one transaction per token */
      if :: pre && res!=TMO -> commit(); swept=0 :: pre && res==TMO -> rollback(); swept=0 :: else fi;
@@ -242,7 +284,12 @@ proctype Acquirer(byte me; bool x) { LOCALS;
   if :: left -> goto dead :: else fi;                                             /* busy */
 #endif
   d_step { seq++; tok = seq; left=0 }                                              /* rowlock.next_number, after T */
+#ifdef LAZY
+  d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x }
+  if :: bX[tok]=me; bIns[tok]=1 :: skip fi;    /* rowlock.insert_lease; rowlock.grant_one writes no heartbeat */
+#else
   d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock.insert_lease */
+#endif
   if
   :: atomic { STORE(x, tok); commit();
        d_step { assert(x -> tok > maxAny : tok > maxX);                           /* S3 */
@@ -256,6 +303,25 @@ inline pick() { atomic { (maxAny > 0 || done+NR+NE+NF+NO >= NPROC);             
 
 proctype Renewer(byte me) { LOCALS;                                                /* rowlock.renew: UPDATE heartbeat ... WHERE token = tok */
   pick();
+#ifdef LAZY
+  if
+  :: d_step { bC[tok] -> skip }
+  :: !bC[tok] ->                                                                   /* rowlock.make_heartbeat */
+     if
+#ifdef M11                                     /* mutation: it does not lock the lease row */
+     :: lC[tok] -> skip
+#else
+     :: d_step { lX[tok]==0 && lC[tok] -> lK[tok] = lK[tok]|BIT(me) }               /* SELECT FROM lease FOR KEY SHARE */
+#endif
+     :: !lC[tok] -> goto dead
+     :: CRASHES -> goto dead
+     fi;
+     if :: atomic { bX[tok]==0 && !bC[tok] -> bX[tok]=me; bIns[tok]=1; goto renewed }
+        :: d_step { bX[tok]==0 && bC[tok] -> skip }                                /* ON CONFLICT DO NOTHING */
+        :: CRASHES -> goto dead
+     fi
+  fi;
+#endif
 #ifndef M4
   if :: d_step { bC[tok] && RENEWABLE(tok) -> skip } :: else -> goto dead fi;                                          /* predicate on the version it sees */
 #endif
@@ -269,6 +335,7 @@ proctype Renewer(byte me) { LOCALS;                                             
 #endif
   :: CRASHES -> goto dead
   fi;
+renewed: skip;
   if :: commit() :: CRASHES fi;                                                    /* slow fsync: time passes before this */
 dead: skip; FINISH }
 
@@ -277,9 +344,16 @@ proctype Ender(byte me) { LOCALS;                                               
 #ifdef KEEPER
   fdone == NF+NO;
 #endif
+#ifdef LAZY
+  left = bC[tok];                              /* the short release looks before it waits for the lease row */
+  if :: d_step { lX[tok]==0 && lC[tok] && FREE_ROW(tok) -> lX[tok]=me; lDel[tok]=1 } :: !lC[tok] -> goto dead :: CRASHES -> goto dead fi;
+  if :: d_step { left && bC[tok] && bX[tok]==0 -> bX[tok]=me; bDel[tok]=1 } :: !left || !bC[tok] -> skip :: CRASHES -> goto dead fi;
+  left = 0;
+#else
   /* DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bDel[tok]=1 } :: !bC[tok] -> goto dead :: CRASHES -> goto dead fi;
   if :: d_step { (lX[tok]==0||lX[tok]==me) && lS[tok]==0 -> lX[tok]=me; lDel[tok]=1 } :: CRASHES -> goto dead fi;
+#endif
   if :: atomic { gA[tok]=0; commit() } :: CRASHES fi;
 dead: skip; FINISH }
 
@@ -290,7 +364,11 @@ proctype Fenced(byte me) { LOCALS;
   if :: lC[tok] -> skip :: else -> goto dead fi;
 #else
   if                                                                               /* rowlock.fence: SELECT FROM lease .. FOR SHARE */
+#ifdef LAZY
+  :: d_step { lX[tok]==0 && lN[tok]==0 && lC[tok] -> lS[tok] = lS[tok]|BIT(me) }
+#else
   :: d_step { lX[tok]==0 && lC[tok] -> lS[tok] = lS[tok]|BIT(me) }
+#endif
   :: !lC[tok] -> goto dead
   :: CRASHES -> goto dead
   fi;
@@ -303,12 +381,20 @@ proctype Own(byte me) { LOCALS;                                                 
   pick();
   if :: lExcl[tok] -> skip :: else -> goto dead fi;
   if
+#ifdef LAZY
+  :: d_step { lX[tok]==0 && lS[tok]==0 && lN[tok]==0 && lC[tok] -> lN[tok]=me }    /* FOR NO KEY UPDATE: a renewal goes on */
+#else
   :: d_step { lX[tok]==0 && lS[tok]==0 && lC[tok] -> lX[tok]=me }                  /* FOR UPDATE */
+#endif
   :: !lC[tok] -> goto dead
   :: CRASHES -> goto dead
   fi;
   d_step { inO[tok]++; check() }
+#ifdef LAZY
+  d_step { inO[tok]--; lX[tok]=0; lN[tok]=0 }
+#else
   d_step { inO[tok]--; lX[tok]=0 }
+#endif
 dead: skip; d_step { fdone++ }; FINISH }
 
 proctype Locker(byte me; bool x) { LOCALS; bool later; byte n;
@@ -346,21 +432,30 @@ again: skip;                                                                    
   fi;
 dead: skip; FINISH; n=0; later=0 }
 
+#ifdef LAZY
+#define HAS_EXPIRY(t) lC[t]
+#else
+#define HAS_EXPIRY(t) bC[t]
+#endif
 proctype Clock() { byte i;
 end: do
-  :: atomic { EXPIRABLE && (gA[1] || (bC[1] && !bExp[1])) -> gA[1]=0; bExp[1]=bC[1] }
+  :: atomic { EXPIRABLE && (gA[1] || (HAS_EXPIRY(1) && !bExp[1])) -> gA[1]=0; bExp[1]=HAS_EXPIRY(1) }
 #if NTOK > 1
-  :: atomic { EXPIRABLE && (gA[2] || (bC[2] && !bExp[2])) -> gA[2]=0; bExp[2]=bC[2] }
+  :: atomic { EXPIRABLE && (gA[2] || (HAS_EXPIRY(2) && !bExp[2])) -> gA[2]=0; bExp[2]=HAS_EXPIRY(2) }
 #endif
 #if NTOK > 2
-  :: atomic { EXPIRABLE && (gA[3] || (bC[3] && !bExp[3])) -> gA[3]=0; bExp[3]=bC[3] }
+  :: atomic { EXPIRABLE && (gA[3] || (HAS_EXPIRY(3) && !bExp[3])) -> gA[3]=0; bExp[3]=HAS_EXPIRY(3) }
 #endif
   :: atomic { done == NPROC -> break }
   od;
   /* S4: all sessions have ended. No lock may be held, and after the expiry a new acquirer's
      sweep must clear the name */
   skip; d_step { assert(tX==0 && tS==0);
-    for (i : 1 .. NTOK) { assert(lX[i]==0 && bX[i]==0 && lS[i]==0); assert(lC[i]==bC[i]) } }
+    for (i : 1 .. NTOK) { assert(lX[i]==0 && bX[i]==0 && lS[i]==0);
+#ifndef LAZY
+      assert(lC[i]==bC[i])
+#endif
+    } }
 }
 init { byte k = 1; byte n; atomic {
   n=0; do :: n<NAX -> run Acquirer(k,1); k++; n++ :: else -> break od;

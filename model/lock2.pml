@@ -4,10 +4,10 @@
  * names that meet.
  *
  * The names A, B, C are 0, 1, 2. lease[t] is a set of names (bit n: the row (t, n) exists). The row
- * locks of one token's lease rows are one lock here; they are acquired after the row of the token's
- * heartbeat, so the lock on the heartbeat represents both. All leases are exclusive and expired at
- * the start, which is the interesting case: token 1 holds A, token 2 holds B and C, token 3 holds A
- * and C, or another set.
+ * locks of one token's lease rows and of its heartbeat are one lock here: every session takes them in
+ * one order (PostgreSQL the lease rows first, the others the heartbeat). All leases are exclusive and
+ * expired at the start, which is the interesting case: token 1 holds A, token 2 holds B and C, token 3
+ * holds A and C, or another set.
  *
  * sweep() is rowlock.clear_lease of a granter (rowlock.grant_any) and rowlock.clear of a locker
  * (rowlock.lock). The tokens are collected first (rowlock.expired), then rowlock.sweep deletes one

@@ -40,6 +40,14 @@ ok|q|L-mend-small|lock.pml|$(P 1 0 1 0 1 0 1 0) -DPRE1 -DSWEEPALL
 ok|-|L-least|lock.pml|$(P 2 0 1 0 1 0 1 0) -DLEAST
 ok|-|L-least-shared|lock.pml|$(P 1 2 0 0 1 0 1 0) -DLEAST
 ok|q|L-least-small|lock.pml|$(P 2 1 0 0 0 0 0 1) -DLEAST
+ok|-|L-lazy|lock.pml|$B -DLAZY
+ok|q|L-lazy-small|lock.pml|$(P 2 0 0 0 1 0 1 0) -DLAZY
+ok|-|L-lazy-shared|lock.pml|$(P 1 1 1 0 1 0 1 0) -DLAZY
+ok|-|L-lazy-own|lock.pml|$(P 2 0 0 0 0 1 1 1) -DLAZY
+ok|q|L-lazy-ends|lock.pml|$(P 1 0 0 0 1 0 2 1) -DLAZY
+ok|-|D-lazy|lock.pml|$(P 1 0 1 0 1 0 1 1) $D -DLAZY
+cex|q|m10-sweep-decides-early|lock.pml|$(P 2 0 0 0 0 0 1 0) -DLAZY -DM10
+cex|q|m11-renewal-without-the-row|lock.pml|$(P 2 0 0 0 0 0 1 0) -DLAZY -DM11
 cex|q|m7-least-hides-itself|lock.pml|$(P 2 0 0 0 0 0 0 0) -DLEAST -DM7
 cex|q|m8-least-of-a-shared-grant|lock.pml|$(P 1 2 0 0 0 0 0 0) -DLEAST -DM8
 cex|q|m9-least-of-a-refusal|lock.pml|$(P 3 0 0 0 0 0 0 0) -DLEAST -DM9

@@ -285,7 +285,8 @@ uses_everything() { # NAME
 }
 expire() { # TOKEN
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "UPDATE rowlock.heartbeat SET expires = now() - interval '1 min'
+    postgresql) sql "SELECT rowlock.make_heartbeat($1);
+                     UPDATE rowlock.heartbeat SET expires = now() - interval '1 min'
                       WHERE token = $1" ;;
     mariadb) sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 MINUTE
                    WHERE token = $1" ;;

@@ -74,7 +74,7 @@ static void finish(struct rowlock_lease *lease, int status, const char *output)
 /* The node has died, and the run's lease has expired. */
 static void die(struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
-    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
+    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(NULL),
           lease_instant(-1000), (long long)rowlock_token(lease));
 }
 

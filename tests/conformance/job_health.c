@@ -38,7 +38,7 @@ static void is_due_in(struct rowlock_connection *connection, const char *name, l
 
 static void expire(struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
-    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
+    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(NULL),
           lease_instant(-1000), (long long)rowlock_token(lease));
 }
 

@@ -276,6 +276,18 @@ static int file_worker(const void *data, int to)
     return write(to, "!", 1) != 1 || code != 0;
 }
 
+/* The leases of that process. On PostgreSQL a lease that was not renewed has its expiry in its row;
+   a heartbeat that is inserted while its holder releases it would remain. */
+static void expire_those_of(void *hand, int pid)
+{
+    t_try_sql(hand,
+              "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
+              lease_heartbeat_table(NULL), lease_instant(-1000), lease_table(), (long)pid);
+    if (!t_facts()->plain && strcmp(t_facts()->engine, "postgresql") == 0)
+        t_try_sql(hand, "UPDATE %s SET expires = %s WHERE expires IS NOT NULL AND pid = %ld",
+                  lease_table(), lease_instant(-1000), (long)pid);
+}
+
 /*
  * Waits until the child has ended or reported. The leases of dead clients are expired at once, to
  * save their ttl. This is repeated, because a dead client's last COMMIT may arrive late, and SQLite
@@ -285,10 +297,7 @@ static void outlive(const struct child *child, void *hand, const struct file_wor
 {
     while (!t_has_spoken(child)) {
         for (int i = 0; i < work->n_dead; i++)
-            t_try_sql(
-                hand,
-                "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
-                lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)work->dead[i]);
+            expire_those_of(hand, work->dead[i]);
         t_pause(20);
     }
 }

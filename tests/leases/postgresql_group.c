@@ -101,7 +101,7 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
     struct ask asks[THREADS];
     void *locker = t_native();
 
-    t_native_sql(locker, "BEGIN; LOCK TABLE rowlock.heartbeat IN SHARE MODE");
+    t_native_sql(locker, "BEGIN; LOCK TABLE rowlock.lease IN SHARE MODE");
     for (int i = 0; i < THREADS; i++) {
         members[i] = member(group);
         asks[i] = (struct ask){.name = ""};
@@ -115,10 +115,10 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
     t_native_sql(locker, "COMMIT");
     for (int i = 0; i < THREADS; i++)
         t_ok(t_join(threads[i]));
-    t_int(atol(ask("SELECT count(DISTINCT xmin::text) FROM rowlock.heartbeat")) < THREADS, 1);
-    t_text(ask("SELECT count(DISTINCT token) FROM rowlock.heartbeat"), "6");
+    t_int(atol(ask("SELECT count(DISTINCT xmin::text) FROM rowlock.lease")) < THREADS, 1);
+    t_text(ask("SELECT count(DISTINCT token) FROM rowlock.lease"), "6");
     t_text(ask("SELECT count(DISTINCT session_key) FROM (SELECT rowlock.session_key(token) FROM "
-               "rowlock.heartbeat) x (session_key) JOIN pg_locks ON objid::bigint = session_key & "
+               "rowlock.lease) x (session_key) JOIN pg_locks ON objid::bigint = session_key & "
                "4294967295 WHERE locktype = 'advisory'"),
            "6");
     for (int i = 0; i < THREADS; i++)

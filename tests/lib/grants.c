@@ -129,7 +129,7 @@ const char *t_all_rows(void *hand)
     static char text[100];
 
     snprintf(text, sizeof text, "leases %ld heartbeats %ld waiters %ld", rows(hand, lease_table()),
-             rows(hand, lease_heartbeat_table()), rows(hand, waiter_table()));
+             rows(hand, lease_heartbeat_table(hand)), rows(hand, waiter_table()));
     return text;
 }
 
@@ -141,20 +141,20 @@ static long without(void *hand, const char *one, const char *other)
 
 long t_odd_rows(void *hand)
 {
-    return without(hand, lease_table(), lease_heartbeat_table()) +
-           without(hand, lease_heartbeat_table(), lease_table());
+    return without(hand, lease_table(), lease_heartbeat_table(hand)) +
+           without(hand, lease_heartbeat_table(hand), lease_table());
 }
 
 void t_expire(void *hand, int64_t token)
 {
-    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
+    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(hand),
                  lease_instant(-1000), (long long)token);
 }
 
 void t_forget_leases(void *hand)
 {
     t_native_sql(hand, "DELETE FROM %s", lease_table());
-    t_native_sql(hand, "DELETE FROM %s", lease_heartbeat_table());
+    t_native_sql(hand, "DELETE FROM %s", lease_heartbeat_table(hand));
     t_native_sql(hand, "DELETE FROM %s", waiter_table());
 }
 

@@ -28,8 +28,15 @@ const char *lease_table(void)
     return t_table("lease");
 }
 
-const char *lease_heartbeat_table(void)
+const char *lease_heartbeat_table(void *session)
 {
+    if (session && !t_facts()->plain && is_engine("postgresql"))
+        t_native_sql(
+            session,
+            "INSERT INTO rowlock.heartbeat (token, expires, quiet_until) "
+            "SELECT l.token, l.expires, l.quiet_until FROM (SELECT * FROM rowlock.lease o "
+            "WHERE o.expires IS NOT NULL AND NOT EXISTS (SELECT FROM rowlock.heartbeat b "
+            "WHERE b.token = o.token) FOR KEY SHARE SKIP LOCKED) l ON CONFLICT DO NOTHING");
     return t_table("heartbeat");
 }
 
@@ -71,7 +78,7 @@ static void put_heartbeat(void *session, long token, long expires_ms)
     t_native_sql(session,
                  t_facts()->plain ? "INSERT INTO %s (token, expires, stop) VALUES (%ld, %s, 0)"
                                   : "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
-                 lease_heartbeat_table(), token, lease_instant(expires_ms));
+                 lease_heartbeat_table(session), token, lease_instant(expires_ms));
 }
 
 /* The `n`-th row of a lease. A plain dialect's kind is the first letter of the mode; but an
@@ -128,7 +135,8 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
 void lease_end(void *session, long token)
 {
     t_native_sql(session, "BEGIN");
-    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_heartbeat_table(), token);
+    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_heartbeat_table(session),
+                 token);
     t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_table(), token);
     t_native_sql(session, "COMMIT");
 }
@@ -142,12 +150,12 @@ long lease_rows(void *session, long token)
 long lease_beats(void *session, long token)
 {
     return atol(t_native_sql(session, "SELECT count(*) FROM %s WHERE token = %ld",
-                             lease_heartbeat_table(), token));
+                             lease_heartbeat_table(session), token));
 }
 
 void lease_await_expiry(void *session, long token)
 {
     while (atol(t_native_sql(session, "SELECT count(*) FROM %s WHERE token = %ld AND expires > %s",
-                             lease_heartbeat_table(), token, lease_instant(0))) > 0)
+                             lease_heartbeat_table(session), token, lease_instant(0))) > 0)
         t_pause(2);
 }

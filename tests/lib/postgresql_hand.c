@@ -247,7 +247,8 @@ int hand_is_marked(void *hand, long long number)
 void hand_expire(void *hand, long long token)
 {
     hand_row(hand,
+             "SELECT rowlock.make_heartbeat(%lld); "
              "UPDATE rowlock.heartbeat SET expires = clock_timestamp() - interval '1 s' "
              "WHERE token = %lld",
-             token);
+             token, token);
 }

@@ -61,17 +61,14 @@ BEGIN
               WHERE
                 {unheld w.name}
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
-         heartbeats AS (
-             INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-             SELECT f.token,
-                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms',
-                    pg_catalog.clock_timestamp() + f.quiet_ms::double precision * interval '1 ms'
-               FROM free f WHERE f.token > f.floor),
          leases AS (
-             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
+                                        quiet_until)
              SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
                     pg_catalog.convert_from(pg_catalog.decode(f.part[6], 'hex'), 'UTF8'),
-                    pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8')
+                    pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8'),
+                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms',
+                    pg_catalog.clock_timestamp() + f.quiet_ms::double precision * interval '1 ms'
                FROM free f WHERE f.token > f.floor)
     SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','),
            pg_catalog.array_agg(f.token)

@@ -204,7 +204,8 @@ DECLARE
 BEGIN
     FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
                   LEFT JOIN rowlock.heartbeat b ON b.token = l.token
-                 WHERE b.token IS NULL OR b.expires <= before ORDER BY l.token LIMIT batch LOOP
+                 WHERE coalesce(b.expires, l.expires, '-infinity') <= before
+                 ORDER BY l.token LIMIT batch LOOP
         PERFORM FROM rowlock.heartbeat b WHERE b.token = dead FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = dead);
         CONTINUE WHEN (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = dead)
@@ -282,8 +283,9 @@ BEGIN
     RETURN QUERY
         SELECT 'lease', l.pid, l.host, l.command,
                pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
-               pg_catalog.to_char((SELECT b.expires FROM rowlock.heartbeat b
-                                    WHERE b.token = l.token) AT TIME ZONE 'UTC', iso), l.note,
+               pg_catalog.to_char((
+                   {expires_of l}
+                   ) AT TIME ZONE 'UTC', iso), l.note,
                (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w
                 WHERE w.name = holders.name COLLATE "C"
                    AND (w.alive_until IS NULL OR w.alive_until > pg_catalog.clock_timestamp()))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The history of leases that ended and of waiters that gave up (rowlock log). The transaction that
--- deletes a lease writes its row. A release before heartbeat.quiet_until writes none, so that it
--- costs nothing. The lease of a run has its row in rowlock.run instead.
+-- deletes a lease writes its row. A release before quiet_until writes none, so that it costs
+-- nothing. The lease of a run has its row in rowlock.run instead.
 
 CREATE TABLE rowlock.history (
     name     text COLLATE "C" NOT NULL,
@@ -66,8 +66,8 @@ EXCEPTION WHEN OTHERS THEN
     RETURN 0;
 END $$;
 
--- Writes the history of a lease whose heartbeat was deleted, if the level includes it; the lease
--- rows must still exist. Ignores every error, because none may prevent the deletion of the lease.
+-- Writes the history of a lease that ends, if the level includes it; its lease rows must still
+-- exist. Ignores every error, because none may prevent the deletion of the lease.
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -86,7 +86,7 @@ BEGIN
            l.waited, greatest(end_time, l.acquired), ending
       FROM (SELECT p.*, pg_catalog.count(*) OVER permit AS permits,
                    pg_catalog.row_number() OVER permit AS permit
-              FROM rowlock.lease p WHERE p.token = log_end.token
+              FROM (SELECT l.* FROM rowlock.lease l WHERE l.token = log_end.token OFFSET 0) p
             WINDOW permit AS (PARTITION BY p.name)) l
      WHERE l.permit = 1 -- one row of each name
        AND (pg_catalog.left(l.name, 4) <> 'job:'
@@ -100,57 +100,26 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
     NULL;
 END $$;
 
--- Deletes the rows of a lease whose heartbeat a release has deleted, and writes the history, if the
--- level includes it. Most leases have one row: the deleted row is the source of the new one.
--- log_end handles any other lease, and a lease for which the short way raises an error.
-CREATE FUNCTION rowlock.log_release(token bigint, name text, expires timestamptz, stop boolean)
-RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- The same for a lease of one row that a release has deleted.
+CREATE FUNCTION rowlock.log_release(gone rowlock.lease) RETURNS void
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE
-    gone rowlock.lease;
     end_time constant timestamptz := pg_catalog.clock_timestamp();
 BEGIN
-    BEGIN
-        IF NOT stop AND expires > end_time AND pg_catalog.left(name, 4) <> 'job:'
-           AND (SELECT pg_catalog.count(*) FROM rowlock.lease l
-                 WHERE l.token = log_release.token) = 1 THEN
-            DELETE FROM rowlock.lease l WHERE l.token = log_release.token RETURNING l.* INTO gone;
-            IF pg_catalog.set_config('lock_timeout', '250', true) IS NOT NULL THEN
-                INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note,
-                                             acquired, waited, ended, how)
-                SELECT gone.name, gone.mode, 1, gone.token, gone.host, gone.pid, gone.command,
-                       gone.note, gone.acquired, gone.waited, greatest(end_time, gone.acquired),
-                       'released'
-                 WHERE CASE coalesce((SELECT s.history FROM rowlock.setting s), 'slow')
-                           WHEN 'all' THEN true
-                           WHEN 'slow' THEN gone.waited >= 1000
-                                            OR end_time - gone.acquired >= interval '10 s'
-                           ELSE false END;
-            END IF;
-            IF pg_catalog.random() < 0.004::double precision THEN
-                PERFORM rowlock.prune(1000);
-            END IF;
-            RETURN;
-        END IF;
-    EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
-        NULL;
-    END;
-    PERFORM rowlock.log_end(token, expires, stop);
-    DELETE FROM rowlock.lease l WHERE l.token = log_release.token;
-END $$;
-
--- Deletes the heartbeat of a lease, as remove_lease describes, and writes the history.
-CREATE FUNCTION rowlock.end_heartbeat(token bigint, name text, owner text) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    ended record;
-BEGIN
-    DELETE FROM rowlock.heartbeat b
-     WHERE b.token = end_heartbeat.token AND
-       {is_of end_heartbeat}
-           RETURNING b.expires, b.stop INTO ended;
-    IF FOUND THEN
-        PERFORM rowlock.log_end(end_heartbeat.token, ended.expires, ended.stop);
+    INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
+                                 waited, ended, how)
+    SELECT gone.name, gone.mode, 1, gone.token, gone.host, gone.pid, gone.command, gone.note,
+           gone.acquired, gone.waited, greatest(end_time, gone.acquired), 'released'
+     WHERE gone.token > 0
+       AND CASE coalesce((SELECT s.history FROM rowlock.setting s), 'slow')
+               WHEN 'all' THEN true
+               WHEN 'slow' THEN gone.waited >= 1000 OR end_time - gone.acquired >= interval '10 s'
+               ELSE false END;
+    IF pg_catalog.random() < 0.004::double precision THEN
+        PERFORM rowlock.prune(1000);
     END IF;
+EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
+    NULL;
 END $$;
 
 -- Writes the history of a ticket that is withdrawn, or (0) of all tickets of that owner. Below

@@ -4,7 +4,7 @@
 -- queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql, request.sql, counter.sql, job.sql,
 -- subject.sql, one of native.sql, row.sql and insert.sql, and views.sql.
 --
--- A lease is a lock that outlives its session: a row of the table lease, and a heartbeat that its
+-- A lease is a lock that outlives its session: rows of the table lease, and a heartbeat that its
 -- holder renews. The name lock is the engine's own lock on a name until the transaction ends; the
 -- technique (native.sql, row.sql, insert.sql) defines it. A transaction lock takes the name lock
 -- and then checks the leases. A grant of a lease holds the name lock from its check to its COMMIT.
@@ -25,7 +25,10 @@ CREATE TABLE rowlock.meta (
 );
 CREATE UNIQUE INDEX meta_one_row ON rowlock.meta ((true));
 
--- A lease lives until its heartbeat expires. A renewal updates the heartbeat alone.
+-- A lease lives until its heartbeat expires. A renewal updates the heartbeat alone. A lease of one
+-- exclusive name has none until its first renewal, because most leases end before that (see
+-- rowlock.make_heartbeat): until then the columns of its lease row count. Every session locks the
+-- lease row before the heartbeat.
 CREATE TABLE rowlock.heartbeat (
     token   bigint PRIMARY KEY,
     expires timestamptz NOT NULL,
@@ -49,7 +52,9 @@ CREATE TABLE rowlock.lease (
     command  text,
     note     text,
     acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    waited   bigint NOT NULL DEFAULT 0   -- in the queue, in milliseconds
+    waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
+    expires  timestamptz,                -- NULL: the heartbeat exists since the grant
+    quiet_until timestamptz NOT NULL DEFAULT 'infinity' -- as in heartbeat
 );
 -- It has no key: in one of token, name and n the planner would search for a name alone, and read
 -- the whole key, when it expects few rows. So a publication identifies a row by all columns. A
@@ -207,29 +212,43 @@ CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
-                        WHEN pg_catalog.bool_or((SELECT b.expires FROM rowlock.heartbeat b
-                                                  WHERE b.token = l.token)
-                                                > pg_catalog.clock_timestamp()) THEN 3
+                        WHEN pg_catalog.bool_or(
+                            {expires_of l}
+                            > pg_catalog.clock_timestamp()) THEN 3
                         ELSE 4 END
               FROM rowlock.lease l
              WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
 END $$;
 
--- Removes the lease of this token if it has expired or has no heartbeat. Returns the number of
--- lease rows removed. Waits for a renewal or a fence in progress.
+-- Removes the lease of this token if it has expired, or has neither an expiry nor a heartbeat.
+-- Returns the number of lease rows removed. Waits for a renewal or a fence in progress. The first
+-- renewal has the lease row locked, each other one its heartbeat: so a new statement decides after
+-- the wait for either.
 CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    removed bigint := 0;
+    removed bigint;
+    first timestamptz;
     ended record;
 BEGIN
+    SELECT pg_catalog.count(*), pg_catalog.max(k.expires) INTO removed, first
+      FROM (SELECT l.expires FROM rowlock.lease l
+             WHERE l.token = sweep.token
+               AND NOT coalesce(
+                   {expires_of l}
+                   > pg_catalog.clock_timestamp(), false)
+             ORDER BY l.n, l.name FOR UPDATE) k;
+    IF removed = 0 THEN
+        RETURN 0;
+    END IF;
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp()
            RETURNING b.expires, b.stop INTO ended;
-    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
-        PERFORM rowlock.log_end(sweep.token, ended.expires, ended.stop);
-        DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
-        GET DIAGNOSTICS removed = ROW_COUNT;
+    IF NOT FOUND AND EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
+        RETURN 0;
     END IF;
+    PERFORM rowlock.log_end(sweep.token, coalesce(ended.expires, first),
+                            coalesce(ended.stop, false));
+    DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
     RETURN removed;
 END $$;
 
@@ -256,9 +275,9 @@ BEGIN
         WITH conflict AS (
             SELECT l.token, l.live
               FROM rowlock.unpack(wants) w,
-           LATERAL (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
-                                      WHERE b.token = l.token)
-                                    > pg_catalog.clock_timestamp() AS live
+           LATERAL (SELECT l.token,
+                           {expires_of l}
+                           > pg_catalog.clock_timestamp() AS live
                       FROM rowlock.lease l
                      WHERE l.name = w.name AND (NOT w.shared OR l.mode <> 'shared') OFFSET 0) l
              WHERE w.token = 0)
@@ -297,7 +316,8 @@ BEGIN
 END $$;
 
 -- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
--- another transaction with the same token holds it) or 8. On the collation see lease.sql.
+-- another transaction with the same token holds it) or 8. On the collation see lease.sql. NO KEY:
+-- the first renewal, which locks the row FOR KEY SHARE, does not wait.
 CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -312,11 +332,11 @@ BEGIN
     ELSIF may_wait THEN
         PERFORM FROM rowlock.lease l
             WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
-                 AND l.mode = 'exclusive' FOR UPDATE;
+                 AND l.mode = 'exclusive' FOR NO KEY UPDATE;
     ELSE
         PERFORM FROM rowlock.lease l
             WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
-                 AND l.mode = 'exclusive' FOR UPDATE SKIP LOCKED;
+                 AND l.mode = 'exclusive' FOR NO KEY UPDATE SKIP LOCKED;
     END IF;
     IF FOUND THEN
         RETURN 0;

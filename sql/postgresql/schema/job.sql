@@ -108,7 +108,8 @@ BEGIN
         RETURN (SELECT count(*) FROM rowlock.job j
                  WHERE j.name = claim_job.name AND j.running = claim_job.token);
     END IF;
-    PERFORM rowlock.end_lost_run(former, outcome);
+    PERFORM rowlock.end_lost_run(former, outcome),
+            rowlock.make_heartbeat(claim_job.token); -- jobs are judged by it alone
     now_ms := rowlock.now_ms();
     INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
     VALUES (claim_job.token, claim_job.name, claim_job.node, claim_job.pid, claim_job.instant,
@@ -177,6 +178,7 @@ DECLARE
     becomes text;
 BEGIN
     PERFORM rowlock.make_durable();
+    PERFORM FROM rowlock.lease l WHERE l.token = finish_job.token FOR UPDATE;
     SELECT b.stop INTO stop FROM rowlock.heartbeat b WHERE b.token = finish_job.token FOR UPDATE;
     now_ms := rowlock.now_ms();
     PERFORM FROM rowlock.job j -- a claim may be ending this run

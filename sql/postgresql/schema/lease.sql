@@ -109,8 +109,7 @@ BEGIN
                            OR coalesce(l.expires > pg_catalog.clock_timestamp(), false) AS live
                   FROM (SELECT l.token, l."limit",
                                want.mode = 'permit' AND l.mode = 'permit' AS alike,
-                               (SELECT b.expires FROM rowlock.heartbeat b
-                                 WHERE b.token = l.token) AS expires
+                               {expires_of l} AS expires
                           FROM rowlock.lease l
                          WHERE l.name = want.name
                            AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
@@ -155,8 +154,8 @@ BEGIN
         FOREACH dead IN ARRAY ARRAY(
             SELECT DISTINCT l.token
               FROM rowlock.unpack_lease(wants) w,
-           LATERAL (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
-                                      WHERE b.token = l.token) AS expires
+           LATERAL (SELECT l.token,
+                           {expires_of l} AS expires
                       FROM rowlock.lease l
                      WHERE l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
                     OFFSET 0) l
@@ -452,16 +451,15 @@ BEGIN
             IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
                 PERFORM rowlock.make_durable();
             END IF;
-            INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-            VALUES (grant_lease.token,
-                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
-                    pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
             IF token % 127::bigint = 0 THEN
                 PERFORM rowlock.store_least(one, token);
             END IF;
-            INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+            INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
+                                       quiet_until)
             VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host,
-                    grant_lease.pid, grant_lease.command, grant_lease.note);
+                    grant_lease.pid, grant_lease.command, grant_lease.note,
+                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+                    pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
             status := CASE WHEN session = pg_catalog.pg_backend_pid()
                 AND rowlock.session_lock(token) THEN 0 ELSE 0 END;
             RETURN;
@@ -477,78 +475,123 @@ END $$;
 -- A lease is found by its token. COLLATE "default" keeps the planner from the index of names: a
 -- search there would read all ended leases of the name while a snapshot of their time is open.
 
+-- Makes sure that a lease has a heartbeat: until then the columns of its lease row count. Returns
+-- false if there is no such lease, or it needed none. The lease row is locked, so that a sweep or a
+-- release, which must delete it, waits; a fence and the lease's own transactions do not.
+CREATE FUNCTION rowlock.make_heartbeat(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    granted record;
+BEGIN
+    SELECT l.expires, l.quiet_until INTO granted FROM rowlock.lease l
+     WHERE l.token = make_heartbeat.token AND l.expires IS NOT NULL FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
+    VALUES (make_heartbeat.token, granted.expires, granted.quiet_until) ON CONFLICT DO NOTHING;
+    RETURN true;
+END $$;
+
 -- Renews a lease: 0, 8 lost, 14 broken. The row counts, not the clock: a takeover must delete the
--- heartbeat. It never inserts a row and never shortens the lease. A lease of another name or owner
--- (NULL: any) counts as lost. It only reads the lease row, and so does not wait for a fence.
+-- lease. It never shortens the lease. A lease of another name or owner (NULL: any) counts as lost.
+-- It does not wait for a fence.
 CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL,
                                     owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_durable();
-    UPDATE rowlock.heartbeat b
-       SET expires = greatest(b.expires,
-                              pg_catalog.clock_timestamp() + ttl_ms::double precision *
-                                  interval '1 ms')
-     WHERE b.token = renew_lease.token AND NOT b.stop AND
-       {is_of renew_lease};
-    IF FOUND THEN
-        RETURN 0;
-    END IF;
+    FOR attempt IN 1..2 LOOP
+        UPDATE rowlock.heartbeat b
+           SET expires = greatest(b.expires,
+                                  pg_catalog.clock_timestamp() + ttl_ms::double precision *
+                                      interval '1 ms')
+         WHERE b.token = renew_lease.token AND NOT b.stop AND
+           {is_of renew_lease};
+        IF FOUND THEN
+            RETURN 0;
+        END IF;
+        EXIT WHEN attempt = 2 OR NOT rowlock.make_heartbeat(token);
+    END LOOP;
     RETURN CASE WHEN EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = renew_lease.token) AND
                  {is_of renew_lease}
                 THEN 14 ELSE 8 END;
 END $$;
 
--- Ends a lease, expired or not. Returns false if it had ended, or has another name or owner (NULL:
--- any). It deletes the heartbeat first, as a sweep does. Only an end that may belong in the history
--- takes the second call: of a lease that is stopped, has expired, or was held or waited for long.
+-- Ends a lease, expired or not, and writes the history if the end may belong there: of a lease that
+-- is broken, has expired, or was held or waited for long. revoke: it counts as broken if it has not
+-- expired. Returns false if it had ended, or has another name or owner (NULL: any).
+CREATE FUNCTION rowlock.end_lease(token bigint, name text, owner text, revoke boolean)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    rows bigint;
+    granted rowlock.heartbeat;
+    ended rowlock.heartbeat;
+BEGIN
+    SELECT pg_catalog.count(*), pg_catalog.max(k.expires), false, pg_catalog.max(k.quiet_until)
+      INTO rows, granted.expires, granted.stop, granted.quiet_until
+      FROM (SELECT l.expires, l.quiet_until FROM rowlock.lease l
+             WHERE l.token = end_lease.token AND
+               {is_of end_lease}
+             ORDER BY l.n, l.name FOR UPDATE) k;
+    IF rows = 0 THEN
+        RETURN false;
+    END IF;
+    DELETE FROM rowlock.heartbeat b WHERE b.token = end_lease.token RETURNING b.* INTO ended;
+    IF NOT FOUND THEN
+        ended := granted;
+    END IF;
+    ended.stop := ended.stop OR revoke AND ended.expires > pg_catalog.clock_timestamp();
+    IF (NOT ended.stop AND ended.quiet_until > pg_catalog.clock_timestamp()
+        AND ended.expires > pg_catalog.clock_timestamp()) IS NOT TRUE THEN
+        PERFORM rowlock.log_end(token, ended.expires, ended.stop);
+    END IF;
+    DELETE FROM rowlock.lease l WHERE l.token = end_lease.token;
+    RETURN true;
+END $$;
+
+-- The same. It first tries what ends most leases: one that has no heartbeat, has not expired and
+-- leaves no row in the history.
 CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    DELETE FROM rowlock.heartbeat b
-     WHERE b.token = remove_lease.token
-       AND b.quiet_until > pg_catalog.clock_timestamp()
-       AND b.expires > pg_catalog.clock_timestamp() AND NOT b.stop AND
-       {is_of remove_lease};
-    IF NOT FOUND THEN
-        PERFORM rowlock.end_heartbeat(token, name, owner);
-    END IF;
     DELETE FROM rowlock.lease l
-     WHERE l.token = remove_lease.token AND
-       {is_of remove_lease};
-    RETURN FOUND;
+     WHERE l.token = remove_lease.token
+       AND (remove_lease.name IS NULL
+            OR l.name COLLATE "default" = remove_lease.name
+               AND (remove_lease.owner IS NULL OR l.owner = remove_lease.owner))
+       AND l.quiet_until > pg_catalog.clock_timestamp()
+       AND l.expires > pg_catalog.clock_timestamp()
+       AND NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = remove_lease.token OFFSET 0);
+    RETURN FOUND OR rowlock.end_lease(token, name, owner, false);
 END $$;
 
 -- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
 -- out, because most leases end by it, and each function in it is looked up again in every
--- transaction. The release need not be on disk: after a crash of the server the lease expires. Both
--- DELETEs are executed in every case, so that warm_up, with the token 0, plans both.
+-- transaction. The release need not be on disk: after a crash of the server the lease expires.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    expiry timestamptz;
-    quiet timestamptz;
-    stopped boolean;
+    gone rowlock.lease;
     removed boolean;
 BEGIN
     IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
        AND pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true) IS NOT NULL THEN
-        DELETE FROM rowlock.heartbeat b USING rowlock.lease o
-         WHERE b.token = release_lease.token AND o.token = release_lease.token
-           AND o.name COLLATE "default" = release_lease.name AND o.owner = release_lease.owner
-               RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
+        DELETE FROM rowlock.lease l
+         WHERE l.token = release_lease.token
+           AND l.name COLLATE "default" = release_lease.name AND l.owner = release_lease.owner
+           AND l.expires > pg_catalog.clock_timestamp()
+           AND NOT EXISTS (SELECT FROM rowlock.heartbeat b
+                            WHERE b.token = release_lease.token OFFSET 0)
+               RETURNING l.* INTO gone;
     END IF;
-    DELETE FROM rowlock.lease l
-     WHERE l.token = release_lease.token
-       AND NOT stopped AND least(quiet, expiry) > pg_catalog.clock_timestamp();
-    IF NOT FOUND THEN
-        IF expiry IS NOT NULL THEN
-            PERFORM rowlock.log_release(token, name, expiry, stopped);
-        ELSIF token <> 0 THEN -- it is lost, or name or owner are NULL
-            removed := rowlock.remove_lease(token, name, owner);
+    IF gone.token IS NULL THEN
+        IF token <> 0 THEN -- it was renewed, has expired or is lost, or name or owner are NULL
+            removed := rowlock.end_lease(token, name, owner, false);
             PERFORM rowlock.session_unlock(token);
             RETURN CASE WHEN removed THEN 0 ELSE 8 END;
         END IF;
+    ELSIF gone.quiet_until <= pg_catalog.clock_timestamp() THEN
+        PERFORM rowlock.log_release(gone);
     END IF;
     RETURN CASE WHEN pg_catalog.strpos(pg_catalog.current_setting('rowlock.session_locks', true),
                                        pg_catalog.concat(',', token, ',')) > 0
@@ -573,7 +616,8 @@ BEGIN
                             * 1000.0),
            CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
       INTO status, left_ms, mode, owner
-      FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
+      FROM rowlock.lease l,
+           {heartbeat_of l} b
      WHERE l.token = check_lease.token AND l.name COLLATE "default" = check_lease.name
        AND b.expires > pg_catalog.clock_timestamp()
      LIMIT 1;
@@ -599,10 +643,9 @@ BEGIN
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN
-            UPDATE rowlock.heartbeat b SET stop = true
-             WHERE b.token = each AND b.expires > pg_catalog.clock_timestamp();
-            broken := broken + rowlock.remove_lease(each)::integer;
+            broken := broken + rowlock.end_lease(each, NULL, NULL, true)::integer;
         ELSE
+            PERFORM rowlock.make_heartbeat(each);
             UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
             broken := broken + FOUND::integer;
         END IF;

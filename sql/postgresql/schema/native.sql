@@ -93,12 +93,7 @@ BEGIN
            {unheld grant_one.name}
            AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = grant_one.name);
     END IF;
-    IF drawn > lowest THEN
-        INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-        VALUES (drawn,
-                pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
-                pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
-    ELSE
+    IF (drawn > lowest) IS NOT TRUE THEN
         RETURN (SELECT g.status::text || ':' || coalesce(g.token, 0::bigint)::text || ':'
                        || coalesce(g.number, 0::bigint)::text || ':' || coalesce(g.detail, '')
                   FROM rowlock.grant_any(
@@ -112,9 +107,12 @@ BEGIN
     IF drawn % 127::bigint = 0 THEN
         PERFORM rowlock.store_least(name, drawn);
     END IF;
-    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
+                               quiet_until)
     VALUES (drawn, grant_one.name, 'exclusive', grant_one.owner, grant_one.host, grant_one.pid,
-            grant_one.command, grant_one.note);
+            grant_one.command, grant_one.note,
+            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+            pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
     RETURN CASE WHEN session = pg_catalog.pg_backend_pid()
                      AND CASE WHEN pg_catalog.length(pg_catalog.current_setting(
                                        'rowlock.session_locks', true)) > 400 THEN false

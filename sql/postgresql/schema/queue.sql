@@ -167,8 +167,9 @@ BEGIN
       FROM rowlock.unpack_lease(wants) u,
            LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l
                      WHERE l.name = u.name AND l."limit" <> u."limit"
-                       AND (SELECT b.expires FROM rowlock.heartbeat b WHERE b.token = l.token)
-                           > pg_catalog.clock_timestamp()
+                       AND
+                         {expires_of l}
+                         > pg_catalog.clock_timestamp()
                     UNION ALL
                     SELECT w."limit", 'waited for' FROM rowlock.waiter w
                      WHERE w.name = u.name AND w."limit" <> u."limit"
@@ -499,8 +500,7 @@ BEGIN
                pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
           FROM (SELECT o.* FROM rowlock.lease o
                  WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) l,
-       LATERAL (SELECT o.expires, o.stop FROM rowlock.heartbeat o
-                 WHERE o.token = l.token OFFSET 0) b
+       {heartbeat_of l} b
          WHERE b.expires > pg_catalog.clock_timestamp()
          GROUP BY l.name, l.token ORDER BY l.name, l.token;
     IF list.name IS NOT NULL THEN

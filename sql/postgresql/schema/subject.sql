@@ -247,8 +247,10 @@ BEGIN
           LEFT JOIN rowlock.expiry e ON e.name = s.name
          CROSS JOIN LATERAL (
              SELECT s.status = 'PROCESSING' AND NOT EXISTS (
-                 SELECT FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
-                  WHERE l.token = s.token AND b.expires > pg_catalog.clock_timestamp()) AS died) d
+                 SELECT FROM rowlock.lease l
+                  WHERE l.token = s.token AND
+                    {expires_of l}
+                    > pg_catalog.clock_timestamp()) AS died) d
          WHERE subjects.name IS NULL OR s.name = subjects.name COLLATE "C"
          ORDER BY s.name;
 END $$;

@@ -34,15 +34,14 @@ BEGIN
     IF drawn % 127::bigint = 0 THEN
         PERFORM rowlock.store_least(name, drawn);
     END IF;
-    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-    SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, waited, expires,
+                               quiet_until)
+    SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
+           grant_first.pid, grant_first.command, grant_first.note, waiting_ms,
+           pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
            CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
                ELSE pg_catalog.clock_timestamp()
                     + quiet_ms::double precision * interval '1 ms' END
-     WHERE drawn IS NOT NULL;
-    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, waited)
-    SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
-           grant_first.pid, grant_first.command, grant_first.note, waiting_ms
      WHERE drawn IS NOT NULL;
     DELETE FROM rowlock.waiter w
      WHERE w.name = grant_first.name COLLATE "C" AND w.ticket = grant_first.ticket
@@ -94,8 +93,8 @@ BEGIN
                pg_catalog.ceil(extract(epoch FROM l.expires
                                        - pg_catalog.clock_timestamp())::numeric * 1000.0)
           INTO number, left_ms
-          FROM (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
-                                  WHERE b.token = l.token) AS expires
+          FROM (SELECT l.token,
+                       {expires_of l} AS expires
                   FROM rowlock.lease l
                  WHERE l.name = one COLLATE "C"
                    AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
@@ -131,7 +130,7 @@ BEGIN
                 rowlock.session_unlock(0),
                 rowlock.renew_lease(0, 0, '' COLLATE "C", ''),
                 rowlock.release_lease(0, '' COLLATE "C", ''),
-                rowlock.log_release(0, '' COLLATE "C", pg_catalog.clock_timestamp(), false),
+                rowlock.log_release(NULL::rowlock.lease),
                 pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;
 END $$;

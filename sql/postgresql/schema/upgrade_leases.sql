@@ -6,7 +6,8 @@
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_attribute a
-                WHERE a.attrelid = 'rowlock.lease'::regclass::oid AND a.attname = 'waited') THEN
+                WHERE a.attrelid = 'rowlock.lease'::regclass::oid
+                  AND a.attname = 'quiet_until') THEN
         RETURN;
     END IF;
     -- While this waits for a transaction that uses the tables, every other session waits behind it.
@@ -22,5 +23,8 @@ BEGIN
     ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_pkey;
     ALTER TABLE rowlock.lease REPLICA IDENTITY FULL;
     CREATE INDEX IF NOT EXISTS lease_token ON rowlock.lease (token);
-    ALTER TABLE rowlock.lease ADD COLUMN waited bigint NOT NULL DEFAULT 0; -- last: it shows the end
+    ALTER TABLE rowlock.lease
+        ADD COLUMN IF NOT EXISTS waited bigint NOT NULL DEFAULT 0,
+        ADD COLUMN IF NOT EXISTS expires timestamptz,
+        ADD COLUMN quiet_until timestamptz NOT NULL DEFAULT 'infinity'; -- last: it shows the end
 END $$;

@@ -8,11 +8,11 @@
 -- and a key cannot be turned into a name.
 CREATE VIEW rowlock.names AS
 SELECT n.name, n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
-       EXISTS (SELECT FROM (SELECT l.token FROM rowlock.lease l
-                             WHERE l.name = n.name COLLATE "C" OFFSET 0) l,
-                   LATERAL (SELECT b.expires FROM rowlock.heartbeat b
-                             WHERE b.token = l.token OFFSET 0) b
-                WHERE b.expires > pg_catalog.clock_timestamp()) AS leased,
+       EXISTS (SELECT FROM (SELECT l.token, l.expires FROM rowlock.lease l
+                             WHERE l.name = n.name COLLATE "C" OFFSET 0) l
+                WHERE
+                  {expires_of l}
+                  > pg_catalog.clock_timestamp()) AS leased,
        rowlock.key(n.name) AS key
   FROM (SELECT k.name FROM rowlock.names() k (name)
         UNION SELECT l.name FROM rowlock.lease l
@@ -80,8 +80,7 @@ WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM 
            l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
            rowlock.key(l.name) AS key
       FROM rowlock.lease l,
-           LATERAL (SELECT b.expires, b.stop FROM rowlock.heartbeat b
-                     WHERE b.token = l.token OFFSET 0) b
+           {heartbeat_of l} b
      WHERE b.expires > pg_catalog.clock_timestamp()
      GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired,
          b.expires, b.stop
@@ -142,10 +141,10 @@ SELECT j.name, j.schedule,
                      OFFSET 0) r ON true
  CROSS JOIN LATERAL (SELECT pg_catalog.min(h.acquired) AS since
                        FROM (SELECT * FROM rowlock.lease h
-                              WHERE h.name = ('job:' || j.name) COLLATE "C" OFFSET 0) h,
-                            LATERAL (SELECT e.expires FROM rowlock.heartbeat e
-                                      WHERE e.token = h.token OFFSET 0) e
-                      WHERE h.pid IS NULL AND e.expires > pg_catalog.clock_timestamp()) p;
+                              WHERE h.name = ('job:' || j.name) COLLATE "C" OFFSET 0) h
+                      WHERE h.pid IS NULL AND
+                        {expires_of h}
+                        > pg_catalog.clock_timestamp()) p;
 COMMENT ON VIEW rowlock.jobs IS
     'Jobs: the due time of each (NULL: never again), and its last run: state is running, done, '
     'failed, timed out, broken, lost, late, not started, or never run; token while it runs. '

@@ -64,6 +64,12 @@ DECLARE
     removed bigint := 0;
     ended record;
 BEGIN
+    WHILE (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = sweep.token)
+       <> (SELECT pg_catalog.count(*)
+           FROM (SELECT FROM rowlock.lease l WHERE l.token = sweep.token
+                                               FOR UPDATE SKIP LOCKED) mine) LOOP
+        PERFORM rowlock.pause(until);
+    END LOOP;
     LOOP
         PERFORM FROM rowlock.heartbeat b WHERE b.token = sweep.token FOR UPDATE SKIP LOCKED;
         EXIT WHEN FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token);
@@ -73,12 +79,6 @@ BEGIN
      WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp()
            RETURNING b.expires, b.stop INTO ended;
     IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
-        WHILE (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = sweep.token)
-           <> (SELECT pg_catalog.count(*)
-               FROM (SELECT FROM rowlock.lease l WHERE l.token = sweep.token
-                                                   FOR UPDATE SKIP LOCKED) mine) LOOP
-            PERFORM rowlock.pause(until);
-        END LOOP;
         PERFORM rowlock.log_end(sweep.token, ended.expires, ended.stop);
         DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
         GET DIAGNOSTICS removed = ROW_COUNT;
