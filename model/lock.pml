@@ -27,7 +27,8 @@
  *                     rowlock.clear of a transaction lock, whose exception block is undo_sweep
  *   presweep          the statements `expired` (rowlock.expired) and `sweep`, which the library sends
  *                     before it acquires T
- *   Acquirer          rowlock.grant_lease, and rowlock.grant_any if the fast path does not apply
+ *   Acquirer          rowlock.grant_any; the statements try_name and grant_free, and the fast path of
+ *                     rowlock.grant_lease, where the name is free
  *   Renewer           rowlock.renew
  *   Ender             rowlock.release, rowlock.break with now (rowlock.remove_lease)
  *   Fenced            rowlock.fence
@@ -286,7 +287,7 @@ proctype Acquirer(byte me; bool x) { LOCALS;
   d_step { seq++; tok = seq; left=0 }                                              /* rowlock.next_number, after T */
 #ifdef LAZY
   d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x }
-  if :: bX[tok]=me; bIns[tok]=1 :: skip fi;    /* rowlock.insert_lease; rowlock.grant_one writes no heartbeat */
+  if :: bX[tok]=me; bIns[tok]=1 :: skip fi;    /* rowlock.insert_lease; the statement grant_free writes none */
 #else
   d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock.insert_lease */
 #endif

@@ -19,6 +19,8 @@
 #define ROWLOCK_STATEMENTS(XX)                                                                    \
     XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
     XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */        \
+    XX(NAME_LOCK, "name_lock") /* name; and LOOK_ONE: the same on technique native, as two */     \
+    XX(LOOK_ONE, "look_one")   /* name -> status; plain statements; both or neither exist */      \
     XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */ \
     XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
     XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
@@ -76,7 +78,8 @@
     /* leases: see below */                                                                       \
     XX(FENCE, "fence")                                                                            \
     XX(GRANT, "grant")                                                                            \
-    XX(GRANT_ONE, "grant_one")                                                                    \
+    XX(TRY_NAME, "try_name")                                                                      \
+    XX(GRANT_FREE, "grant_free")                                                                  \
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
@@ -90,6 +93,7 @@
     XX(RENEW, "renew")                                                                            \
     XX(RENEW_ALL, "renew_all")                                                                    \
     XX(RELEASE, "release")                                                                        \
+    XX(RELEASE_FREE, "release_free")                                                              \
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
     XX(LOG_BREAK, "log_break")                                                                    \
@@ -138,9 +142,11 @@
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
  *               COMMIT; MariaDB: the procedure commits or rolls back). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
- * grant_one     name, owner, ttl_ms, session, host, pid, command, note -> text: grant of one name,
- *               exclusively, with wait_ms 0 and ticket 0. The token alone, or any other answer as
- *               status:token:number:detail. Only the technique native has it.
+ * grant_free    name, owner, ttl_ms, session, host, pid, command, note -> token: grant of one name,
+ *               exclusively, with wait_ms 0 and ticket 0, in one round trip behind try_name, which
+ *               has the name as parameter. No row: nothing was granted, and grant decides. Only for
+ *               the technique native; plain statements, so that a short program's session need not
+ *               load the procedural language.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.
@@ -192,6 +198,8 @@
  *               a lease that is locked is not renewed. The others are renewed one by one.
  * release       token, name, owner -> number: OK, LOST, as renew. On PostgreSQL it does not wait
  *               for the disk.
+ * release_free  token, name, owner -> 0, or no row: then release decides. The most frequent release
+ *               as a plain statement, beside grant_free.
  * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner
  * break         name, token (0: all), now (0, 1) -> number: how many leases; a running job gets
  *               another version

@@ -24,6 +24,7 @@ struct answer {
 
 /* One call and its transaction. */
 struct round_trip {
+    enum rowlock_statement_id before; /* sent before it, with the same first values; 0: none */
     enum rowlock_statement_id id;
     struct rowlock_value values[12];
     rowlock_row *row;
@@ -62,25 +63,13 @@ static void grant_row(void *data, const struct rowlock_value *columns, unsigned 
     rowlock__column_text(&columns[4], answer->refused->detail, sizeof answer->refused->detail);
 }
 
-/* token, or status:token:number:detail */
-static void one_row(void *data, const struct rowlock_value *columns, unsigned n)
+static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct answer *answer = data;
-    char text[400], *at;
-    long long first;
 
     if (n < 1 || columns[0].type == ROWLOCK_NULL || answer->rows++)
         return;
-    rowlock__column_text(&columns[0], text, sizeof text);
-    first = strtoll(text, &at, 10);
-    if (*at != ':') {
-        answer->reply->token = first;
-        return;
-    }
-    answer->reply->status = (enum rowlock_status)first;
-    answer->reply->token = strtoll(at + 1, &at, 10);
-    answer->reply->number = strtoll(at + (*at == ':'), &at, 10);
-    snprintf(answer->refused->detail, sizeof answer->refused->detail, "%s", at + (*at == ':'));
+    answer->reply->token = rowlock__value_number(&columns[0]);
 }
 
 /* status, number, before, free, expires_ms, locked, name, detail */
@@ -168,7 +157,7 @@ static struct round_trip grant(const struct rowlock_request *r, const struct row
         .stays_open = client_commits(r, wait_ms)};
 }
 
-/* The most frequent grant, by a statement of its own. */
+/* The most frequent grant, by statements of its own. */
 static bool is_simple(const struct rowlock_request *r, const struct rowlock_step *step,
                       int64_t deadline_ms)
 {
@@ -176,18 +165,19 @@ static bool is_simple(const struct rowlock_request *r, const struct rowlock_step
 
     return r->n == 1 && r->want[0].mode == ROWLOCK_EXCLUSIVE && !step->ticket &&
            connection->installed.technique == ROWLOCK_NATIVE &&
-           rowlock__sql(connection, ROWLOCK_SQL_GRANT_ONE) && wait_of(r, step, deadline_ms) == 0 &&
+           rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) && wait_of(r, step, deadline_ms) == 0 &&
            connection->driver->speaks_utf8(connection->link);
 }
 
-static struct round_trip grant_one(const struct rowlock_request *r)
+static struct round_trip grant_free(const struct rowlock_request *r)
 {
     return (struct round_trip){
-        .id = ROWLOCK_SQL_GRANT_ONE,
+        .before = ROWLOCK_SQL_TRY_NAME,
+        .id = ROWLOCK_SQL_GRANT_FREE,
         .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
                    rowlock__int_value(r->ttl_ms), session(r), rowlock__text_value(r->host),
                    keeper_of(r), rowlock__text_value(r->command), rowlock__text_value(r->note)},
-        .row = one_row};
+        .row = token_row};
 }
 
 static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
@@ -260,7 +250,7 @@ static int round_trip_of(const struct rowlock_request *request, const struct row
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        *out = is_simple(request, step, deadline_ms) ? grant_one(request)
+        *out = is_simple(request, step, deadline_ms) ? grant_free(request)
                                                      : grant(request, step, deadline_ms);
         return 0;
     case ROWLOCK_ACT_ENQUEUE:
@@ -307,7 +297,7 @@ static int64_t withdrawal_ms(const struct rowlock_connection *connection)
 
 static bool commits_a_grant(const struct round_trip *round_trip)
 {
-    return round_trip->id == ROWLOCK_SQL_GRANT_ONE ||
+    return round_trip->id == ROWLOCK_SQL_GRANT_FREE ||
            (round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open);
 }
 
@@ -367,11 +357,13 @@ static int commit(const struct rowlock_request *request, int64_t sent_ms, struct
 }
 
 /* Statuses that the machine cannot handle. */
-static int judge(const struct rowlock_request *request, const struct answer *answer,
-                 struct rowlock_error *error)
+static int judge(const struct rowlock_request *request, enum rowlock_statement_id id,
+                 const struct answer *answer, struct rowlock_error *error)
 {
     struct rowlock_answer said = {.status = answer->reply->status};
 
+    if (answer->rows == 0 && id == ROWLOCK_SQL_GRANT_FREE)
+        return ROWLOCK_OK;
     if (answer->rows == 0)
         return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
     switch (said.status) {
@@ -433,22 +425,22 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
     struct rowlock_connection *connection = request->connection;
     struct rowlock_budget budget = budget_of(connection, round_trip, deadline_ms);
     struct rowlock_outcome outcome = {0};
-    struct rowlock_call call =
-        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer);
+    struct rowlock_call calls[] = {
+        rowlock__call(connection, round_trip->before, round_trip->values, NULL, NULL),
+        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer)};
+    size_t first = round_trip->before ? 0 : 1;
     int64_t sent_ms = rowlock__now_ms();
     int code;
 
-    call.limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
-    if (!call.statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
+    calls[1].limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
+    if (!calls[1].statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
         return ROWLOCK_OK; /* a server without session locks */
-    if (!call.statement)
+    if (!calls[1].statement)
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
-    code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
-                                   &budget, &outcome, error);
-    if (answer->reply->status && round_trip->id == ROWLOCK_SQL_GRANT_ONE)
-        snprintf(answer->refused->name, sizeof answer->refused->name, "%s", request->want[0].name);
+    code = connection->driver->run(connection->link, flags_of(connection, round_trip),
+                                   &calls[first], 2 - first, &budget, &outcome, error);
     if (!code && round_trip->row)
-        code = judge(request, answer, error);
+        code = judge(request, round_trip->id, answer, error);
     if (!code && round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open)
         answer->reply->session_unlocked = answer->reply->status == ROWLOCK_STATUS_OK &&
                                           !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
@@ -514,6 +506,22 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
+/* Where a name is not simply free, the grant by functions decides. */
+static int send_step(struct rowlock_request *request, const struct rowlock_step *step,
+                     struct round_trip *round_trip, int64_t deadline_ms, struct answer *answer,
+                     struct rowlock_error *error)
+{
+    int code;
+
+    if (round_trip->uninterruptible)
+        return send_withdrawal(request, round_trip, deadline_ms, answer, error);
+    code = send_round_trip(request, round_trip, deadline_ms, answer, error);
+    if (code || answer->rows || round_trip->id != ROWLOCK_SQL_GRANT_FREE)
+        return code;
+    *round_trip = grant(request, step, deadline_ms);
+    return send_round_trip(request, round_trip, deadline_ms, answer, error);
+}
+
 /* Technique row: if rows of the names are missing, creates them and repeats the step, because a
    vacuum may remove a row in between. */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -529,9 +537,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     if (round_trip_of(request, step, deadline_ms, &round_trip))
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
-    reply->code = round_trip.uninterruptible
-                      ? send_withdrawal(request, &round_trip, deadline_ms, &answer, error)
-                      : send_round_trip(request, &round_trip, deadline_ms, &answer, error);
+    reply->code = send_step(request, step, &round_trip, deadline_ms, &answer, error);
     for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
         last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
         reply->code = prepare(request, error);

@@ -36,6 +36,14 @@ static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int6
     return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
 }
 
+/* Most leases end by a plain statement; where it finds none such, the function decides. */
+static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_id id)
+{
+    return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->alone) &&
+           lease->connection->installed.technique == ROWLOCK_NATIVE &&
+           rowlock__sql(lease->connection, ROWLOCK_SQL_RELEASE_FREE);
+}
+
 static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                      const struct rowlock_value *values, struct rowlock_error *error)
 {
@@ -62,7 +70,13 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
         rowlock__keeper_end(lease);
         return say_released(lease, true, error);
     }
+    if (is_simple(lease, id))
+        query.id = ROWLOCK_SQL_RELEASE_FREE;
     code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
+    if (!code && answer < 0 && query.id != id) {
+        query.id = id;
+        code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
+    }
     /* Only after the COMMIT: the end of its session releases the token's session lock. */
     rowlock__keeper_end(lease);
     if (!code)

@@ -39,20 +39,23 @@ static struct rowlock_budget budget_of(const struct rowlock_attempt *attempt)
                             ROWLOCK_LATE_MS);
 }
 
-static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *statement,
-               const struct rowlock_value *values, struct rowlock_error *error)
+/* `first` (NULL: none) is sent before the statement that answers, with the same first values. */
+static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *first,
+               const struct rowlock_statement *statement, const struct rowlock_value *values,
+               struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
     struct rowlock_budget budget = budget_of(attempt);
-    struct rowlock_call call = {.statement = statement,
-                                .values = values,
-                                .limit_ms = attempt->wait_ms > 0 ? left_to_wait(attempt) : 0,
-                                .row = rowlock__answer_row,
-                                .data = &attempt->answer};
+    struct rowlock_call calls[] = {{.statement = first, .values = values},
+                                   {.statement = statement,
+                                    .values = values,
+                                    .limit_ms = attempt->wait_ms > 0 ? left_to_wait(attempt) : 0,
+                                    .row = rowlock__answer_row,
+                                    .data = &attempt->answer}};
 
-    return connection->driver->run(connection->link,
-                                   attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN, &call,
-                                   1, &budget, &attempt->outcome, error);
+    return connection->driver->run(
+        connection->link, attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN,
+        &calls[first ? 0 : 1], first ? 2 : 1, &budget, &attempt->outcome, error);
 }
 
 static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *error)
@@ -65,7 +68,7 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
         rowlock__int_value(wait_ms), rowlock__int_value(lease_ms),
         rowlock__int_value(!connection->url)};
 
-    return run(attempt,
+    return run(attempt, NULL,
                rowlock__sql(connection,
                             attempt->in_transaction ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
                values, error);
@@ -74,17 +77,20 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
 /* The fast path: one name, exclusively. The server's answer lacks the name, so it is added here. */
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    const struct rowlock_connection *connection = attempt->connection;
+    const struct rowlock_statement *lock = rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
     const char *name = attempt->wants.want->name;
     size_t length = strlen(name);
     struct rowlock_value values[] = {rowlock__bytes_value(name, length),
                                      rowlock__int_value(left_to_wait(attempt))};
 
     memcpy(attempt->answer.name, name, length + 1);
-    return run(attempt,
-               rowlock__sql(attempt->connection, attempt->wait_ms < 0
-                                                     ? ROWLOCK_SQL_BEGIN_ONE
-                                                     : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
-               values, error);
+    if (attempt->wait_ms >= 0)
+        return run(attempt, NULL, rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE_WITHIN), values,
+                   error);
+    if (lock && connection->installed.technique == ROWLOCK_NATIVE)
+        return run(attempt, lock, rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE), values, error);
+    return run(attempt, NULL, rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE), values, error);
 }
 
 static int takes_the_fast_path(const struct rowlock_attempt *attempt)

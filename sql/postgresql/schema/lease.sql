@@ -296,6 +296,7 @@ END $$;
 -- token is inserted: by a restore, by hand, or after the numbers were set back by hand. And
 -- refuse_least skips the row of a least token that is greater than the token of a lease, such as a
 -- restored one. Both are triggers, because they must act for every writer, a replication included.
+-- Only the statement grant_free need not fire it: its token is new, and greater than the least one.
 -- After ENABLE TRIGGER ALL, which pg_restore --disable-triggers runs, they would not act for a
 -- replication: then an install creates them again.
 CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
@@ -319,11 +320,14 @@ END $$;
 DO $$
 BEGIN
     IF (SELECT pg_catalog.count(*) FROM pg_catalog.pg_trigger t
-         WHERE t.tgrelid = 'rowlock.lease'::regclass::oid
-           AND t.tgname IN ('reveal_lease', 'reveal_leases') AND t.tgenabled = 'A'::"char") < 2 THEN
+         WHERE t.tgrelid = 'rowlock.lease'::regclass::oid AND t.tgenabled = 'A'::"char"
+           AND (t.tgname = 'reveal_leases'
+                OR t.tgname = 'reveal_lease' AND t.tgqual IS NOT NULL)) < 2 THEN
         DROP TRIGGER IF EXISTS reveal_lease ON rowlock.lease;
         CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease
-            FOR EACH ROW EXECUTE FUNCTION rowlock.reveal_lease();
+            FOR EACH ROW
+            WHEN (pg_catalog.current_setting('rowlock.free', true) IS DISTINCT FROM 'true')
+            EXECUTE FUNCTION rowlock.reveal_lease();
         DROP TRIGGER IF EXISTS reveal_leases ON rowlock.lease;
         CREATE TRIGGER reveal_leases BEFORE TRUNCATE ON rowlock.lease
             FOR EACH STATEMENT EXECUTE FUNCTION rowlock.reveal_lease();
@@ -593,18 +597,8 @@ BEGIN
     ELSIF gone.quiet_until <= pg_catalog.clock_timestamp() THEN
         PERFORM rowlock.log_release(gone);
     END IF;
-    RETURN CASE WHEN pg_catalog.strpos(pg_catalog.current_setting('rowlock.session_locks', true),
-                                       pg_catalog.concat(',', token, ',')) > 0
-                THEN CASE WHEN pg_catalog.pg_advisory_xact_lock(pg_catalog.hashint8extended(
-                                   token, 8386112019297791602)) IS NULL THEN 0
-                          WHEN pg_catalog.pg_advisory_unlock(pg_catalog.hashint8extended(
-                                   token, 8386112019297791602))
-                          THEN pg_catalog.length(pg_catalog.set_config('rowlock.session_locks',
-                                   pg_catalog.replace(pg_catalog.current_setting(
-                                           'rowlock.session_locks'),
-                                       pg_catalog.concat(',', token, ','), ''), false)) * 0
-                          ELSE 0 END
-                ELSE 0 END;
+    RETURN
+      {session_unlocked token};
 END $$;
 
 CREATE FUNCTION rowlock.check_lease(

@@ -32,33 +32,12 @@ BEGIN
     RETURN CASE WHEN pg_catalog.pg_try_advisory_xact_lock(rowlock.key(name)) THEN 0 ELSE 1 END;
 END $$;
 
--- Begins and locks one name exclusively, without a time limit; the most frequent call. The lock is
--- in a condition, because an expression costs less than a statement; it is never NULL. Its key is
+-- Begins and locks one name exclusively, with a time limit; a call without one is two statements of
+-- the library (name_lock, look_one). It tries first, and sets a timeout only if it has to wait. The
+-- lock is in a condition, because an expression costs less than a statement. Its key is
 -- rowlock.key(name), written out because each function in an expression is looked up again in every
 -- transaction. The check for leases is a separate statement, so that it reads what was committed
--- during the wait for the lock. A session that has to wait runs the check once before: otherwise
--- all sessions behind it would wait while it plans.
-CREATE FUNCTION rowlock.begin_one(name text)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF pg_catalog.pg_try_advisory_xact_lock(
-           pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
-        {look_for_leases};
-    END IF;
-    FOR attempt IN 1..2 LOOP
-        IF attempt = 2 AND pg_catalog.pg_advisory_xact_lock(
-               pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NULL THEN
-            RETURN 1;
-        END IF;
-        PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
-        IF FOUND AND attempt = 2 THEN
-            RETURN rowlock.look(name, false);
-        END IF;
-    END LOOP;
-    RETURN 0;
-END $$;
-
--- The same with a time limit: tries first, and sets a timeout only if it has to wait.
+-- before the lock was taken.
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -69,60 +48,11 @@ BEGIN
     {look_for_leases};
 END $$;
 
--- Grants one name exclusively, without waiting, when no lease conflicts and no waiter queues; the
--- most frequent grant. Returns the token alone; in any other case the answer of grant_any as
--- status:token:number:detail. The remarks at begin_one apply here too. The session lock is that of
--- session_lock (queue.sql), written out because the call would cost more than the lock.
-CREATE FUNCTION rowlock.grant_one(name text, owner text, ttl_ms bigint, session bigint, host text,
-                                  pid bigint, command text, note text) RETURNS text
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    drawn bigint;
-    lowest bigint;
-    quiet_ms bigint;
+-- For programs of version 1.
+CREATE FUNCTION rowlock.begin_one(name text)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF pg_catalog.pg_try_advisory_xact_lock(
-           pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
-        SELECT pg_catalog.nextval('rowlock.number'),
-               greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token, 0::bigint),
-               o.quiet_ms
-          INTO drawn, lowest, quiet_ms
-          FROM rowlock.lift o
-          LEFT JOIN rowlock.least_token s ON s.name = grant_one.name
-         WHERE
-           {unheld grant_one.name}
-           AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = grant_one.name);
-    END IF;
-    IF (drawn > lowest) IS NOT TRUE THEN
-        RETURN (SELECT g.status::text || ':' || coalesce(g.token, 0::bigint)::text || ':'
-                       || coalesce(g.number, 0::bigint)::text || ':' || coalesce(g.detail, '')
-                  FROM rowlock.grant_any(
-                           pg_catalog.encode(pg_catalog.convert_to(grant_one.name, 'UTF8'), 'hex')
-                               || ':x:0:0',
-                           owner, ttl_ms, 0, 0, session, host, pid, command, note) g);
-    END IF;
-    IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
-        PERFORM rowlock.make_durable();
-    END IF;
-    IF drawn % 127::bigint = 0 THEN
-        PERFORM rowlock.store_least(name, drawn);
-    END IF;
-    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
-                               quiet_until)
-    VALUES (drawn, grant_one.name, 'exclusive', grant_one.owner, grant_one.host, grant_one.pid,
-            grant_one.command, grant_one.note,
-            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
-            pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
-    RETURN CASE WHEN session = pg_catalog.pg_backend_pid()
-                     AND CASE WHEN pg_catalog.length(pg_catalog.current_setting(
-                                       'rowlock.session_locks', true)) > 400 THEN false
-                              WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
-                                       drawn, 8386112019297791602))
-                              THEN pg_catalog.set_config('rowlock.session_locks',
-                                       pg_catalog.concat(pg_catalog.current_setting(
-                                           'rowlock.session_locks', true), ',', drawn, ','),
-                                       false) IS NULL END
-                THEN NULL ELSE drawn::text END;
+    RETURN rowlock.begin_name(name, -1);
 END $$;
 
 -- Replaces the function of door.sql, for a name without a conflicting lease; it is the most

@@ -18,7 +18,7 @@ d
 }
 /ON rowlock\.least_token TO application;$/d
 s/ 'least_token',//
-s/^(    quiet_until timestamptz .*infinity') (-- as in heartbeat)/\1, \2\n    PRIMARY KEY (token, name, n)/
+s/^(    quiet_until timestamptz .*) (-- as in heartbeat)/\1, \2\n    PRIMARY KEY (token, name, n)/
 /^-- It has no key: in one of token, name and n/,/^END \$\$;$/d
 /^    ALTER TABLE rowlock\.lease DROP CONSTRAINT IF EXISTS lease_pkey/,/ lease_token /d
 /^-- The column is token \+ 0/d
