@@ -44,6 +44,45 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$next" -gt "$token" ]
 }
 
+heartbeats_of() { # TOKEN
+    sql "SELECT count(*) FROM rowlock.heartbeat WHERE token = $1"
+}
+
+@test "a lease of one name has a heartbeat from its first renewal, break, or claim of a job" {
+    for name in renewed broken; do
+        token=$(rowlock acquire --ttl 1h $name)
+        [ "$(heartbeats_of "$token")" = 0 ]
+        [ "$(item $name '$[0].token')" = "$token" ]
+        [ $name = broken ] || rowlock renew $name --token "$token"
+        [ $name = renewed ] || rowlock break $name
+        [ "$(heartbeats_of "$token")" = 1 ]
+        run rowlock release $name --token "$token"
+        [ "$status" = $([ $name = broken ] && echo 123 || echo 0) ]
+    done
+    # shellcheck disable=SC2016 # the job's shell expands it
+    rowlock job j --every 1h -- sh -c 'psql -qXAt "$0" -c "SELECT count(*) FROM rowlock.heartbeat" \
+        >beats' "$ROWLOCK_TEST_ADMIN"
+    [ "$(cat beats)" = 1 ]
+    [ "$(sql "SELECT count(*) FROM rowlock.heartbeat")" = 0 ]
+}
+
+@test "a lease and a transaction of the command call no procedural function if the name is free" {
+    [ "$ROWLOCK_TEST_TECHNIQUE" = native ] || return 0
+    calls="SELECT coalesce(sum(s.calls), 0) FROM pg_stat_user_functions s JOIN pg_proc p
+               ON p.oid = s.funcid JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'"
+    database=$(sql "SELECT current_database()")
+    sql "ALTER DATABASE $database SET track_functions = 'all'"
+    for i in 1 2 3; do # every 127th token takes the other way
+        before=$(sql "$calls")
+        rowlock run x -- true
+        rowlock run --tx x -- true
+        after=$(sql "$calls")
+        [ "$after" != "$before" ] || break
+    done
+    sql "ALTER DATABASE $database RESET track_functions"
+    [ "$after" = "$before" ]
+}
+
 @test "a grant of two names reads no other leases, however many are held" {
     read=$(sql "BEGIN;
         INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
