@@ -61,12 +61,12 @@ heartbeats_of() { # TOKEN
     done
     # shellcheck disable=SC2016 # the job's shell expands it
     rowlock job j --every 1h -- sh -c 'psql -qXAt "$0" -c "SELECT count(*) FROM rowlock.heartbeat" \
-        >beats' "$ROWLOCK_TEST_ADMIN"
-    [ "$(cat beats)" = 1 ]
+        >found' "$ROWLOCK_TEST_ADMIN"
+    [ "$(cat found)" = 1 ]
     [ "$(sql "SELECT count(*) FROM rowlock.heartbeat")" = 0 ]
 }
 
-@test "a lease and a transaction of the command call no procedural function if the name is free" {
+@test "a lease and a transaction of the command call no procedural function for a free name" {
     [ "$ROWLOCK_TEST_TECHNIQUE" = native ] || return 0
     calls="SELECT coalesce(sum(s.calls), 0) FROM pg_stat_user_functions s JOIN pg_proc p
                ON p.oid = s.funcid JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'"
