@@ -60,16 +60,17 @@ heartbeats_of() { # TOKEN
         [ "$status" = $([ $name = broken ] && echo 123 || echo 0) ]
     done
     # shellcheck disable=SC2016 # the job's shell expands it
-    rowlock job j --every 1h -- sh -c 'psql -qXAt "$0" -c "SELECT count(*) FROM rowlock.heartbeat" \
-        >found' "$ROWLOCK_TEST_ADMIN"
+    rowlock job j --every 1h -- sh -c 'psql -qXAt "$0" -c "TABLE rowlock.heartbeat" |
+        wc -l >found' "$ROWLOCK_TEST_ADMIN"
     [ "$(cat found)" = 1 ]
     [ "$(sql "SELECT count(*) FROM rowlock.heartbeat")" = 0 ]
 }
 
 @test "a lease and a transaction of the command call no procedural function for a free name" {
     [ "$ROWLOCK_TEST_TECHNIQUE" = native ] || return 0
-    calls="SELECT coalesce(sum(s.calls), 0) FROM pg_stat_user_functions s JOIN pg_proc p
-               ON p.oid = s.funcid JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'"
+    calls="SELECT coalesce(sum(s.calls), 0) FROM pg_stat_user_functions s
+             JOIN pg_proc p ON p.oid = s.funcid
+             JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'"
     database=$(sql "SELECT current_database()")
     sql "ALTER DATABASE $database SET track_functions = 'all'"
     for i in 1 2 3; do # every 127th token takes the other way
