@@ -512,6 +512,28 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT rowlock.cancel('x', 'the owner called b')"
 }
 
+@test "p7 a request that waits behind the command only reads, and delays no waiter" {
+    token=$(rowlock acquire --ttl 5m x)
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
+    until_true is_waited_for x
+    request x b
+    open_session request
+    ask request "SELECT place FROM rowlock.request('x', '5 min', 'the owner called b', '1 min')"
+    waits() {
+        state=$(sql "SELECT backend_xid IS NULL FROM pg_stat_activity
+                      WHERE wait_event = 'advisory' AND query LIKE '%the owner called b%'")
+        [ "$state" ]
+    }
+    until_true waits
+    [ "$state" = t ]
+    rowlock release x --token "$token"
+    wait "$started"
+    is_granted() { [[ $(request x b "'1 s'") =~ ^[0-9]+'|||'$ ]]; }
+    answer request '^[01]$'
+    until_true is_granted
+    db "SELECT rowlock.cancel('x', 'the owner called b')"
+}
+
 @test "a request leaves no setting, and no lock, behind in its session" {
     db "SELECT rowlock.prepare('x')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")

@@ -85,10 +85,10 @@ BEGIN
                     * 1000.0)::bigint;
         is_next := ahead.ticket IS NULL AND way.status IN (0, 4);
         EXIT WHEN is_next OR left_ms <= 0 OR way.status = 13
-            OR ahead.alive_until <= pg_catalog.clock_timestamp()
-               AND (SELECT w.ticket FROM rowlock.waiter w
-                     WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket = ahead.ticket
-                       FOR UPDATE SKIP LOCKED) IS NOT NULL
+            OR CASE WHEN ahead.alive_until <= pg_catalog.clock_timestamp()
+                    THEN (SELECT w.ticket FROM rowlock.waiter w
+                           WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket = ahead.ticket
+                             FOR UPDATE SKIP LOCKED) IS NOT NULL END
             OR NOT EXISTS (SELECT FROM rowlock.waiter w
                             WHERE w.name = wait_turn.name COLLATE "C"
                               AND w.ticket = wait_turn.ticket AND w.roll_call IS NULL);
