@@ -51,7 +51,8 @@ heartbeats_of() { # TOKEN
 @test "a lease of one name has a heartbeat from its first renewal, break, or claim of a job" {
     for name in renewed broken; do
         token=$(rowlock acquire --ttl 1h $name)
-        [ "$(heartbeats_of "$token")" = 0 ]
+        # a try of technique insert may wait, and such a grant makes it at once
+        [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || [ "$(heartbeats_of "$token")" = 0 ]
         [ "$(item $name '$[0].token')" = "$token" ]
         [ $name = broken ] || rowlock renew $name --token "$token"
         [ $name = renewed ] || rowlock break $name
