@@ -468,9 +468,9 @@ ROWLOCK_API int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_
 
 /*
  * Renews each of the leases as rowlock_renew does. A lease that is lost, or that another
- * transaction keeps locked, does not prevent the renewal of the others. PostgreSQL renews up to
- * 1,000 leases by one statement, if their ttl is the same; elsewhere each lease costs one
- * statement. All leases must have the same connection. Blocks for statement_ms at most.
+ * transaction keeps locked, does not prevent the renewal of the others. Up to 1,000 leases of the
+ * same ttl are renewed by one transaction; through ODBC and JDBC, and on YugabyteDB, each lease
+ * costs one. All leases must have the same connection. Blocks for statement_ms at most.
  *
  * Sets codes[i] to the result of leases[i], unless it returns EINVAL or ENOMEM; `codes` may be
  * NULL. Returns 0 if all are renewed, otherwise the first result that is not 0, and its error.

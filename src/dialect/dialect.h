@@ -193,9 +193,10 @@
  * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. Also LOST if the
  *               token's lease does not have this name (the first of several) or has another owner
  *               (NULL: any)
- * renew_all     leases, ttl_ms -> token, a row for each lease that it renewed; may be absent.
- *               `leases`: TOKEN:HEX(name):owner, empty for NULL, joined by ','. Waits for no lock:
- *               a lease that is locked is not renewed. The others are renewed one by one.
+ * renew_all     leases, ttl_ms -> token, a row for each lease that it renewed. May be absent; not
+ *               sent to plain tables on a server. `leases`: TOKEN:HEX(name):owner, empty for NULL,
+ *               joined by ','. Waits for no lock: a lease that is locked is not renewed. The others
+ *               are renewed one by one.
  * release       token, name, owner -> number: OK, LOST, as renew. On PostgreSQL it does not wait
  *               for the disk.
  * release_free  token, name, owner -> 0, or no row: then release decides. The most frequent release

@@ -166,6 +166,7 @@ enum rowlock_plain_id {
     XX(OVERTAKE, overtake)             \
     XX(WITHDRAW, withdraw)             \
     XX(RENEW, renew)                   \
+    XX(RENEW_ALL, renew_all)           \
     XX(RELEASE, release)               \
     XX(CHECK, check)                   \
     XX(BREAK, break)                   \

@@ -96,3 +96,24 @@ int rowlock__wishes(struct rowlock_work *work, const struct rowlock_value *packe
         at = read_wish(at, end, bare, &(*out)[(*n)++]);
     return ROWLOCK_OK;
 }
+
+const char *rowlock__read_lease(const struct rowlock_work *work, const char *at, const char *end,
+                                struct rowlock_value *token, char key[ROWLOCK_KEY_SIZE],
+                                struct rowlock_value *owner)
+{
+    const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
+    int64_t number = 0;
+    size_t length = 0;
+
+    for (; at < stop && *at != ':'; at++)
+        number = number * 10 + (*at - '0');
+    for (at += at < stop; at < stop && *at != ':' && length < ROWLOCK_KEY_SIZE - 1; at++)
+        key[length++] = *at;
+    if (work->link->dialect->plain->bare_names)
+        length = take_hex(key, key, length);
+    key[length] = '\0';
+    at += at < stop;
+    *token = rowlock__int_value(number);
+    *owner = at < stop ? rowlock__bytes_value(at, (size_t)(stop - at)) : rowlock__text_value(NULL);
+    return comma ? comma + 1 : end;
+}

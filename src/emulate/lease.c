@@ -24,16 +24,19 @@ static void identity_row(void *data, const struct rowlock_value *columns, unsign
 }
 
 /* A lease's rows are never updated, so a read without a lock is true as long as they exist. */
-static int identify(struct rowlock_work *work, unsigned token, unsigned name, bool *fits)
+static int identify(struct rowlock_work *work, struct rowlock_value token,
+                    struct identity *identity)
+{
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, identity);
+}
+
+/* The parameters name and owner, from `name` on. */
+static struct identity identity_of(const struct rowlock_work *work, unsigned name)
 {
     struct identity identity = {.owner = rowlock__work_value(work, name + 1)};
-    struct rowlock_value value = rowlock__work_value(work, token);
-    int code;
 
     rowlock__key(work, "", &work->call->values[name], identity.key);
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &value, identity_row, &identity);
-    *fits = identity.fits;
-    return code;
+    return identity;
 }
 
 int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
@@ -47,26 +50,56 @@ int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
     return code;
 }
 
+static int renew(struct rowlock_work *work, struct rowlock_value token, struct rowlock_value ttl,
+                 struct identity *identity, enum rowlock_status *status)
+{
+    struct rowlock_value values[] = {ttl, ttl, token};
+    int code = identify(work, token, identity);
+
+    *status = ROWLOCK_STATUS_LOST;
+    if (code || !identity->fits)
+        return code;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
+    if (!code && work->affected)
+        *status = ROWLOCK_STATUS_OK;
+    if (code || work->affected)
+        return code;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, NULL, NULL);
+    if (!code && work->affected)
+        *status = ROWLOCK_STATUS_STOPPED;
+    return code;
+}
+
 /* token, ttl_ms, name, owner -> status */
 int rowlock__emulate_renew(struct rowlock_work *work)
 {
-    struct rowlock_value token = rowlock__work_value(work, 0), ttl = rowlock__work_value(work, 1);
-    struct rowlock_value values[] = {ttl, ttl, token};
-    enum rowlock_status status = ROWLOCK_STATUS_LOST;
-    bool fits;
-    int code = identify(work, 0, 2, &fits);
+    struct identity identity = identity_of(work, 2);
+    enum rowlock_status status;
+    int code =
+        renew(work, rowlock__work_value(work, 0), rowlock__work_value(work, 1), &identity, &status);
 
-    if (!code && fits) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
-        if (!code && work->affected)
-            status = ROWLOCK_STATUS_OK;
-    }
-    if (!code && fits && status != ROWLOCK_STATUS_OK) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, NULL, NULL);
-        if (!code && work->affected)
-            status = ROWLOCK_STATUS_STOPPED;
-    }
     return code ? code : rowlock__work_number(work, status);
+}
+
+/* leases, ttl_ms -> token. Only where one lock of the whole database is every name's, so that no
+   row is locked by another transaction. */
+int rowlock__emulate_renew_all(struct rowlock_work *work)
+{
+    const struct rowlock_value *leases = &work->call->values[0];
+    const char *at = leases->bytes, *end = at + leases->length;
+    int code = ROWLOCK_OK;
+
+    while (!code && at < end) {
+        struct identity identity = {0};
+        struct rowlock_value token;
+        enum rowlock_status status;
+
+        at = rowlock__read_lease(work, at, end, &token, identity.key, &identity.owner);
+        code = renew(work, token, rowlock__work_value(work, 1), &identity, &status);
+        if (!code && status == ROWLOCK_STATUS_OK)
+            rowlock__work_answer(work, &token, 1);
+    }
+    return code;
 }
 
 /* Releases the lease where the engine has one statement that identifies the lease and ends it or
@@ -98,12 +131,13 @@ static int release_at_once(struct rowlock_work *work, bool *was)
 /* token, name, owner -> status */
 int rowlock__emulate_release(struct rowlock_work *work)
 {
-    bool fits = false, was;
+    struct identity identity = identity_of(work, 1);
+    bool was;
     int code = release_at_once(work, &was);
 
     if (!code && !was)
-        code = identify(work, 0, 1, &fits);
-    if (!code && fits)
+        code = identify(work, rowlock__work_value(work, 0), &identity);
+    if (!code && identity.fits)
         code = rowlock__end_lease_rows(work, rowlock__work_int(work, 0), &was);
     return code ? code : rowlock__work_number(work, was ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST);
 }

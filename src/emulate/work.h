@@ -120,6 +120,12 @@ void rowlock__key(const struct rowlock_work *work, const char *prefix,
 void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
                        char out[256]);
 
+/* Reads one of the parameter of renew_all (dialect.h). Returns the start of
+   the next one, or `end`. */
+const char *rowlock__read_lease(const struct rowlock_work *work, const char *at, const char *end,
+                                struct rowlock_value *token, char key[ROWLOCK_KEY_SIZE],
+                                struct rowlock_value *owner);
+
 /* A want of the packed parameter (dialect.h). */
 struct rowlock_wish {
     char key[ROWLOCK_KEY_SIZE];

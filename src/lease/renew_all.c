@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "dialect/plain.h"
 #include "lease/lease.h"
 #include "lease/query.h"
 #include "session/connection.h"
@@ -212,7 +213,8 @@ int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n, rowlock_dur
     all.deadline_ms = rowlock__query_deadline(all.connection);
     for (size_t i = 0; i < n; i++)
         all.codes[i] = PENDING;
-    if (rowlock__sql(all.connection, ROWLOCK_SQL_RENEW_ALL))
+    if (rowlock__sql(all.connection, ROWLOCK_SQL_RENEW_ALL) &&
+        !rowlock__has_plain_schema(all.connection->dialect))
         renew_by_parcels(&all);
     code = renew_pending(&all, error);
     if (!codes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * P10: a crowd that waits for one name on MariaDB. A look, or a try of a newcomer, reads as many
- * rows among thousands of waiters as among hundreds.
+ * rows among thousands of waiters as among hundreds. And a process that holds a crowd of leases.
  *
  * Runs on: mariadb/row
  */
@@ -131,6 +131,31 @@ TEST(a_repeated_try_finds_its_own_lease)
     const char *token = my_field(my_grant(hand, terms), 2);
 
     t_text(my_field(my_grant(hand, terms), 2), token);
+}
+
+/* ---- a crowd of leases ----------------------------------------------------------------------- */
+
+#define LEASES 100
+
+TEST(a_renewal_of_many_leases_is_one_call)
+{
+    void *handle;
+    struct rowlock_connection *one = t_wrap(&handle, NULL);
+    struct rowlock_lease *leases[LEASES];
+    long long began;
+    char name[20];
+
+    for (int i = 0; i < LEASES; i++) {
+        snprintf(name, sizeof name, "many %d", i);
+        leases[i] = t_granted(one, t_x(name), HOUR);
+    }
+    began = calls_made(handle);
+    t_ok(rowlock_renew_all(leases, LEASES, 2 * HOUR, NULL, &t_error));
+    t_true(calls_made(handle) - began < 10); /* it calls a few procedures */
+    for (int i = 0; i < LEASES; i++) {
+        t_true(rowlock_remaining(leases[i]) > HOUR);
+        t_give(leases[i]);
+    }
 }
 
 /* ---- the first release of a session ---------------------------------------------------------- */

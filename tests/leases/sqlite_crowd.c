@@ -5,6 +5,7 @@
  * Runs on: sqlite
  */
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,4 +127,34 @@ TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)
         t_int(waiters[i].order, i + 1);
     }
     t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* ---- a crowd of leases ----------------------------------------------------------------------- */
+
+static int count_commit(void *commits)
+{
+    ++*(int *)commits;
+    return 0;
+}
+
+TEST(a_renewal_of_many_leases_is_one_commit)
+{
+    void *handle;
+    struct rowlock_connection *one = t_wrap(&handle, NULL);
+    struct rowlock_lease *leases[CROWD];
+    char name[20];
+    int commits = 0;
+
+    for (int i = 0; i < CROWD; i++) {
+        snprintf(name, sizeof name, "many %d", i);
+        leases[i] = t_granted(one, t_x(name), HOUR);
+    }
+    sqlite3_commit_hook(handle, count_commit, &commits);
+    t_ok(rowlock_renew_all(leases, CROWD, 2 * HOUR, NULL, &t_error));
+    sqlite3_commit_hook(handle, NULL, NULL);
+    t_int(commits, 1);
+    for (int i = 0; i < CROWD; i++) {
+        t_true(rowlock_remaining(leases[i]) > HOUR);
+        t_give(leases[i]);
+    }
 }

@@ -670,6 +670,53 @@ BEGIN
     SELECT v_status AS number;
 END//
 
+-- Renews many leases in one transaction, and returns their tokens. Skips a lease whose heartbeat
+-- another transaction has locked. p_leases: dialect.h, renew_all.
+CREATE OR REPLACE PROCEDURE rowlock_renew_leases(
+    IN p_leases LONGTEXT CHARACTER SET ascii, IN p_ttl_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_token BIGINT;
+    DECLARE v_renewed LONGTEXT CHARACTER SET ascii DEFAULT '';
+    DECLARE v_free CURSOR FOR
+        SELECT b.token
+          FROM JSON_TABLE(CONCAT('["', REPLACE(p_leases, ',', '","'), '"]'), '$[*]' COLUMNS (
+                   lease VARCHAR(1000) PATH '$')) a
+         STRAIGHT_JOIN rowlock_heartbeat b
+            ON b.token = CAST(SUBSTRING_INDEX(a.lease, ':', 1) AS SIGNED)
+         WHERE b.stop = 0
+           AND EXISTS (SELECT 1 FROM rowlock_lease l
+                        WHERE l.token = b.token
+                          AND l.name = UNHEX(SUBSTRING_INDEX(SUBSTRING_INDEX(a.lease, ':', 2),
+                                                             ':', -1))
+                          AND SUBSTRING_INDEX(a.lease, ':', -1) IN ('', l.owner))
+           FOR UPDATE SKIP LOCKED;
+
+    CALL rowlock_require_no_transaction();
+    BEGIN
+        {handler_rolls_back};
+
+        START TRANSACTION READ WRITE;
+        OPEN v_free;
+        BEGIN
+            DECLARE EXIT HANDLER FOR NOT FOUND BEGIN END;
+            LOOP
+                FETCH v_free INTO v_token;
+                UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
+                        utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+                 WHERE token = v_token;
+                IF ROW_COUNT() > 0 THEN -- 0: as in rowlock_extend; it is renewed alone
+                    SET v_renewed = CONCAT(v_renewed, IF(v_renewed = '', '', ','), v_token);
+                END IF;
+            END LOOP;
+        END;
+        CLOSE v_free;
+        COMMIT AND NO CHAIN NO RELEASE;
+    END;
+    SELECT t.token FROM JSON_TABLE(CONCAT('[', v_renewed, ']'), '$[*]' COLUMNS (
+                            token BIGINT PATH '$')) t;
+END//
+
 -- Deletes all rows of a lease or none. A KILL QUERY in the middle of a DELETE may end it without
 -- deleting and without an error: so it checks afterwards that no row is left. p_revoked: the
 -- history shows the lease as broken.

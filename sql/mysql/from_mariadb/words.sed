@@ -143,3 +143,6 @@ s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) 
 # MD5: after an upgrade with other names the waiters of the old version would look dead.
 s/MD5\(DATABASE\(\)\)/LEFT(SHA2(DATABASE(), 256), 32)/
 s/rowlock:MD5\(database\)/rowlock:SHA2(database)/
+
+# Its FOR UPDATE, without OF, also means a JSON_TABLE, and is refused.
+/^    DECLARE v_free CURSOR FOR$/,/;$/s/FOR UPDATE SKIP LOCKED/FOR UPDATE OF b SKIP LOCKED/
