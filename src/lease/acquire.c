@@ -307,7 +307,8 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
     memcpy(lease->owner, a->request.owner, sizeof lease->owner);
     atomic_store(&lease->ttl_ms, a->request.ttl_ms);
     rowlock__lease_renewed(lease, a->sent_ms, a->request.ttl_ms);
-    atomic_store(&lease->alone, a->request.n == 1 && a->request.want[0].mode == ROWLOCK_EXCLUSIVE);
+    atomic_store(&lease->simple, a->request.n == 1 && !a->machine.queued &&
+                                     a->request.want[0].mode == ROWLOCK_EXCLUSIVE);
     return renew_late(a, lease, error);
 }
 

@@ -28,7 +28,7 @@ struct rowlock_lease {
     _Atomic int64_t end_ms;  /* of the holder's monotonic clock */
     atomic_bool lost;        /* the database reported it, or the end passed */
     atomic_bool released;
-    atomic_bool alone;  /* one name, exclusively, and not renewed: it may have no heartbeat */
+    atomic_bool simple; /* one name, exclusively, granted at once and not renewed */
     int64_t release_ms; /* the time of the first release; 0: not yet */
     int lane; /* of the connection's group, from 1: the session with the token's lock; 0: none */
     bool release_unsure;   /* a release got no answer: finding no row then is not a loss */

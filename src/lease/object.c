@@ -66,7 +66,7 @@ void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_
     /* An adopted lease may have less than a millisecond left; a negative time would never end. */
     int64_t end_ms = rowlock__after(sent_ms, rowlock__most(ttl_ms - GRAIN_MS, 0));
 
-    atomic_store(&lease->alone, false);
+    atomic_store(&lease->simple, false);
     if (sent_ms > atomic_load(&lease->sent_ms))
         atomic_store(&lease->sent_ms, sent_ms);
     if (end_ms > atomic_load(&lease->end_ms))

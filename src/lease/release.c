@@ -36,10 +36,12 @@ static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int6
     return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
 }
 
-/* Most leases end by a plain statement; where it finds none such, the function decides. */
+/* Most leases end by a plain statement; where it finds none such, the function decides. A waiter
+   prepares the function before its turn. */
 static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_id id)
 {
-    return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->alone) &&
+    return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->simple) &&
+           !lease->connection->logs_releases &&
            lease->connection->installed.technique == ROWLOCK_NATIVE &&
            rowlock__sql(lease->connection, ROWLOCK_SQL_RELEASE_FREE);
 }
@@ -76,6 +78,7 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
     if (!code && answer < 0 && query.id != id) {
         query.id = id;
         code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
+        connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK;
     }
     /* Only after the COMMIT: the end of its session releases the token's session lock. */
     rowlock__keeper_end(lease);
