@@ -67,6 +67,56 @@ heartbeats_of() { # TOKEN
     [ "$(sql "SELECT count(*) FROM rowlock.heartbeat")" = 0 ]
 }
 
+@test "p1 above READ COMMITTED no statement ends a lease that was renewed after its snapshot" {
+    for call in "rowlock.vacuum()" "rowlock.release(TOKEN)" "rowlock.renew(TOKEN, '1 min')"; do
+        token=$(db "SELECT rowlock.acquire('x', '5 min')")
+        sql "UPDATE rowlock.lease SET expires = clock_timestamp()
+             WHERE token = $token AND expires IS NOT NULL;
+             UPDATE rowlock.heartbeat SET expires = clock_timestamp() WHERE token = $token"
+        open_session old
+        ask old "BEGIN ISOLATION LEVEL REPEATABLE READ"
+        ask old "SELECT count(*) || ' lease' FROM rowlock.lease"
+        answer old '^1 lease$'
+        db "SELECT rowlock.renew($token, '10 min')"
+        ask old "SELECT ${call/TOKEN/$token}"
+        answer old ' 40001: '
+        rowlock check x --token "$token"
+        [ "$(db "SELECT rowlock.release($token)")" = t ]
+        close_sessions
+        rm old*
+    done
+}
+
+@test "a release that waits for a first renewal leaves no heartbeat, and the lease stays released" {
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    open_session renewal
+    ask renewal "BEGIN"
+    ask renewal "SELECT 'renewed' || rowlock.renew($token, '10 min')"
+    answer renewal renewed
+    db "SELECT rowlock.release($token)" 3>&- >released &
+    waits() {
+        [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+                   AND query LIKE '%rowlock.release($token)%'")" = 1 ]
+    }
+    until_true waits
+    ask renewal "COMMIT"
+    wait $!
+    [ "$(cat released)" = t ]
+    [ "$(heartbeats_of "$token")" = 0 ]
+    next=$(db "SELECT rowlock.acquire('x', '5 min')")
+    [ "$next" -gt "$token" ]
+    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
+}
+
+@test "a heartbeat without its lease, as a plain release may leave it, renews nothing" {
+    sql "INSERT INTO rowlock.heartbeat (token, expires)
+         VALUES (1, clock_timestamp() + interval '1 min')"
+    fails_with RL005 "SELECT rowlock.renew(1, '5 min')"
+    sql "UPDATE rowlock.heartbeat SET expires = clock_timestamp()"
+    db "SELECT rowlock.vacuum()"
+    [ "$(heartbeats_of 1)" = 0 ]
+}
+
 @test "a lease and a transaction of the command call no procedural function for a free name" {
     [ "$ROWLOCK_TEST_TECHNIQUE" = native ] || return 0
     calls="SELECT coalesce(sum(s.calls), 0) FROM pg_stat_user_functions s

@@ -225,7 +225,7 @@ DECLARE
         + rowlock.sweep_some(pg_catalog.clock_timestamp(), NULL::bigint);
     dead bigint;
 BEGIN
-    -- heartbeats without a lease row, which only a change by hand leaves
+    -- heartbeats without a lease row: made while the lease was released by release_free.sql
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = ANY (ARRAY(
         SELECT o.token FROM rowlock.heartbeat o

@@ -227,6 +227,7 @@ DECLARE
     first timestamptz;
     ended record;
 BEGIN
+    {sees_heartbeat sweep.token};
     SELECT pg_catalog.count(*), pg_catalog.max(k.expires) INTO removed, first
       FROM (SELECT l.expires FROM rowlock.lease l
              WHERE l.token = sweep.token

@@ -531,6 +531,7 @@ DECLARE
     granted rowlock.heartbeat;
     ended rowlock.heartbeat;
 BEGIN
+    {sees_heartbeat token};
     SELECT pg_catalog.count(*), pg_catalog.max(k.expires), false, pg_catalog.max(k.quiet_until)
       INTO rows, granted.expires, granted.stop, granted.quiet_until
       FROM (SELECT l.expires, l.quiet_until FROM rowlock.lease l
@@ -554,10 +555,12 @@ BEGIN
 END $$;
 
 -- The same. It first tries what ends most leases: one that has no heartbeat, has not expired and
--- leaves no row in the history.
+-- leaves no row in the history. A heartbeat that another session was just making is found after the
+-- DELETE has waited for it, by a statement of its own.
 CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    {sees_heartbeat token};
     DELETE FROM rowlock.lease l
      WHERE l.token = remove_lease.token
        AND (remove_lease.name IS NULL
@@ -566,7 +569,11 @@ BEGIN
        AND l.quiet_until > pg_catalog.clock_timestamp()
        AND l.expires > pg_catalog.clock_timestamp()
        AND NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = remove_lease.token OFFSET 0);
-    RETURN FOUND OR rowlock.end_lease(token, name, owner, false);
+    IF NOT FOUND THEN
+        RETURN rowlock.end_lease(token, name, owner, false);
+    END IF;
+    DELETE FROM rowlock.heartbeat b WHERE b.token = remove_lease.token;
+    RETURN true;
 END $$;
 
 -- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
@@ -578,6 +585,7 @@ DECLARE
     gone rowlock.lease;
     removed boolean;
 BEGIN
+    {sees_heartbeat token};
     IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
        AND pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true) IS NOT NULL THEN
         DELETE FROM rowlock.lease l
@@ -594,8 +602,11 @@ BEGIN
             PERFORM rowlock.session_unlock(token);
             RETURN CASE WHEN removed THEN 0 ELSE 8 END;
         END IF;
-    ELSIF gone.quiet_until <= pg_catalog.clock_timestamp() THEN
-        PERFORM rowlock.log_release(gone);
+    ELSE
+        DELETE FROM rowlock.heartbeat b WHERE b.token = gone.token;
+        IF gone.quiet_until <= pg_catalog.clock_timestamp() THEN
+            PERFORM rowlock.log_release(gone);
+        END IF;
     END IF;
     RETURN
       {session_unlocked token};
