@@ -346,7 +346,7 @@ proctype Ender(byte me) { LOCALS;                                               
   fdone == NF+NO;
 #endif
 #ifdef LAZY
-  left = bC[tok];                              /* the short release looks before it waits for the lease row */
+  if :: left = bC[tok] :: left = 1 fi;         /* release_free looks before it waits for the lease row, a function afterwards */
   if :: d_step { lX[tok]==0 && lC[tok] && FREE_ROW(tok) -> lX[tok]=me; lDel[tok]=1 } :: !lC[tok] -> goto dead :: CRASHES -> goto dead fi;
   if :: d_step { left && bC[tok] && bX[tok]==0 -> bX[tok]=me; bDel[tok]=1 } :: !left || !bC[tok] -> skip :: CRASHES -> goto dead fi;
   left = 0;
