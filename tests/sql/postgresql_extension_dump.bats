@@ -21,6 +21,7 @@ fill() { # adds rows to every table but that of waiters, which exist only while 
     rowlock refresh rates --max-age 1d -- true
     rowlock expire rates
     token=$(rowlock acquire --ttl 1h --note 'new disks' x)
+    rowlock renew x --token "$token" # makes the heartbeat
 }
 # every row of every table, except the two that installing writes itself, and the names of technique
 # row
