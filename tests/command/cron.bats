@@ -47,7 +47,8 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
         local of="WHERE token = (SELECT token FROM $(as_table lease) WHERE name = '$1')"
         case $ROWLOCK_TEST_ENGINE in
         sqlite) sql "UPDATE rowlock_heartbeat SET expires = expires - 3600000 - $2 * 1000 $of" ;;
-        postgresql) sql "UPDATE rowlock.heartbeat
+        postgresql) sql "SELECT rowlock.make_heartbeat(token) FROM rowlock.lease WHERE name = '$1';
+                         UPDATE rowlock.heartbeat
                          SET expires = expires - interval '1 hour $2 seconds' $of" ;;
         mariadb) sql "UPDATE rowlock_heartbeat
                       SET expires = expires - INTERVAL 3600 + $2 SECOND $of" ;;

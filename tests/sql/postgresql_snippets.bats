@@ -58,7 +58,7 @@ pid_of_holder() { sql "SELECT pid FROM rowlock.holders WHERE kind <> 'lease'"; }
     snippet who_has.sql
     wait "$snippet"
     cat said
-    [ "$(cut -d'|' -f1-3 said)" = "$pid|ExclusiveLock|t" ]
+    [ "$(head -n 1 said | cut -d'|' -f1-3)" = "$pid|ExclusiveLock|t" ] # its query has several lines
     snippet which_name.sql
     wait "$snippet"
     cat said
