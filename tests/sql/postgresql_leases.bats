@@ -150,8 +150,16 @@ heartbeats_of() { # TOKEN
     [ "${read##*$'\n'}" = 0 ]
 }
 
+expects_one_waiter() { # the planner, of a table that had more
+    sql "INSERT INTO rowlock.waiter (ticket, name, mode)
+         SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i"
+    sql "DELETE FROM rowlock.waiter"
+    sql "VACUUM rowlock.waiter"
+}
+
 @test "a look at the queue, and a roll call, read few rows for each waiter" {
-    sql "VACUUM rowlock.waiter" # the planner expects one row
+    db "SELECT rowlock.prepare('x')"
+    expects_one_waiter
     read=$(sql "BEGIN;
         SELECT status FROM rowlock.place('78:x:0:0', 2000, pg_backend_pid(), 1000);
         SELECT rowlock.overtake('78:x:0:0', 2000, 0, 1000) > 0;
@@ -174,7 +182,7 @@ heartbeats_of() { # TOKEN
 }
 
 @test "a waiter without a session lock learns how far back it is from 300 rows at most" {
-    sql "VACUUM rowlock.waiter"
+    expects_one_waiter
     read=$(sql "BEGIN;
         INSERT INTO rowlock.waiter (ticket, name, mode)
             SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i
