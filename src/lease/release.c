@@ -6,6 +6,8 @@
 #include "session/connection.h"
 #include "util/error.h"
 
+#define BRIEF_MS 1000
+
 static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_error *error)
 {
     atomic_store(&lease->lost, lost);
@@ -46,6 +48,12 @@ static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_
            rowlock__sql(lease->connection, ROWLOCK_SQL_RELEASE_FREE);
 }
 
+/* So brief that only a history of all leases keeps it. */
+static bool was_brief(const struct rowlock_lease *lease)
+{
+    return lease->release_ms - atomic_load(&lease->sent_ms) < BRIEF_MS;
+}
+
 static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                      const struct rowlock_value *values, struct rowlock_error *error)
 {
@@ -78,7 +86,7 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
     if (!code && answer < 0 && query.id != id) {
         query.id = id;
         code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
-        connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK;
+        connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK && was_brief(lease);
     }
     /* Only after the COMMIT: the end of its session releases the token's session lock. */
     rowlock__keeper_end(lease);

@@ -38,7 +38,7 @@ struct rowlock_connection {
     int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */
     struct rowlock_connection *second; /* opened when first needed */
     int checked;                       /* `installed` was read and fits this library */
-    bool logs_releases;                /* a plain release ended no row: the history keeps all */
+    bool logs_releases;                /* the history keeps even the briefest lease */
     struct rowlock_installed installed;
     int64_t
         session; /* the server's own id of it, with its start; 0: not asked yet, < 0: unknowable */

@@ -143,19 +143,14 @@ TEST(a_renewal_of_many_leases_is_one_call)
     struct rowlock_connection *one = t_wrap(&handle, NULL);
     struct rowlock_lease *leases[LEASES];
     long long began;
-    char name[20];
 
-    for (int i = 0; i < LEASES; i++) {
-        snprintf(name, sizeof name, "many %d", i);
-        leases[i] = t_granted(one, t_x(name), HOUR);
-    }
+    t_grant_many(one, leases, LEASES, HOUR);
     began = calls_made(handle);
     t_ok(rowlock_renew_all(leases, LEASES, 2 * HOUR, NULL, &t_error));
     t_true(calls_made(handle) - began < 10); /* it calls a few procedures */
-    for (int i = 0; i < LEASES; i++) {
+    for (int i = 0; i < LEASES; i++)
         t_true(rowlock_remaining(leases[i]) > HOUR);
-        t_give(leases[i]);
-    }
+    t_give_many(leases, LEASES);
 }
 
 /* ---- the first release of a session ---------------------------------------------------------- */

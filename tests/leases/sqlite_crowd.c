@@ -5,7 +5,6 @@
  * Runs on: sqlite
  */
 #include <sqlite3.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,19 +141,14 @@ TEST(a_renewal_of_many_leases_is_one_commit)
     void *handle;
     struct rowlock_connection *one = t_wrap(&handle, NULL);
     struct rowlock_lease *leases[CROWD];
-    char name[20];
     int commits = 0;
 
-    for (int i = 0; i < CROWD; i++) {
-        snprintf(name, sizeof name, "many %d", i);
-        leases[i] = t_granted(one, t_x(name), HOUR);
-    }
+    t_grant_many(one, leases, CROWD, HOUR);
     sqlite3_commit_hook(handle, count_commit, &commits);
     t_ok(rowlock_renew_all(leases, CROWD, 2 * HOUR, NULL, &t_error));
     sqlite3_commit_hook(handle, NULL, NULL);
     t_int(commits, 1);
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < CROWD; i++)
         t_true(rowlock_remaining(leases[i]) > HOUR);
-        t_give(leases[i]);
-    }
+    t_give_many(leases, CROWD);
 }

@@ -54,6 +54,23 @@ void t_give(struct rowlock_lease *lease)
     rowlock_lease_free(lease);
 }
 
+void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **leases, int n,
+                  rowlock_duration ttl_ms)
+{
+    char name[20];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "many %d", i);
+        leases[i] = t_granted(connection, t_x(name), ttl_ms);
+    }
+}
+
+void t_give_many(struct rowlock_lease **leases, int n)
+{
+    for (int i = 0; i < n; i++)
+        t_give(leases[i]);
+}
+
 int t_may_have(struct rowlock_want want)
 {
     struct rowlock_connection *other = t_open();

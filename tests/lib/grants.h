@@ -26,6 +26,11 @@ struct rowlock_lease *t_granted(struct rowlock_connection *connection, struct ro
                                 rowlock_duration ttl_ms);
 /* Releases the lease, which must succeed, and frees it. */
 void t_give(struct rowlock_lease *lease);
+
+/* The same for `n` exclusive leases, of the names "many 0", "many 1" and so on. */
+void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **leases, int n,
+                  rowlock_duration ttl_ms);
+void t_give_many(struct rowlock_lease **leases, int n);
 /* Whether another session could acquire the name now. Releases it at once. */
 int t_may_have(struct rowlock_want want);
 /* Tries until another session can acquire the name; returns the time taken. Fails after

@@ -3,7 +3,7 @@
 -- and commands; the database records only due times and runs. A job is claimed together with the
 -- lease of job:NAME, in one transaction (dialect.h, job_claim). Times are milliseconds since 1970
 -- UTC; 9223372036854775807: never. Lock order of rows: lease, job, run.
--- claim_job locks its own lease last: a session that ends that one meanwhile locks no job.
+-- claim_job locks its own lease last; a session that ends this lease meanwhile locks no job.
 
 CREATE TABLE rowlock.job (
     name text COLLATE "C" PRIMARY KEY,
