@@ -3,6 +3,7 @@
 # cron under a service manager: the datagrams that sd_notify(3) documents, received by a listener.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite postgresql
 
 load lib
 load run.bash

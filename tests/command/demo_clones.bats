@@ -4,6 +4,7 @@
 # names.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
+# Rest: first
 
 load lib
 

@@ -4,6 +4,7 @@
 # reason.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
+# Rest: sqlite postgresql
 
 load lib
 

@@ -3,6 +3,7 @@
 # log and schema set history: leases that have ended, waiters that gave up, runs of jobs.
 # Runs on: sqlite postgresql mariadb
 # Quick: postgresql/native
+# Rest: first
 
 load lib
 

@@ -5,6 +5,7 @@
 # caller's processes live.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite postgresql
 
 load lib
 load run.bash

@@ -5,6 +5,7 @@
 # must stop.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
+# Rest: sqlite postgresql
 
 load lib
 load run

@@ -3,6 +3,7 @@
 # run: a command under a lease.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite postgresql
 
 load lib
 load run.bash

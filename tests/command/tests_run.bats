@@ -74,6 +74,17 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
     [ "${lines[-1]}" = "4 passed, 0 failed" ]
 }
 
+@test "Rest: leaves techniques to a release, and long histories run on the first one only" {
+    a_test lasts 'echo "$ROWLOCK_TEST_TECHNIQUE $ROWLOCK_TEST_EFFORT" >>'"$PWD/efforts"
+    sed -i '1i # Runs on: sqlite' tests/unit/lasts_test.sh
+    DRIVERS=sqlite passes 'unit/lasts'
+    [ "$(sort efforts)" = "$(printf '%s\n' 'insert quick' 'native full')" ]
+    sed -i '1i # Rest: first' tests/unit/lasts_test.sh
+    [ "$(DRIVERS=sqlite tests/run --list | wc -l)" = 3 ]
+    [ "$(DRIVERS=sqlite tests/run --rest --list)" = \
+        "$(printf 'unit/%s\n' good 'lasts_test sqlite/native')" ]
+}
+
 @test "--rest repeats all if a source was edited while the quick scope ran" {
     a_test installs 'touch build/installed' # not a source
     passes --quick

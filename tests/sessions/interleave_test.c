@@ -7,6 +7,7 @@
  *
  * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
+ * Rest: postgresql mariadb derby/jdbc
  */
 #include <stdio.h>
 #include <string.h>
