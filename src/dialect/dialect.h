@@ -80,6 +80,7 @@
     XX(GRANT, "grant")                                                                            \
     XX(TRY_NAME, "try_name")                                                                      \
     XX(GRANT_FREE, "grant_free")                                                                  \
+    XX(LEASED, "leased")                                                                          \
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
@@ -144,9 +145,11 @@
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
  * grant_free    name, owner, ttl_ms, session, host, pid, command, note -> token: grant of one name,
  *               exclusively, with wait_ms 0 and ticket 0, in one round trip behind try_name, which
- *               has the name as parameter. No row: nothing was granted, and grant decides. Only for
- *               the technique native; plain statements, so that a short program's session need not
- *               load the procedural language.
+ *               has the name as parameter. No row: nothing was granted; leased and grant decide.
+ *               Only for the technique native; plain statements, so that a short program's session
+ *               need not load the procedural language.
+ * leased        name, owner -> grant row: LEASED, or no row: then grant decides. A plain statement,
+ *               without a transaction of its own.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.

@@ -180,6 +180,16 @@ static struct round_trip grant_free(const struct rowlock_request *r)
         .row = token_row};
 }
 
+/* Where grant_free granted nothing, most names are simply leased. */
+static struct round_trip leased(const struct rowlock_request *r)
+{
+    return (struct round_trip){
+        .id = ROWLOCK_SQL_LEASED,
+        .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner)},
+        .row = grant_row,
+        .alone = true};
+}
+
 static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct round_trip){.id = ROWLOCK_SQL_ENQUEUE,
@@ -362,7 +372,7 @@ static int judge(const struct rowlock_request *request, enum rowlock_statement_i
 {
     struct rowlock_answer said = {.status = answer->reply->status};
 
-    if (answer->rows == 0 && id == ROWLOCK_SQL_GRANT_FREE)
+    if (answer->rows == 0 && (id == ROWLOCK_SQL_GRANT_FREE || id == ROWLOCK_SQL_LEASED))
         return ROWLOCK_OK;
     if (answer->rows == 0)
         return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
@@ -506,7 +516,7 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
-/* Where a name is not simply free, the grant by functions decides. */
+/* Where a name is neither simply free nor simply leased, the grant by functions decides. */
 static int send_step(struct rowlock_request *request, const struct rowlock_step *step,
                      struct round_trip *round_trip, int64_t deadline_ms, struct answer *answer,
                      struct rowlock_error *error)
@@ -517,6 +527,10 @@ static int send_step(struct rowlock_request *request, const struct rowlock_step 
         return send_withdrawal(request, round_trip, deadline_ms, answer, error);
     code = send_round_trip(request, round_trip, deadline_ms, answer, error);
     if (code || answer->rows || round_trip->id != ROWLOCK_SQL_GRANT_FREE)
+        return code;
+    *round_trip = leased(request);
+    code = send_round_trip(request, round_trip, deadline_ms, answer, error);
+    if (code || answer->rows)
         return code;
     *round_trip = grant(request, step, deadline_ms);
     return send_round_trip(request, round_trip, deadline_ms, answer, error);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/extra.h"
 #include "lib/grants.h"
@@ -104,6 +105,23 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
     t_native_sql(hand, "DELETE FROM rowlock.setting");
     t_close(one);
     proxy_stop(proxy);
+}
+
+/* The functions of the grant would be compiled in each session that finds a name leased. */
+TEST(a_try_of_a_leased_name_calls_no_function_of_the_grant)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("cost"), HOUR), *none = NULL;
+    char holder[20];
+
+    if (t_facts()->code != ROWLOCK_NATIVE)
+        return;
+    t_native_sql(t_admin(), "ALTER FUNCTION rowlock.grant_lease RENAME TO put_away");
+    t_fails(t_acquire(one, t_x("cost"), HOUR, 0, &none), EBUSY);
+    snprintf(holder, sizeof holder, "pid %d", (int)getpid());
+    t_contains(t_error.text, holder);
+    t_native_sql(t_admin(), "ALTER FUNCTION rowlock.put_away RENAME TO grant_lease");
+    t_give(lease);
 }
 
 TEST(a_renewal_of_many_leases_is_one_trip)
