@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "util/calendar.h"
 #include "util/error.h"
 
 struct holder {
     int found;
-    char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120], waiting[24];
+    char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120];
     bool endless;           /* it has no expiry: it lasts until it is released */
     int64_t permits, limit; /* PERMIT: those that are held, and the limit; 0: not permits */
+    int64_t waiting;
 };
 
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -53,18 +53,11 @@ static void local_time(const struct rowlock_value *column, char *out, size_t siz
     rowlock__local_time_of(utc, out, size);
 }
 
-/* Whether more than 50 years are left, which is at least half of ROWLOCK_UNTIL_RELEASED. */
-static bool is_endless(const char *expires)
-{
-    time_t now = time(NULL);
-    struct tm utc;
-
-    return gmtime_r(&now, &utc) && atoi(expires) - (utc.tm_year + 1900) > 50;
-}
-
+/* kind, pid, host, program, since, expires, note, waiting */
 static void holder_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;
+    int64_t waiting = n < 8 ? 0 : rowlock__value_number(&columns[7]);
 
     if (n < 8 || holder->found++)
         return;
@@ -74,9 +67,39 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     rowlock__column_text(&columns[3], holder->program, sizeof holder->program);
     local_time(&columns[4], holder->since, sizeof holder->since);
     local_time(&columns[5], holder->expires, sizeof holder->expires);
-    holder->endless = is_endless(holder->expires);
     rowlock__column_text(&columns[6], holder->note, sizeof holder->note);
-    rowlock__column_text(&columns[7], holder->waiting, sizeof holder->waiting);
+    holder->waiting = waiting > holder->waiting ? waiting : holder->waiting;
+}
+
+/* state, name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms,
+   limit, count: the first lease, and how many wait */
+static void listed_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct holder *holder = data;
+    char state[16], mode[16];
+
+    if (n < 15)
+        return;
+    rowlock__column_text(&columns[0], state, sizeof state);
+    rowlock__column_text(&columns[2], mode, sizeof mode);
+    holder->waiting += strcmp(state, "waiting") == 0;
+    if (strcmp(state, "held") != 0)
+        return;
+    if (strcmp(mode, "permit") == 0) {
+        holder->permits += rowlock__value_number(&columns[14]);
+        holder->limit = rowlock__value_number(&columns[13]);
+    }
+    if (holder->found++)
+        return;
+    snprintf(holder->kind, sizeof holder->kind, "lease");
+    rowlock__column_text(&columns[7], holder->pid, sizeof holder->pid);
+    rowlock__column_text(&columns[6], holder->host, sizeof holder->host);
+    rowlock__column_text(&columns[8], holder->program, sizeof holder->program);
+    rowlock__column_text(&columns[9], holder->note, sizeof holder->note);
+    rowlock__local_time(rowlock__value_number(&columns[10]), holder->since, sizeof holder->since);
+    rowlock__local_time(rowlock__value_number(&columns[11]), holder->expires,
+                        sizeof holder->expires);
+    holder->endless = rowlock__value_number(&columns[12]) > ROWLOCK_UNTIL_RELEASED / 2;
 }
 
 static size_t add(char *out, size_t size, size_t at, const char *before, const char *what,
@@ -92,8 +115,11 @@ static size_t add(char *out, size_t size, size_t at, const char *before, const c
 static void describe(const struct holder *holder, char *out, size_t size)
 {
     int leased = strcmp(holder->kind, "lease") == 0;
+    char waiting[24] = "";
     size_t at = 0;
 
+    if (holder->waiting)
+        snprintf(waiting, sizeof waiting, "%lld", (long long)holder->waiting);
     out[0] = '\0';
     at = add(out, size, at, " by ", leased ? "a lease" : "a transaction", "");
     at = add(out, size, at, leased ? ", pid " : ", server session ", holder->pid, "");
@@ -105,50 +131,20 @@ static void describe(const struct holder *holder, char *out, size_t size)
     else
         at = add(out, size, at, ", expires ", holder->expires, "");
     at = add(out, size, at, ", note: \"", holder->note, "\"");
-    add(out, size, at, ", ", holder->waiting, " waiting");
+    add(out, size, at, ", ", waiting, " waiting");
 }
 
-struct census {
-    int64_t waiting, permits, limit;
-};
-
-/* state, name, mode, ..., at 13 limit, count */
-static void census_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct census *census = data;
-    char state[16], mode[16];
-
-    if (n < 15)
-        return;
-    rowlock__column_text(&columns[0], state, sizeof state);
-    rowlock__column_text(&columns[2], mode, sizeof mode);
-    if (strcmp(state, "waiting") == 0) {
-        census->waiting++;
-    } else if (strcmp(state, "held") == 0 && strcmp(mode, "permit") == 0) {
-        census->permits += rowlock__value_number(&columns[14]);
-        census->limit = rowlock__value_number(&columns[13]);
-    }
-}
-
+/* A name without a lease may be held by a transaction. Waiters for transaction locks are in the
+   engine's queue, waiters for leases in rowlock's; the first of these may be in both. */
 static void ask_holder(const char *name, struct rowlock_connection *informant,
                        struct holder *holder)
 {
     struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
-    struct census census = {0};
 
     *holder = (struct holder){0};
-    rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
-    /* Waiters for transaction locks are in the engine's queue, waiters for leases in rowlock's;
-       the first of these may be in both. */
-    rowlock__ask(informant, ROWLOCK_SQL_LIST, &value, census_row, &census, NULL);
-    if (census.waiting > atoll(holder->waiting))
-        snprintf(holder->waiting, sizeof holder->waiting, "%lld", (long long)census.waiting);
-    if (strcmp(holder->waiting, "0") == 0)
-        holder->waiting[0] = '\0';
-    if (strcmp(holder->kind, "lease") == 0) {
-        holder->permits = census.permits;
-        holder->limit = census.limit;
-    }
+    rowlock__ask(informant, ROWLOCK_SQL_LIST, &value, listed_row, holder, NULL);
+    if (!holder->found)
+        rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
 }
 
 void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,
@@ -206,15 +202,17 @@ static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                   struct rowlock_connection *informant, struct rowlock_error *error)
 {
     struct holder holder = {0};
+    char waiting[24] = "some";
 
     if (informant && answer->name[0])
         ask_holder(answer->name, informant, &holder);
     if (holder.found)
         return held(answer, wait_ms, informant, error);
+    if (holder.waiting)
+        snprintf(waiting, sizeof waiting, "%lld", (long long)holder.waiting);
     return rowlock__fail(error, wait_ms == 0 ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT,
                          "'%.100s' has earlier waiters in its queue (%s waiting)%s", answer->name,
-                         holder.waiting[0] ? holder.waiting : "some",
-                         wait_ms == 0 ? "" : "; not acquired in time");
+                         waiting, wait_ms == 0 ? "" : "; not acquired in time");
 }
 
 /* An error that the SQL function caught: the detail is its SQLSTATE, a blank and its text. */
