@@ -246,7 +246,7 @@ rowlock schema set history changes that" ]]
     [ -n "$(hows --since 2020-01-01T02:00+05:30)" ]
     rowlock log --since 00:00
     rowlock log --since 23:59
-    until_true [ -z "$(hows --since 0.001s)" ]
+    until_true eval '[ -z "$(hows --since 0.001s)" ]'
 }
 
 @test "WAITED is rounded to the nearest second, from a second on" {

@@ -41,7 +41,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
 @test "locks are counted by state, their names only if they match" {
     held=one
     rowlock acquire --ttl 1h one
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m one
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h one
     until_true waits 1
     has "rowlock_locks{state=held} 1"
     if grep -q rowlock_lease_ text; then return 1; fi
@@ -57,7 +57,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
 @test "the oldest wait is counted by the database's clock" {
     held=old
     rowlock acquire --ttl 1h old
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m old
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h old
     is_old() {
         samples >found
         awk '$1 == "rowlock_oldest_wait_seconds" && $2 > 0.5 && $2 < 60 { ok = 1 }

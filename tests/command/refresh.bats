@@ -354,7 +354,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     cat >block <<'BLOCK'
 #!/bin/sh
 ./fill
-env -u ROWLOCK_HELD "$ROWLOCK_BIN" --db "$ROWLOCK_TEST_URL" acquire --ttl 60s -w 60 "subject:$1" \
+env -u ROWLOCK_HELD "$ROWLOCK_BIN" --db "$ROWLOCK_TEST_URL" acquire --ttl 60s -w 1h "subject:$1" \
     >token 2>/dev/null &
 until "$ROWLOCK_BIN" --db "$ROWLOCK_TEST_URL" ls "subject:$1" | grep -q ' waiting '; do
     sleep 0.02

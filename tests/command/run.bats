@@ -108,7 +108,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 @test "a waiter gets the lock when it is free, and --verbose prints how long it waited" {
     hold a
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 30 --verbose a -- touch ran
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h --verbose a -- touch ran
     waiter=$started
     until_true somebody_waits
     [ ! -e ran ]

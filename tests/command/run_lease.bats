@@ -202,7 +202,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 
 @test "p7: a waiter gets the lock when it is free, and --verbose prints how long it waited" {
     hold_leased a
-    start_leased -w 30 --verbose a -- touch ran
+    start_leased -w 1h --verbose a -- touch ran
     waiter=$started
     until_true is_waited_for a
     [ ! -e ran ]

@@ -27,7 +27,7 @@ load serve.bash
 @test "holders, waiters and permits, on the overview, the list and the page of a name" {
     take one --note 'a note'
     take seats --limit 3
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m --note 'in a hurry' one
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h --note 'in a hurry' one
     start_serve
     until_true shows /lock?name=one "in a hurry"
     shows /lock?name=one "a note"

@@ -262,7 +262,7 @@ uses_everything() { # NAME
     token=$(rowlock acquire --ttl 1h "$name")
     run old run -w 1.2 "$name" -- true
     [ "$status" = 75 ]
-    start "$ROWLOCK" --db "$old_url" run -w 60 "$name" -- true
+    start "$ROWLOCK" --db "$old_url" run -w 1h "$name" -- true
     until_true is_waited_for "$name"
     rowlock release "$name" --token "$token"
     wait "$started"

@@ -32,7 +32,7 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
 
 @test "run shows position, holder, since when and note; the line goes when the wait ends" {
     token=$(rowlock hold a --for 1h --note 'new disks, ask Ann')
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m -w 60s a
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m -w 1h a
     first=$started
     until_true is_waited_for a
     at_terminal 200 "$here run a -- sh -c 'echo it runs; exit 3'"
@@ -138,13 +138,13 @@ shows_no_line() { ! shows 'waiting .* for'; }
     [ ! -s silent ]
     [ "$(wc -l <said)" = 1 ]
     for command in 'acquire --ttl 1m' 'hold --note n'; do
-        start sh -c "exec $here $command --verbose -w 60s a 2>also"
+        start sh -c "exec $here $command --verbose -w 1h a 2>also"
         until_true grep -q "^rowlock: waiting .* for 'a', 3 of 3 in the queue; held by" also
         kill "$started"
         until_true is_gone "$started"
     done
     if [ "$ROWLOCK_TEST_ENGINE" != sqlite ]; then # the session of the message was closed
-        until_true [ "$(sessions)" -le 3 ]
+        until_true has_few_sessions
     fi
     rowlock break --now a
     ends_with 0 "$verbose"
@@ -165,6 +165,7 @@ sessions() {
         ;;
     esac
 }
+has_few_sessions() { [ "$(sessions)" -le 3 ]; }
 
 # A proxy to the server that admits one session, closes every later one, and writes a line for each
 # of these to the file refused.

@@ -637,29 +637,27 @@ in_doubt() { # the queue of x has b, in its open transaction, whose sign of life
     db "SELECT rowlock.release($token)"
 }
 
+c_gets_it() { [[ $(request x c "'1 s'") =~ ^[0-9]+'|||'$ ]]; }
+c_waits_a_second() { # not for less: a call ends early if the roll call is due, every 2 s at most
+    [ "$(db "SELECT token IS NULL, clock_timestamp() - statement_timestamp() >= '1 s'
+             FROM rowlock.request('x', '5 min', 'the owner called c', '1 s')")" = 't|t' ]
+}
+
 @test "p6 a request within a transaction that idles delays the others for a few seconds" {
     in_doubt "SELECT 1"
-    until [[ $(request x c "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
-        [ $((++calls)) -lt 30 ]
-    done
+    until_true c_gets_it
     ask block "SELECT 2"
     answer block "idle-in-transaction timeout"
     db "SELECT rowlock.cancel('x', 'the owner called c')"
 }
 
 @test "p10 the others wait while a request's transaction works" {
-    in_doubt "SELECT pg_sleep(60)"
+    in_doubt "SELECT pg_sleep(600)"
     until_true asleep
-    call="clock_timestamp() - statement_timestamp() >= '1 s' FROM rowlock.request('x', '5 min',
-          'the owner called c', '1 s')"
-    # a call ends early if the roll call is due, every 2 s at most
-    until [ "$(db "SELECT token IS NULL, $call" "SELECT token IS NULL, $call")" = $'t|t\nt|t' ]; do
-        [ $((++calls)) -lt 30 ]
-    done
+    until_true c_waits_a_second
+    until_true c_waits_a_second
     end_sessions
-    until [[ $(request x c "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
-        [ $((++calls)) -lt 30 ]
-    done
+    until_true c_gets_it
     db "SELECT rowlock.cancel('x', 'the owner called c')"
 }
 
