@@ -211,8 +211,11 @@ END $$;
 CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN (SELECT
-              {conflict}
+    RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
+                        WHEN pg_catalog.bool_or(
+                            {expires_of l}
+                            > pg_catalog.clock_timestamp()) THEN 3
+                        ELSE 4 END
               FROM rowlock.lease l
              WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
 END $$;
