@@ -20,7 +20,7 @@
     XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
     XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */        \
     XX(NAME_LOCK, "name_lock") /* name; and LOOK_ONE: the same on technique native, as two */     \
-    XX(LOOK_ONE, "look_one")   /* name -> status; plain statements; both or neither exist */      \
+    XX(LOOK_ONE, "look_one")   /* name -> status, or no row: no lease; both or neither exist */   \
     XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */ \
     XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
     XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
@@ -148,8 +148,8 @@
  *               has the name as parameter. No row: nothing was granted; leased and grant decide.
  *               Only for the technique native; plain statements, so that a short program's session
  *               need not load the procedural language.
- * leased        name, owner -> grant row: LEASED, or no row: then grant decides. A plain statement,
- *               without a transaction of its own.
+ * leased        name, owner -> grant row: LEASED, or no row: then grant decides. It is sent after
+ *               grant_free, as a plain statement and without BEGIN.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.

@@ -180,7 +180,7 @@ static struct round_trip grant_free(const struct rowlock_request *r)
         .row = token_row};
 }
 
-/* Where grant_free granted nothing, most names are simply leased. */
+/* Asks, where grant_free granted nothing, whether another owner has a lease. Mostly one has. */
 static struct round_trip leased(const struct rowlock_request *r)
 {
     return (struct round_trip){

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/calendar.h"
@@ -71,8 +70,8 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     holder->waiting = waiting > holder->waiting ? waiting : holder->waiting;
 }
 
-/* state, name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms,
-   limit, count: the first lease, and how many wait */
+/* Keeps the first lease, and counts permits and waiters. The columns: state, name, mode, token,
+   ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit, count. */
 static void listed_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;

@@ -111,9 +111,8 @@ BEGIN
                                want.mode = 'permit' AND l.mode = 'permit' AS alike,
                                {expires_of l} AS expires
                           FROM rowlock.lease l
-                         WHERE l.name = want.name
-                           AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
-                                                         WHERE s.name = want.name), 0::bigint)
+                         WHERE
+                           {leases_named want.name}
                            AND NOT (want.mode = 'shared' AND l.mode = 'shared') OFFSET 0) l) r;
         IF conflicts.other_limit IS NOT NULL THEN
             status := 13;
@@ -274,9 +273,8 @@ BEGIN
     FOR attempt IN 1..3 LOOP
         since := pg_catalog.clock_timestamp();
         PERFORM FROM rowlock.lease l
-          WHERE l.name = store_least.name COLLATE "C"
-            AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
-                                      WHERE s.name = store_least.name COLLATE "C"), 0::bigint);
+          WHERE
+            {leases_named store_least.name COLLATE "C"};
         fastest := least(fastest, pg_catalog.clock_timestamp() - since);
     END LOOP;
     IF fastest > interval '50 us' THEN

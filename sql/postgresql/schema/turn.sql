@@ -96,9 +96,8 @@ BEGIN
           FROM (SELECT l.token,
                        {expires_of l} AS expires
                   FROM rowlock.lease l
-                 WHERE l.name = one COLLATE "C"
-                   AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
-                                             WHERE s.name = one COLLATE "C"), 0::bigint)
+                 WHERE
+                   {leases_named one COLLATE "C"}
                 OFFSET 0) l
          ORDER BY l.expires LIMIT 1;
         IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.time_left(until)), ticket) = 0

@@ -114,37 +114,32 @@ CREATE VIEW rowlock.jobs AS
 SELECT j.name, j.schedule,
        CASE WHEN j.due < 9223372036854775807
            THEN t.zero + j.due::double precision * t.ms END AS due,
-       CASE WHEN j.running = 0 THEN coalesce(l.outcome, 'never run')
+       CASE WHEN j.running = 0 THEN coalesce(r.outcome, 'never run')
             WHEN b.token IS NOT NULL AND b.stop THEN 'broken'
             WHEN b.token IS NOT NULL THEN 'running'
-            WHEN c.outcome IN ('broken', 'not started') THEN c.outcome ELSE 'lost' END AS state,
-       c.token, r.node, r.pid, r.repeats, t.zero + r.started::double precision * t.ms AS started,
+            WHEN r.outcome IN ('broken', 'not started') THEN r.outcome ELSE 'lost' END AS state,
+       CASE WHEN j.running <> 0 THEN r.token END AS token, r.node, r.pid, r.repeats,
+       t.zero + r.started::double precision * t.ms AS started,
        CASE WHEN r.finished > 0 THEN t.zero + r.finished::double precision * t.ms END AS finished,
        CASE WHEN r.finished > 0 THEN r.exit END AS exit, r.output,
        CASE WHEN j.failed > 0 THEN t.zero + j.failed::double precision * t.ms END AS failed,
-       p.since AS paused,
+       (SELECT pg_catalog.min(h.acquired) FROM rowlock.lease h
+         WHERE h.name = ('job:' || j.name) COLLATE "C" AND h.pid IS NULL AND
+               {expires_of h}
+               > pg_catalog.clock_timestamp()) AS paused,
        CASE WHEN j.last_success > 0
            THEN t.zero + j.last_success::double precision * t.ms END AS last_success,
        j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
        j.runs_not_started
   FROM rowlock.job j
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t
-  LEFT JOIN LATERAL (SELECT * FROM rowlock.run c
-                      WHERE c.job = j.name AND c.token = j.running OFFSET 0) c ON true
   LEFT JOIN LATERAL (SELECT * FROM rowlock.heartbeat b WHERE b.token = j.running OFFSET 0) b
     ON b.expires > pg_catalog.clock_timestamp()
-  LEFT JOIN LATERAL (SELECT * FROM rowlock.run e WHERE e.job = j.name AND e.token <> j.running
-                      ORDER BY e.token DESC LIMIT 1) l ON true
   LEFT JOIN LATERAL (SELECT * FROM rowlock.run r
                       WHERE r.job = j.name
-                        AND r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END
-                     OFFSET 0) r ON true
- CROSS JOIN LATERAL (SELECT pg_catalog.min(h.acquired) AS since
-                       FROM (SELECT * FROM rowlock.lease h
-                              WHERE h.name = ('job:' || j.name) COLLATE "C" OFFSET 0) h
-                      WHERE h.pid IS NULL AND
-                        {expires_of h}
-                        > pg_catalog.clock_timestamp()) p;
+                        AND r.token = coalesce(nullif(j.running, 0),
+                                               (SELECT pg_catalog.max(e.token) FROM rowlock.run e
+                                                 WHERE e.job = j.name)) OFFSET 0) r ON true;
 COMMENT ON VIEW rowlock.jobs IS
     'Jobs: the due time of each (NULL: never again), and its last run: state is running, done, '
     'failed, timed out, broken, lost, late, not started, or never run; token while it runs. '
