@@ -22,9 +22,8 @@ demo-installed: all
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
 
-# check proves every promise in 9 minutes; check-full runs everything, and check-rest, after a
-# check, all that it has not run. With a PATTERN check runs everything that matches. tests/run
-# describes the scopes.
+# check proves every promise in 6 to 12 minutes; check-full runs everything. After a check, CI runs
+# check-rest. With a PATTERN check runs everything that matches. tests/run describes the scopes.
 NEEDS ?= check
 check:
 	@tools/install-packages $(NEEDS)

@@ -30,6 +30,13 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
     [ "${lines[-1]}" = "2 passed, 1 failed, 1 skipped" ]
 }
 
+@test "the messages of failed tests stand at the end, behind the tests that were not run" {
+    a_test refused 'echo "ok 1 # skip this machine refuses it"; exit'
+    a_test late 'printf "not ok 1 - comes\\n# the reason\\n# 7 ms\\n"; exit'
+    fails
+    [[ ${output##*not run:} == *"    unit/late_test: comes"$'\n'"      # the reason"$'\n\n'* ]]
+}
+
 @test "a test that hangs is ended after LIMIT" {
     a_test hangs 'sleep 300'
     echo 'full 100 unit/good' >tests/durations # however slow this machine is
@@ -74,10 +81,13 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
     [ "${lines[-1]}" = "4 passed, 0 failed" ]
 }
 
-@test "Rest: leaves techniques to a release, and long histories run on the first one only" {
+@test "--rest obeys the lines Rest:, and has long histories on the first technique only" {
     a_test lasts 'echo "$ROWLOCK_TEST_TECHNIQUE $ROWLOCK_TEST_EFFORT" >>'"$PWD/efforts"
     sed -i '1i # Runs on: sqlite' tests/unit/lasts_test.sh
     DRIVERS=sqlite passes 'unit/lasts'
+    [ "$(sort efforts)" = "$(printf '%s\n' 'insert full' 'native full')" ]
+    rm efforts
+    DRIVERS=sqlite passes --rest 'unit/lasts'
     [ "$(sort efforts)" = "$(printf '%s\n' 'insert quick' 'native full')" ]
     sed -i '1i # Rest: first' tests/unit/lasts_test.sh
     [ "$(DRIVERS=sqlite tests/run --list | wc -l)" = 3 ]
