@@ -9,8 +9,6 @@
 
 #include "lib/subject.h"
 
-#define LONG_MS 20000
-
 static enum rowlock_mode used(void)
 {
     return t_facts()->shared == SHARED_REFUSED ? ROWLOCK_EXCLUSIVE : ROWLOCK_SHARED;
@@ -29,6 +27,12 @@ static int use(struct rowlock_connection *connection, rowlock_duration wait_ms)
     return rowlock_use_begin(connection, t_name(0), used(), NULL, wait_ms, &t_error);
 }
 
+static int use_at_once(struct rowlock_connection *connection, const void *none)
+{
+    (void)none;
+    return use(connection, 0);
+}
+
 static struct rowlock_refresh begun(struct rowlock_connection *connection)
 {
     struct rowlock_refresh refresh = {.stale = 0};
@@ -43,7 +47,7 @@ static int make(struct rowlock_connection *connection, int number)
 {
     struct rowlock_refresh refresh;
 
-    t_ok(begin(connection, LONG_MS, &refresh));
+    t_ok(begin(connection, T_PATIENCE_MS, &refresh));
     if (refresh.stale) {
         cache_fill(connection, number);
         t_ok(rowlock_refresh_done(connection, &refresh, &t_error));
@@ -56,13 +60,13 @@ static int refresh_in_thread(struct rowlock_connection *connection, void *data,
 {
     struct rowlock_subject subject = subject_here();
 
-    return rowlock_refresh_begin(connection, &subject, LONG_MS, data, error);
+    return rowlock_refresh_begin(connection, &subject, T_PATIENCE_MS, data, error);
 }
 
 static int use_in_thread(struct rowlock_connection *connection, void *data,
                          struct rowlock_error *error)
 {
-    return rowlock_use_begin(connection, t_name(0), *(enum rowlock_mode *)data, NULL, LONG_MS,
+    return rowlock_use_begin(connection, t_name(0), *(enum rowlock_mode *)data, NULL, T_PATIENCE_MS,
                              error);
 }
 
@@ -692,7 +696,7 @@ TEST(a_try_names_the_holder_and_leaves_nothing_open)
     t_fails(use(two, 0), EBUSY);
     t_left_is_true(two);
     t_ok(rowlock_refresh_done(one, &refresh, &t_error));
-    t_ok(use(two, t_facts()->limit_ends_session ? LONG_MS : 0)); /* see t_begin_freed */
+    t_ok(t_freed(use_at_once, two, NULL));
 }
 
 TEST(what_is_no_subject_is_refused)

@@ -17,7 +17,6 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define SOON_MS 8000
 #define MOST_MESSAGES 1000
 
 static struct proxy *proxy;

@@ -17,7 +17,6 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define LONG_MS 120000 /* long, but a failing test must end */
 
 /* ---- round trips ----------------------------------------------------------------------------- */
 
@@ -282,7 +281,7 @@ TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
     void *hand = t_native();
 
     for (int i = 0; i < 2; i++) {
-        waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = LONG_MS};
+        waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = T_PATIENCE_MS};
         threads[i] = t_acquire_thread(waiting[i], &waiters[i]);
         t_until_queued(hand, "vacuum", i + 1);
     }

@@ -14,8 +14,6 @@
 #include "lib/grants.h"
 #include "lib/subject.h"
 
-#define LONG_MS 20000
-
 struct making {
     struct rowlock_refresh refresh;
     struct rowlock_lease *lease;
@@ -69,7 +67,7 @@ static int acquire_in_thread(struct rowlock_connection *connection, void *data,
 {
     struct making *making = data;
 
-    making->wait_ms = LONG_MS;
+    making->wait_ms = T_PATIENCE_MS;
     return acquire(connection, making, error);
 }
 

@@ -13,7 +13,6 @@
 #include "lib/lease.h"
 
 #define HOUR 3600000
-#define LONG_MS 120000 /* long, but a failing test must end */
 
 /* A waiter this far behind looks only every 30 s by itself; t_until_queued fails after 20 s. */
 #define MOST_FAR 16
@@ -34,7 +33,7 @@ TEST(p6_a_waiter_far_behind_is_woken_though_all_before_it_were_killed)
     const char *name = t_name(0);
     struct holder_plan plan = {.want = t_x(name), .ttl_ms = HOUR, .wait_ms = -1};
     struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR);
-    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = LONG_MS};
+    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = T_PATIENCE_MS};
     struct child children[MOST_FAR];
     struct thread *thread;
     void *hand = t_native();
@@ -75,7 +74,7 @@ TEST(p7_a_refusal_reports_how_many_wait)
     t_fails(t_acquire(other, t_x(name), 0, 0, &none), EBUSY);
     t_lacks(t_error.text, "waiting");
     for (int i = 0; i < 2; i++) {
-        waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = LONG_MS};
+        waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = T_PATIENCE_MS};
         threads[i] = t_acquire_thread(t_open(), &waiters[i]);
         t_until_queued(hand, name, i + 1);
         is_told(other, name, i == 0 ? ", 1 waiting" : ", 2 waiting");
@@ -118,7 +117,8 @@ TEST(p7_a_caller_may_look_while_it_waits_and_end_the_wait)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct looker looker = {.connection = two, .name = t_name(0)};
-    struct rowlock_terms terms = {.wait_ms = LONG_MS, .on_wait = look_and_end, .data = &looker};
+    struct rowlock_terms terms = {
+        .wait_ms = T_PATIENCE_MS, .on_wait = look_and_end, .data = &looker};
     struct rowlock_lease *lease = t_granted(one, t_x(looker.name), HOUR), *none = NULL;
     struct rowlock_want want = t_x(looker.name);
 

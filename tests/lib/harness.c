@@ -362,7 +362,7 @@ int t_lock(struct rowlock_connection *connection, struct rowlock_want want,
 int t_is_free(struct rowlock_want want)
 {
     struct rowlock_connection *other = t_open();
-    int tries = t_facts()->limit_ends_session ? 3 : 1; /* see t_begin_freed */
+    int tries = t_facts()->limit_ends_session ? 3 : 1; /* see t_freed */
     int code;
 
     do
@@ -375,18 +375,37 @@ int t_is_free(struct rowlock_want want)
     return code == ROWLOCK_OK;
 }
 
-int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
-                  size_t count)
+int t_freed(int (*attempt)(struct rowlock_connection *connection, const void *data),
+            struct rowlock_connection *connection, const void *data)
 {
-    long long end = t_now() + (t_facts()->limit_ends_session ? 30000 : 0);
+    long long begun = t_now();
     int code;
 
     do {
-        code = rowlock_begin(connection, wants, count, 0, &t_error);
-        if (code == ROWLOCK_EBUSY && t_now() > end - 15000 && t_engine()->end_forgotten)
+        code = attempt(connection, data);
+        if (code == ROWLOCK_EBUSY && t_now() > begun + 15000 && t_engine()->end_forgotten)
             t_engine()->end_forgotten(t_admin());
-    } while (code == ROWLOCK_EBUSY && t_now() < end);
+    } while (code == ROWLOCK_EBUSY && t_facts()->limit_ends_session &&
+             t_now() < begun + T_PATIENCE_MS);
     return code;
+}
+
+struct wants {
+    const struct rowlock_want *want;
+    size_t count;
+};
+
+static int begin_wants(struct rowlock_connection *connection, const void *data)
+{
+    const struct wants *wants = data;
+
+    return rowlock_begin(connection, wants->want, wants->count, 0, &t_error);
+}
+
+int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                  size_t count)
+{
+    return t_freed(begin_wants, connection, &(struct wants){wants, count});
 }
 
 struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection)

@@ -12,7 +12,6 @@
 #include "lib/test.h"
 
 #define SIZE 700
-#define PATIENCE_MS 30000
 
 static char *buffer(void)
 {
@@ -147,7 +146,7 @@ int hand_is_done(void *hand)
 
 void hand_until_waiting(void *hand)
 {
-    long long end = t_now() + PATIENCE_MS;
+    long long end = t_now() + T_PATIENCE_MS;
 
     while (!t_engine()->is_waiting(t_admin(), PQbackendPID(hand)))
         if (hand_is_done(hand) || t_now() > end)

@@ -109,6 +109,9 @@ void *t_handle(struct rowlock_connection *connection);
 /* ---- wants, and the calls that most tests make ----------------------------------------------- */
 
 /* A lock name unique to the test, made from the test's name; `n` distinguishes several. */
+/* How long a test waits for what must come: only a failing test waits that long. */
+#define T_PATIENCE_MS 120000
+
 const char *t_name(int n);
 struct rowlock_want t_x(const char *name); /* exclusive */
 struct rowlock_want t_s(const char *name); /* shared */
@@ -122,10 +125,13 @@ void t_own_begin(void *handle, const char *const statements[2]);
 /* Whether another session could lock the name now. Tries it in a session of its own, and rolls
    back. */
 int t_is_free(struct rowlock_want want);
-/* rowlock_begin() without a wait, for locks that are free, and that others were refused before.
-   Where the end of a limited wait costs the session (t_facts), it tries again for half a minute:
+/* Calls `attempt`, which takes a lock without a wait. The lock is free, but others were refused
+   before. Where the end of a limited wait costs the session (t_facts), it repeats a refused call:
    the server grants the lock to a session that was cut off before it ends that session. After 15 s
    it ends the sessions that the server has forgotten (engine->end_forgotten). */
+int t_freed(int (*attempt)(struct rowlock_connection *connection, const void *data),
+            struct rowlock_connection *connection, const void *data);
+/* rowlock_begin() by t_freed. */
 int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
                   size_t count);
 

@@ -348,7 +348,8 @@ TEST(list_names_a_transaction_with_a_waiter)
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(waiter);
-    for (long long end = t_now() + 10000;;) { /* InnoDB refreshes this snapshot every 100 ms */
+    for (long long end = t_now() + T_PATIENCE_MS;
+         ;) { /* InnoDB refreshes this snapshot every 100 ms */
         const char *row = my_row(t_admin(), "CALL rowlock_list('a')");
 
         if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {

@@ -217,9 +217,9 @@ static void use_doors(void *handle)
     t_text(t_native_sql(handle, "SELECT CONCAT(@released, @none IS NULL)"), "11");
 }
 
-/* Otherwise a COMMIT in a procedure begins another transaction, or ends the session. The server's
-   setting is the session's from its beginning; to set it would change the sessions of the tests
-   beside. */
+/* Otherwise a COMMIT in a procedure begins another transaction, or ends the session. A session
+   begins with the server's setting. The test does not change that one, because sessions that other
+   tests open meanwhile would begin with it too. */
 TEST(p11_trap_completion_type)
 {
     static const char *const types[] = {"CHAIN", "RELEASE"};
