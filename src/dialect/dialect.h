@@ -19,8 +19,8 @@
 #define ROWLOCK_STATEMENTS(XX)                                                                    \
     XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
     XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */        \
-    XX(NAME_LOCK, "name_lock") /* name; and LOOK_ONE: the same on technique native, as two */     \
-    XX(LOOK_ONE, "look_one")   /* name -> status, or no row: no lease; both or neither exist */   \
+    XX(NAME_LOCK, "name_lock") /* name, shared; for technique native, with LOOK_ONE behind it */  \
+    XX(LOOK_ONE, "look_one")   /* name, shared -> status, or no row: no lease */                  \
     XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */ \
     XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
     XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \

@@ -74,23 +74,35 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
                values, error);
 }
 
-/* The fast path: one name, exclusively. The server's answer lacks the name, so it is added here. */
+/* The statement that takes a lock without a limit, before LOOK_ONE; NULL: functions take it. */
+static const struct rowlock_statement *plain_lock(const struct rowlock_attempt *attempt)
+{
+    const struct rowlock_connection *connection = attempt->connection;
+
+    if (attempt->wait_ms >= 0 || connection->installed.technique != ROWLOCK_NATIVE)
+        return NULL;
+    return rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
+}
+
+/* The fast path: one name. The server's answer lacks the name, so it is added here. */
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_statement *lock = rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
-    const char *name = attempt->wants.want->name;
-    size_t length = strlen(name);
-    struct rowlock_value values[] = {rowlock__bytes_value(name, length),
+    const struct rowlock_statement *lock = plain_lock(attempt);
+    const struct rowlock_want *want = attempt->wants.want;
+    size_t length = strlen(want->name);
+    struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
                                      rowlock__int_value(left_to_wait(attempt))};
 
-    memcpy(attempt->answer.name, name, length + 1);
-    if (attempt->wait_ms >= 0)
-        return run(attempt, NULL, rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE_WITHIN), values,
-                   error);
-    if (lock && connection->installed.technique == ROWLOCK_NATIVE)
+    memcpy(attempt->answer.name, want->name, length + 1);
+    if (lock) {
+        values[1] = rowlock__int_value(want->mode == ROWLOCK_SHARED);
         return run(attempt, lock, rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE), values, error);
-    return run(attempt, NULL, rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE), values, error);
+    }
+    return run(attempt, NULL,
+               rowlock__sql(connection, attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
+                                                             : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
+               values, error);
 }
 
 static int takes_the_fast_path(const struct rowlock_attempt *attempt)
@@ -99,7 +111,7 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
     const struct rowlock_want *want = attempt->wants.want;
 
     return !attempt->in_transaction && !attempt->the_long_way && attempt->wants.n == 1 &&
-           want->mode == ROWLOCK_EXCLUSIVE && !want->token &&
+           !want->token && (want->mode == ROWLOCK_EXCLUSIVE || plain_lock(attempt)) &&
            rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE) &&
            connection->driver->speaks_utf8(connection->link);
 }

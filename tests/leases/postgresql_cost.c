@@ -106,6 +106,25 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
     proxy_stop(proxy);
 }
 
+TEST(a_lock_of_one_name_without_a_limit_calls_no_function_that_locks)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease;
+
+    if (t_facts()->code != ROWLOCK_NATIVE)
+        return;
+    lease = t_granted(one, t_s("cost"), HOUR);
+    t_native_sql(t_admin(), "ALTER FUNCTION rowlock.begin_lock RENAME TO put_away");
+    t_ok(t_begin(one, t_x("free"), -1));
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(t_begin(one, t_s("cost"), -1)); /* beside the lease, which is shared */
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(rowlock_use_begin(one, "used", ROWLOCK_SHARED, NULL, -1, &t_error));
+    t_ok(rowlock_commit(one, &t_error));
+    t_native_sql(t_admin(), "ALTER FUNCTION rowlock.put_away RENAME TO begin_lock");
+    t_give(lease);
+}
+
 /* The functions of the grant would be compiled in each session that finds a name leased. */
 TEST(a_try_of_a_leased_name_calls_no_function_of_the_grant)
 {
