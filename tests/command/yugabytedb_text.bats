@@ -15,6 +15,7 @@ load yugabytedb.bash
     [ "$(wc -l <text)" -gt 1000 ]
     grep -qF yb_disable_transactional_writes text
     absent='xmin|ctid|xid8|xact_id|pg_locks|advisory|nextval|currval|setval|SEQUENCE|postmaster'
+    absent+='|(FROM|JOIN) rowlock\.least_token'
     run ! grep -nE "$absent|"'MATERIALIZED|autovacuum' text
     for technique in native insert; do
         run rowlock schema print yugabytedb --technique $technique

@@ -6,7 +6,7 @@
 # YugabyteDB's storage has no dead rows and no pages.
 /^-- No lease of the name has a smaller token/,/^$/d
 /^-- Stores the token of a grant/,/^$/d
-/ AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/, 0::bigint\)/d
+/(^| )AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/ 0::bigint\)/d
 /^-- A greater least token would hide a lease/,/^$/d
 /DELETE FROM rowlock\.least_token s$/,/;$/d
 /^            EXECUTE pg_catalog\.format\($/{
