@@ -79,7 +79,8 @@ static const struct rowlock_statement *plain_lock(const struct rowlock_attempt *
 {
     const struct rowlock_connection *connection = attempt->connection;
 
-    if (attempt->wait_ms >= 0 || connection->installed.technique != ROWLOCK_NATIVE)
+    if (attempt->wait_ms >= 0 || connection->installed.technique != ROWLOCK_NATIVE ||
+        !rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE))
         return NULL;
     return rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
 }
