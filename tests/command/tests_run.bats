@@ -30,7 +30,7 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
     [ "${lines[-1]}" = "2 passed, 1 failed, 1 skipped" ]
 }
 
-@test "the messages of failed tests are the end, behind the tests that were not run" {
+@test "the messages of failed tests come last, after the tests that were not run" {
     a_test refused 'echo "ok 1 # skip this machine refuses it"; exit'
     a_test late 'printf "not ok 1 - comes\\n# the reason\\n# 7 ms\\n"; exit'
     fails

@@ -115,7 +115,7 @@ TEST(p11_the_callers_settings_are_as_they_were)
     }
     t_ok(rowlock_commit(other, &t_error));
     t_ok(t_begin(own, want, -1));
-    t_ok(t_lock(own, want, T_PATIENCE_MS));
+    t_ok(t_lock(own, want, T_TIMEOUT_MS));
     t_ok(rowlock_commit(own, &t_error));
     t_text(t_native_sql(handle, "%s", t_engine()->settings), before);
 }

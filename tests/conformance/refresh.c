@@ -47,7 +47,7 @@ static int make(struct rowlock_connection *connection, int number)
 {
     struct rowlock_refresh refresh;
 
-    t_ok(begin(connection, T_PATIENCE_MS, &refresh));
+    t_ok(begin(connection, T_TIMEOUT_MS, &refresh));
     if (refresh.stale) {
         cache_fill(connection, number);
         t_ok(rowlock_refresh_done(connection, &refresh, &t_error));
@@ -60,13 +60,13 @@ static int refresh_in_thread(struct rowlock_connection *connection, void *data,
 {
     struct rowlock_subject subject = subject_here();
 
-    return rowlock_refresh_begin(connection, &subject, T_PATIENCE_MS, data, error);
+    return rowlock_refresh_begin(connection, &subject, T_TIMEOUT_MS, data, error);
 }
 
 static int use_in_thread(struct rowlock_connection *connection, void *data,
                          struct rowlock_error *error)
 {
-    return rowlock_use_begin(connection, t_name(0), *(enum rowlock_mode *)data, NULL, T_PATIENCE_MS,
+    return rowlock_use_begin(connection, t_name(0), *(enum rowlock_mode *)data, NULL, T_TIMEOUT_MS,
                              error);
 }
 

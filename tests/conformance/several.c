@@ -40,7 +40,7 @@ TEST(p1_of_several_names_none_is_held_when_one_is_busy)
             t_ok(rowlock_commit(holder, &t_error));
         if (t_facts()->limit_ends_session) {
             t_ok(rowlock_commit(holder, &t_error));
-            t_ok(rowlock_begin(other, wants, 3, T_PATIENCE_MS, &t_error));
+            t_ok(rowlock_begin(other, wants, 3, T_TIMEOUT_MS, &t_error));
             t_ok(rowlock_commit(other, &t_error));
             continue;
         }

@@ -72,7 +72,7 @@ TEST(a_wait_in_a_transaction_ends_after_its_time)
 
     if (!t_facts()->names_independent) { /* the holder of a transaction holds the whole file */
         t_ok(t_begin(holder, t_x(t_name(1)), 0));
-        t_ok(t_lock(holder, t_x(t_name(2)), T_PATIENCE_MS));
+        t_ok(t_lock(holder, t_x(t_name(2)), T_TIMEOUT_MS));
         return;
     }
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
@@ -89,7 +89,7 @@ TEST(a_wait_that_is_long_enough_gets_the_lock)
     struct rowlock_connection *holder = t_open(), *other = t_open();
     struct thread *thread;
 
-    t_ok(t_begin(holder, t_x(t_name(1)), T_PATIENCE_MS)); /* the server may still end a session */
+    t_ok(t_begin(holder, t_x(t_name(1)), T_TIMEOUT_MS)); /* the server may still end a session */
     thread = t_begin_thread(other, t_x(t_name(1)), 60000);
     t_until_waiting(thread);
     t_ok(rowlock_commit(holder, &t_error));
@@ -139,7 +139,7 @@ TEST(a_connection_is_good_for_the_next_lock_after_a_refusal)
         t_fails(t_begin(other, t_x(t_name(1)), 20), ETIMEDOUT);
     }
     t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_begin(other, t_x(t_name(1)), T_PATIENCE_MS));
+    t_ok(t_begin(other, t_x(t_name(1)), T_TIMEOUT_MS));
     t_ok(rowlock_commit(other, &t_error));
 }
 

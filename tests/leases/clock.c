@@ -219,7 +219,7 @@ static void with_clock(const char *name, const char *variable, const char *value
     expires_by_the_database(hand, name);
     waitpid(wrong.pid, &status, 0);
     t_int(status, 0);
-    t_until_free(t_x(name), T_PATIENCE_MS); /* after its lease has expired */
+    t_until_free(t_x(name), T_TIMEOUT_MS); /* after its lease has expired */
     close(wrong.to);
     close(wrong.from);
 }

@@ -23,7 +23,6 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define PROMISE_MS 45000 /* three times the promised 15 s: the machine may be busy */
 #define MOST 16
 #define BEHIND_PROXY 10 /* the proxy carries at most 16 connections */
 

@@ -58,7 +58,7 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
 static void claim_again(struct rowlock_connection *one, const struct rowlock_job *job,
                         struct rowlock_claim *answer, struct rowlock_lease **lease)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     do
         t_ok(rowlock_claim(one, job, answer, lease, &t_error));

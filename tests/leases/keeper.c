@@ -49,7 +49,7 @@ static void until_lost(struct loss *loss, long long limit_ms)
 static void until_renewed(void *hand, int64_t token, int times)
 {
     char last[100] = "";
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     while (times >= 0) {
         const char *expires = t_native_sql(hand, "SELECT expires FROM %s WHERE token = %lld",
@@ -103,7 +103,7 @@ TEST(p5_a_freed_lease_is_kept_no_more)
 
     until_renewed(t_native(), rowlock_token(lease), 1);
     rowlock_lease_free(lease);
-    t_until_free(t_x("freed"), T_PATIENCE_MS);
+    t_until_free(t_x("freed"), T_TIMEOUT_MS);
     t_int(atomic_load(&loss.times), 0);
 }
 
@@ -120,7 +120,7 @@ static void lost_in_the_database(const char *name, int how)
         lease_end(hand, (long)token);
     else
         t_ok(rowlock_break(t_open(), name, token, how, NULL, &t_error));
-    until_lost(&loss, T_PATIENCE_MS);
+    until_lost(&loss, T_TIMEOUT_MS);
     t_int(atomic_load(&loss.code), ROWLOCK_ELOST);
     t_int(rowlock_remaining(lease), 0);
     if (how == 0)
@@ -178,13 +178,13 @@ static void hang_by_write_lock(void)
     void *hand = t_native();
 
     t_native_sql(hand, "BEGIN IMMEDIATE");
-    until_lost(&loss, T_PATIENCE_MS);
+    until_lost(&loss, T_TIMEOUT_MS);
     t_native_sql(hand, "ROLLBACK");
     t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
     t_int(rowlock_remaining(lease), 0);
     rowlock_lease_free(lease);
     t_int(atomic_load(&loss.times), 1);
-    t_until_free(t_x("hangs"), T_PATIENCE_MS);
+    t_until_free(t_x("hangs"), T_TIMEOUT_MS);
 }
 
 /* Sends the signal to all processes of the server. */
@@ -236,7 +236,7 @@ static void hang_by_signal(void)
     began = t_now();
     signal_server(name, "STOP");
     deadline = t_now() + rowlock_remaining(lease);
-    until_lost(&loss, T_PATIENCE_MS);
+    until_lost(&loss, T_TIMEOUT_MS);
     signal_server(name, "CONT");
     print_message("# told %lld ms after its end, %lld after the stop\n",
                   atomic_load(&loss.when) - deadline, t_now() - began);
@@ -308,7 +308,7 @@ TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
     t_ok(rowlock_break(t_open(), "both", 0, 1, NULL, &t_error));
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_int(rowlock_remaining(lease), 0);
-    until_lost(&loss, T_PATIENCE_MS);
+    until_lost(&loss, T_TIMEOUT_MS);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);
     t_int(atomic_load(&loss.times), 1);

@@ -134,7 +134,7 @@ TEST(p5_an_expired_lease_has_nothing_left)
         t_pause(5);
     }
     t_int(rowlock_remaining(lease), 0);
-    t_until_free(t_x("over"), T_PATIENCE_MS);
+    t_until_free(t_x("over"), T_TIMEOUT_MS);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);

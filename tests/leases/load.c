@@ -369,7 +369,7 @@ TEST(p1_a_file_under_one_lock_is_exact_though_processes_are_killed)
     numbers = count_numbers(work.path);
     print_message("# %d numbers in %lld ms\n", numbers, t_now() - began);
     t_true(numbers >= WORKERS * WRITES + 1);
-    t_until_free(t_x("the file"), T_PATIENCE_MS);
+    t_until_free(t_x("the file"), T_TIMEOUT_MS);
     t_int(t_odd_rows(hand), 0);
     t_forget_leases(hand);
 }

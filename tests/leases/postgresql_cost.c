@@ -300,7 +300,7 @@ TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
     void *hand = t_native();
 
     for (int i = 0; i < 2; i++) {
-        waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = T_PATIENCE_MS};
+        waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = T_TIMEOUT_MS};
         threads[i] = t_acquire_thread(waiting[i], &waiters[i]);
         t_until_queued(hand, "vacuum", i + 1);
     }

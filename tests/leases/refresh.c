@@ -67,7 +67,7 @@ static int acquire_in_thread(struct rowlock_connection *connection, void *data,
 {
     struct making *making = data;
 
-    making->wait_ms = T_PATIENCE_MS;
+    making->wait_ms = T_TIMEOUT_MS;
     return acquire(connection, making, error);
 }
 

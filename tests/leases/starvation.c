@@ -105,7 +105,7 @@ TEST(o1_lockers_without_a_pause_do_not_starve_a_lease)
     for (int i = 0; i < TIMES; i++) {
         struct rowlock_lease *lease = NULL;
 
-        t_ok(t_acquire(one, t_x(traffic.name), 0, T_PATIENCE_MS, &lease));
+        t_ok(t_acquire(one, t_x(traffic.name), 0, T_TIMEOUT_MS, &lease));
         t_give(lease);
     }
     print_message("# %d leases between %d transactions in %lld ms\n", TIMES,
@@ -151,7 +151,7 @@ TEST(o1_a_stream_of_leases_does_not_starve_a_lock_in_a_transaction)
     turns = atomic_load(&traffic.shared->turns);
     for (int i = 0; i < TIMES; i++) {
         t_ok(t_begin(one, t_x("another"), -1));
-        t_ok(t_lock(one, t_x(traffic.name), T_PATIENCE_MS));
+        t_ok(t_lock(one, t_x(traffic.name), T_TIMEOUT_MS));
         t_ok(rowlock_commit(one, &t_error));
     }
     print_message("# %d locks between %d leases in %lld ms\n", TIMES,
@@ -180,7 +180,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
         t_until_queued(hand, name, i + 1);
     }
     t_ok(t_begin(locker, t_x("another"), -1));
-    lock = t_lock_thread(locker, t_x(name), T_PATIENCE_MS);
+    lock = t_lock_thread(locker, t_x(name), T_TIMEOUT_MS);
     t_until_server_polls(locker);
     t_give(lease);
     t_ok(t_join(lock));

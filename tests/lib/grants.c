@@ -124,7 +124,7 @@ long leases_of(void *hand, const char *name)
 
 void t_until_queued(void *hand, const char *name, long n)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     while (waiters_of(hand, name) != n) {
         if (t_now() > end)
@@ -386,7 +386,7 @@ void t_until_sessions(int n)
 
 void t_until_somebody_waits(void)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
     long session;
 
     for (;;) {

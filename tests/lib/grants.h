@@ -33,6 +33,8 @@ void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **
 void t_give_many(struct rowlock_lease **leases, int n);
 /* Whether another session could acquire the name now. Releases it at once. */
 int t_may_have(struct rowlock_want want);
+/* P6: three times the promised 15 s, because the machine may be busy. */
+#define PROMISE_MS 45000
 /* Tries until another session can acquire the name; returns the time taken. Fails after
    `limit_ms`. */
 long long t_until_free(struct rowlock_want want, long long limit_ms);
@@ -42,7 +44,7 @@ long long t_until_free(struct rowlock_want want, long long limit_ms);
 const char *waiter_table(void);
 long waiters_of(void *hand, const char *name);
 long leases_of(void *hand, const char *name);
-/* Polls until `n` waiters are queued for the name; fails after 20 s. */
+/* Polls until `n` waiters are queued for the name. */
 void t_until_queued(void *hand, const char *name, long n);
 /* "leases 0 heartbeats 0 waiters 0" when nothing is left. */
 const char *t_all_rows(void *hand);

@@ -386,7 +386,7 @@ int t_freed(int (*attempt)(struct rowlock_connection *connection, const void *da
         if (code == ROWLOCK_EBUSY && t_now() > begun + 15000 && t_engine()->end_forgotten)
             t_engine()->end_forgotten(t_admin());
     } while (code == ROWLOCK_EBUSY && t_facts()->limit_ends_session &&
-             t_now() < begun + T_PATIENCE_MS);
+             t_now() < begun + T_TIMEOUT_MS);
     return code;
 }
 

@@ -145,7 +145,7 @@ static int waits_for_a_lock_of_a_session(void *hand)
 
 void my_until_waiting(void *hand)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     while (!t_engine()->is_waiting(t_admin(), (long)mysql_thread_id(hand)) &&
            !waits_for_a_lock_of_a_session(hand))

@@ -146,7 +146,7 @@ int hand_is_done(void *hand)
 
 void hand_until_waiting(void *hand)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     while (!t_engine()->is_waiting(t_admin(), PQbackendPID(hand)))
         if (hand_is_done(hand) || t_now() > end)

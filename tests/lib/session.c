@@ -19,6 +19,7 @@
 #include "lib/harness.h"
 
 #define LOOK_MS 1
+#define STUCK_MS 60000
 
 struct session {
     enum door door;
@@ -297,7 +298,7 @@ void session_start(struct session *session, enum step_kind kind, enum rowlock_mo
 
 enum session_state session_settle(struct session *session)
 {
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + STUCK_MS;
 
     while (!ends_within(session, LOOK_MS)) {
         if (t_engine()->is_waiting(t_admin(), session->id))
@@ -310,7 +311,7 @@ enum session_state session_settle(struct session *session)
 
 enum session_state session_finish(struct session *session)
 {
-    return ends_within(session, T_PATIENCE_MS) ? SESSION_DONE : SESSION_STUCK;
+    return ends_within(session, STUCK_MS) ? SESSION_DONE : SESSION_STUCK;
 }
 
 int session_code(const struct session *session)
@@ -327,7 +328,7 @@ void session_close(struct session *session)
 {
     if (!ends_within(session, 0) && t_engine()->kill) {
         t_engine()->kill(t_admin(), session->id);
-        ends_within(session, T_PATIENCE_MS);
+        ends_within(session, STUCK_MS);
     }
     pthread_mutex_lock(&session->mutex);
     session->quit = 1;

@@ -109,12 +109,12 @@ void *t_handle(struct rowlock_connection *connection);
 /* ---- wants, and the calls that most tests make ----------------------------------------------- */
 
 /* A lock name unique to the test, made from the test's name; `n` distinguishes several. */
-/* How long a test waits for what must come: only a failing test waits that long. */
-#define T_PATIENCE_MS 120000
-
 const char *t_name(int n);
 struct rowlock_want t_x(const char *name); /* exclusive */
 struct rowlock_want t_s(const char *name); /* shared */
+
+/* The timeout for an event that must happen. Only a failing test waits that long. */
+#define T_TIMEOUT_MS 120000
 
 int t_begin(struct rowlock_connection *connection, struct rowlock_want want,
             rowlock_duration wait_ms);

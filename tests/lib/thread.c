@@ -111,7 +111,7 @@ struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlo
 static void await(struct thread *thread, int polling)
 {
     int (*is_waiting)(void *, long) = polling ? NULL : t_engine()->is_waiting;
-    long long end = t_now() + T_PATIENCE_MS;
+    long long end = t_now() + T_TIMEOUT_MS;
 
     for (;;) {
         if (is_waiting ? is_waiting(t_admin(), thread->session) : atomic_load(&thread->pauses) > 1)

@@ -85,7 +85,7 @@ TEST(p6_a_waiter_killed_while_waiting_delays_no_other)
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     waiter = start(t_x(t_name(1)), WAITING);
-    thread = t_begin_thread(next, t_x(t_name(1)), T_PATIENCE_MS);
+    thread = t_begin_thread(next, t_x(t_name(1)), T_TIMEOUT_MS);
     t_until_waiting(thread);
     t_end_child(&waiter, SIGKILL);
     t_ok(rowlock_commit(holder, &t_error));
@@ -101,7 +101,7 @@ TEST(p6_holder_and_waiter_killed_together_leave_nothing)
     kill(waiter.pid, SIGKILL);
     t_end_child(&holder, SIGKILL);
     t_end_child(&waiter, SIGKILL);
-    t_ok(t_begin(next, t_x(t_name(1)), T_PATIENCE_MS));
+    t_ok(t_begin(next, t_x(t_name(1)), T_TIMEOUT_MS));
     t_ok(rowlock_commit(next, &t_error));
     t_int(t_is_free(t_x(t_name(1))), 1);
 }
@@ -127,7 +127,7 @@ TEST(p1_a_frozen_holder_keeps_its_lock)
     kill(holder.pid, SIGCONT);
     is_refused(&waiter, 0, ROWLOCK_EBUSY);
     t_end_child(&holder, SIGKILL);
-    t_ok(t_begin(waiter, t_x(t_name(1)), T_PATIENCE_MS));
+    t_ok(t_begin(waiter, t_x(t_name(1)), T_TIMEOUT_MS));
 }
 
 #define GENERATIONS (t_is_jdbc() ? 4 : 12) /* a JVM takes a while to start */
@@ -141,5 +141,5 @@ TEST(p6_killed_holders_one_after_the_other)
 
         t_end_child(&child, SIGKILL);
     }
-    t_ok(t_begin(t_open(), want, T_PATIENCE_MS));
+    t_ok(t_begin(t_open(), want, T_TIMEOUT_MS));
 }

@@ -58,7 +58,7 @@ static void check_others(struct rowlock_connection *witness, const struct outcom
     long rows;
 
     for (int i = 0; i < 3; i++) {
-        t_ok(t_begin(witness, t_x(names[i]), T_PATIENCE_MS));
+        t_ok(t_begin(witness, t_x(names[i]), T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
     }
     rows = atol(t_sql(witness, "SELECT count(*) FROM cut_work"));
@@ -238,7 +238,7 @@ TEST(cut_after_messages_all_through_an_install)
         rowlock_install(connection, &plan, &t_error);
         rowlock_close(connection);
         t_ok(rowlock_install(witness, &plan, &t_error));
-        t_ok(t_begin(witness, t_x("cut"), T_PATIENCE_MS));
+        t_ok(t_begin(witness, t_x("cut"), T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
     }
     t_true(n > 3 && n < MOST_MESSAGES);
@@ -295,7 +295,7 @@ TEST(silence_ends_every_call_in_time)
             began = t_now();
             code = rowlock_begin(connection, wants, 1, 300, &t_error);
         } else { /* in commit */
-            t_ok(rowlock_begin(connection, wants, 1, T_PATIENCE_MS, &t_error));
+            t_ok(rowlock_begin(connection, wants, 1, T_TIMEOUT_MS, &t_error));
             proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
             began = t_now();
             code = rowlock_commit(connection, &t_error);
@@ -308,7 +308,7 @@ TEST(silence_ends_every_call_in_time)
         t_within(began, LONGEST_MS);
         proxy_cut_all(proxy);
         t_close(connection);
-        t_ok(t_begin(witness, wants[0], T_PATIENCE_MS));
+        t_ok(t_begin(witness, wants[0], T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
     }
 }

@@ -281,7 +281,7 @@ static void check_world(struct rowlock_connection *witness, const struct run *ru
     long rows;
 
     for (int i = 0; i < 3; i++) {
-        t_ok(t_begin(witness, wants[i], T_PATIENCE_MS));
+        t_ok(t_begin(witness, wants[i], T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
     }
     rows = atol(t_sql(witness, "SELECT count(*) FROM sweep_work"));

@@ -116,7 +116,7 @@ TEST(begin_waits_for_a_lease_holding_nothing)
         struct rowlock_want want =
             t_facts()->shared == SHARED_TOGETHER ? t_s("nothing") : t_x("another");
 
-        t_ok(t_begin(other, want, T_PATIENCE_MS));
+        t_ok(t_begin(other, want, T_TIMEOUT_MS));
         t_ok(rowlock_commit(other, &t_error));
     }
     t_int(t_is_done(thread), 0);
@@ -180,7 +180,7 @@ static void sweeps(struct rowlock_connection *connection, void *hand, long token
     t_ok(rowlock_prepare(connection, &want, 1, &t_error));
     if (later) {
         t_own_begin(t_handle(connection), t_engine()->begin);
-        t_ok(t_lock(connection, want, T_PATIENCE_MS));
+        t_ok(t_lock(connection, want, T_TIMEOUT_MS));
     } else {
         t_ok(t_begin(connection, want, 0));
     }
@@ -280,7 +280,7 @@ TEST(p1_sharers_over_an_expired_lease_do_not_exclude_each_other)
     lease_put(hand, 132, "shared over", "exclusive", -1000);
     t_own_begin(t_handle(one), t_engine()->begin);
     t_own_begin(t_handle(two), t_engine()->begin);
-    t_ok(t_lock(one, t_s("shared over"), T_PATIENCE_MS)); /* the second connection sweeps it */
+    t_ok(t_lock(one, t_s("shared over"), T_TIMEOUT_MS)); /* the second connection sweeps it */
     t_ok(t_lock(two, t_s("shared over"), 0));
 }
 
@@ -296,7 +296,7 @@ TEST(p8_a_clock_read_before_the_wait_is_stale)
     t_ok(t_begin(holder, t_x("stale"), 0));
     lease_put(hand, 141, "stale", "exclusive", 1500);
     t_own_begin(t_handle(own), t_engine()->begin);
-    thread = t_lock_thread(own, t_x("stale"), T_PATIENCE_MS);
+    thread = t_lock_thread(own, t_x("stale"), T_TIMEOUT_MS);
     t_until_waiting(thread);
     lease_await_expiry(hand, 141);
     t_ok(rowlock_commit(holder, &t_error));

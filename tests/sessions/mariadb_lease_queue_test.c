@@ -342,14 +342,15 @@ TEST(p6_a_lock_whose_rows_exist_is_not_lost)
 TEST(list_names_a_transaction_with_a_waiter)
 {
     void *holder = my_fresh(), *waiter = my_open();
+    long long end;
 
     if (t_facts()->code != ROWLOCK_ROW)
         return;
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(waiter);
-    for (long long end = t_now() + T_PATIENCE_MS;
-         ;) { /* InnoDB refreshes this snapshot every 100 ms */
+    end = t_now() + T_TIMEOUT_MS;
+    for (;;) { /* InnoDB refreshes this snapshot every 100 ms */
         const char *row = my_row(t_admin(), "CALL rowlock_list('a')");
 
         if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {

@@ -171,9 +171,9 @@ static void settings_stay(struct rowlock_connection *connection, int first)
     t_ok(rowlock_prepare(connection, wants, 3, &t_error));
     expect_settings(connection);
     t_ok(t_begin(holder, wants[2], 0));
-    t_ok(t_begin(connection, wants[0], T_PATIENCE_MS));
+    t_ok(t_begin(connection, wants[0], T_TIMEOUT_MS));
     expect_settings(connection);
-    t_ok(t_lock(connection, wants[1], T_PATIENCE_MS));
+    t_ok(t_lock(connection, wants[1], T_TIMEOUT_MS));
     expect_settings(connection);
     t_fails(t_lock(connection, wants[2], 0), EBUSY);
     expect_settings(connection);
@@ -307,8 +307,8 @@ TEST(trap_client_found_rows_is_off_on_a_borrowed_handle)
         t_ok(rowlock_prepare(borrowed, &want, 1, &t_error));
         lease_put(hand, 9200 + i, want.name, "exclusive", -1000);
         t_own_begin(handle, t_engine()->begin);
-        t_ok(t_lock(borrowed, want, T_PATIENCE_MS));
-        t_ok(t_lock(borrowed, want, T_PATIENCE_MS));
+        t_ok(t_lock(borrowed, want, T_TIMEOUT_MS));
+        t_ok(t_lock(borrowed, want, T_TIMEOUT_MS));
         t_fails(t_begin(other, want, 0), EBUSY);
         t_ok(rowlock_commit(borrowed, &t_error));
         t_int(lease_rows(hand, 9200 + i), 0);
@@ -322,7 +322,7 @@ TEST(trap_nothing_is_left_prepared_on_a_borrowed_handle)
 
     borrowed = t_wrap(&handle, NULL);
     for (int i = 0; i < 5; i++) {
-        t_ok(t_begin(borrowed, t_x("not prepared"), T_PATIENCE_MS));
+        t_ok(t_begin(borrowed, t_x("not prepared"), T_TIMEOUT_MS));
         t_ok(t_lock(borrowed, t_x("not prepared"), 0));
         t_ok(rowlock_commit(borrowed, &t_error));
     }
@@ -340,7 +340,7 @@ TEST(trap_nothing_is_left_prepared_on_a_borrowed_handle)
                "0");
     for (int i = 0; i < 5; i++) {
         t_int(mysql_reset_connection(handle), 0);
-        t_ok(t_begin(borrowed, t_x("not prepared"), T_PATIENCE_MS));
+        t_ok(t_begin(borrowed, t_x("not prepared"), T_TIMEOUT_MS));
         t_ok(rowlock_commit(borrowed, &t_error));
     }
 }

@@ -232,7 +232,7 @@ static int commit_until_it_fails(struct rowlock_connection *connection)
 {
     int code = ROWLOCK_OK;
 
-    for (long long end = t_now() + T_PATIENCE_MS; !code && t_now() < end;) {
+    for (long long end = t_now() + T_TIMEOUT_MS; !code && t_now() < end;) {
         t_ok(t_begin(connection, t_x("another"), 0));
         t_sql(connection, "INSERT INTO written VALUES (1)");
         code = rowlock_commit(connection, &t_error);
@@ -277,7 +277,7 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     t_native_sql(hand, "SELECT pg_reload_conf()");
     while (strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "") != 0)
         ;
-    for (long long end = t_now() + T_PATIENCE_MS; t_now() < end;)
+    for (long long end = t_now() + T_TIMEOUT_MS; t_now() < end;)
         if (rowlock_renew(lease, 0, &t_error) == ROWLOCK_OK)
             break;
     t_ok(rowlock_renew(lease, 0, &t_error));
@@ -426,7 +426,7 @@ TEST(p2_a_backend_killed_is_a_lost_transaction)
     t_fails(t_join(thread), ECONN);
     t_left(DEAD);
     t_engine()->kill(t_admin(), t_engine()->session(t_handle(holder)));
-    t_ok(t_begin(other, t_x("backend"), T_PATIENCE_MS));
+    t_ok(t_begin(other, t_x("backend"), T_TIMEOUT_MS));
     t_fails(rowlock_commit(holder, &t_error), ECONN);
 }
 

@@ -90,8 +90,8 @@ static void lock_timeout_stays(struct rowlock_connection *connection)
     t_sql(connection, "SET lock_timeout = '7s'");
     t_ok(rowlock_prepare(connection, wants, 3, &t_error));
     expect_setting(connection, "7s");
-    t_ok(t_begin(holder, wants[2], T_PATIENCE_MS)); /* another test used these names */
-    t_ok(t_begin(connection, wants[0], T_PATIENCE_MS));
+    t_ok(t_begin(holder, wants[2], T_TIMEOUT_MS)); /* another test used these names */
+    t_ok(t_begin(connection, wants[0], T_TIMEOUT_MS));
     expect_setting(connection, "7s");
     t_ok(t_lock(connection, wants[1], -1));
     expect_setting(connection, "7s");
@@ -105,7 +105,7 @@ static void lock_timeout_stays(struct rowlock_connection *connection)
     expect_setting(connection, "7s");
     lease_put(hand, 9001, "leased", "exclusive", -1000);
     t_own_begin(t_handle(connection), t_engine()->begin);
-    t_ok(rowlock_lock(connection, wants, 2, T_PATIENCE_MS, &t_error));
+    t_ok(rowlock_lock(connection, wants, 2, T_TIMEOUT_MS, &t_error));
     expect_setting(connection, "7s");
     t_ok(rowlock_commit(connection, &t_error));
     expect_setting(connection, "7s");
@@ -305,7 +305,7 @@ TEST(trap_a_read_only_transaction_cannot_sweep)
     t_left(KEPT);
     t_native_sql(first, "SELECT 1");
     t_native_sql(second, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
-    t_ok(t_lock(with_url, want, T_PATIENCE_MS)); /* the second connection sweeps it */
+    t_ok(t_lock(with_url, want, T_TIMEOUT_MS)); /* the second connection sweeps it */
     t_int(lease_rows(hand, 9101), 0);
     t_fails(t_begin(other, want, 0), EBUSY);
 }
@@ -376,7 +376,7 @@ TEST(trap_discard_all)
     /* in the middle of a transaction that began well */
     t_ok(t_begin(own, t_x("before"), 0));
     t_sql(own, "DEALLOCATE ALL");
-    t_ok(t_lock(own, t_x("after"), T_PATIENCE_MS));
+    t_ok(t_lock(own, t_x("after"), T_TIMEOUT_MS));
     t_ok(rowlock_commit(own, &t_error));
 }
 

@@ -102,7 +102,7 @@ TEST(trap_the_callers_busy_timeout_is_put_back)
     t_fails(t_begin(own, t_x("held"), 40), ETIMEDOUT);
     t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "7321");
     t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_begin(own, t_x("held"), T_PATIENCE_MS));
+    t_ok(t_begin(own, t_x("held"), T_TIMEOUT_MS));
     t_ok(rowlock_commit(own, &t_error));
     t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "7321");
 }

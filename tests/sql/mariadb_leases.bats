@@ -65,6 +65,7 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
     waits
     show='$[0].host $[0].pid $[0].command $[0].note'
     [ "$(for path in $show; do item shown "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
+    waits
     [ "$(for path in ${show//\[0]/[1]}; do item shown "$path"; done | paste -sd' ')" = \
         "web2 42 b.py second" ]
     waits
@@ -82,25 +83,28 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
 @test "p7 the command and requests are served in their order" {
     token=$(rowlock acquire --ttl 5m served)
     request served a 0
+    asks() { until [ -e enough ]; do request served a 1000; done; } # a lives while others begin
+    asks >/dev/null 3>&- 4>&- &
+    asking=$!
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run served -- sh \
         -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
     two_wait() { [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'served'")" = 2 ]; }
     until_true two_wait
-    request served b 0
     rowlock release served --token "$token"
-    until_got() { # OWNER
-        until [[ $(request served "$1" 1000) =~ ^[0-9] ]]; do
-            request served b 0 # it reports that it lives
-        done
+    got() { # OWNER
+        request served b 0 # it reports that it lives
+        [[ $(request served "$1" 1000) =~ ^[0-9] ]]
     }
-    until_got a
+    until_true got a
     [ ! -e order ]
+    touch enough
+    wait "$asking"
     sql "CALL rowlock_cancel('served', 'the owner called a', @a)"
     until_true is_there order
     [[ $(request served b 0) == NULL* ]]
     touch let-go
     wait "$started"
-    until_got b
+    until_true got b
     sql "CALL rowlock_cancel('served', 'the owner called b', @b)"
 }
 

@@ -532,6 +532,7 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     waits
     show='$[0].host $[0].pid $[0].command $[0].note'
     [ "$(for path in $show; do item x "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
+    waits
     [ "$(for path in ${show//\[0]/[1]}; do item x "$path"; done | paste -sd' ')" = \
         "web2 42 b.py second" ]
     waits
@@ -548,26 +549,28 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT rowlock.prepare('x')"
     token=$(rowlock acquire --ttl 5m x)
     request x a
+    asks() { until [ -e enough ]; do request x a "'1 s'"; done; } # a lives while others begin
+    asks >/dev/null 3>&- 4>&- &
+    asking=$!
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh \
         -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
     two_wait() { [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]; }
     until_true two_wait
-    request x b
     rowlock release x --token "$token"
-    [ ! -e order ]
-    until_got() { # OWNER
-        until [[ $(request x "$1" "'1 s'") =~ ^[0-9]+'|||'$ ]]; do
-            request x b # it reports that it lives
-        done
+    got() { # OWNER
+        request x b # it reports that it lives
+        [[ $(request x "$1" "'1 s'") =~ ^[0-9]+'|||'$ ]]
     }
-    until_got a
+    until_true got a
     [ ! -e order ]
+    touch enough
+    wait "$asking"
     db "SELECT rowlock.cancel('x', 'the owner called a')"
     until_true is_there order
     [[ $(request x b) == '|'* ]]
     touch let-go
     wait "$started"
-    until_got b
+    until_true got b
     db "SELECT rowlock.cancel('x', 'the owner called b')"
 }
 
