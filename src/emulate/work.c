@@ -12,6 +12,7 @@
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
 #define UNDO_MS 2000        /* time for ROLLBACK, also after the budget has ended */
+#define OPEN_MS 5000        /* time for another session, also after the budget has ended */
 #define REST_MS 100         /* with less time left, no statement is repeated */
 #define FILE_TRY_MS 250     /* a try of a file: others hold the lock briefly */
 #define TRY_MS 1000 /* a try where the server cannot limit a wait: it may be busy with other work */
@@ -248,11 +249,14 @@ bool rowlock__work_is_duplicate(struct rowlock_work *work, int code)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* The session was cut off to end the wait: another one takes its place. */
+/* The session was cut off to end the wait: another one takes its place. A busy server may have
+   used up the budget, but a wait that ended is not a lost connection. */
 static int open_another(struct rowlock_work *work)
 {
     struct rowlock_link *link = work->link;
     struct rowlock_source source = {.url = link->url, .interrupt_fd = work->budget->interrupt_fd};
+    struct rowlock_budget budget = *work->budget;
+    int64_t least_ms = rowlock__now_ms() + OPEN_MS;
     struct rowlock_link *fresh = NULL;
     const struct rowlock_dialect *dialect = NULL;
     int code;
@@ -262,7 +266,9 @@ static int open_another(struct rowlock_work *work)
     work->begins = ROWLOCK_BEGIN;
     work->outcome->left = ROWLOCK_TX_DEAD;
     link->limit_ms = link->dialect->plain->wait_stays ? ANY_LIMIT : -1;
-    code = link->driver->open(&source, work->budget, &fresh, &dialect, work->error);
+    if (budget.deadline_ms < least_ms)
+        budget.deadline_ms = budget.give_up_ms = least_ms;
+    code = link->driver->open(&source, &budget, &fresh, &dialect, work->error);
     if (!code && dialect != link->dialect) {
         link->driver->close(fresh);
         code = rowlock__fail(work->error, ROWLOCK_ECONN,
