@@ -92,18 +92,15 @@ static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
     const struct rowlock_statement *lock = plain_lock(attempt);
     const struct rowlock_want *want = attempt->wants.want;
     size_t length = strlen(want->name);
-    struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
-                                     rowlock__int_value(left_to_wait(attempt))};
+    struct rowlock_value values[] = {
+        rowlock__bytes_value(want->name, length),
+        rowlock__int_value(lock ? want->mode == ROWLOCK_SHARED : left_to_wait(attempt))};
+    enum rowlock_statement_id last = lock                   ? ROWLOCK_SQL_LOOK_ONE
+                                     : attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
+                                                            : ROWLOCK_SQL_BEGIN_ONE_WITHIN;
 
     memcpy(attempt->answer.name, want->name, length + 1);
-    if (lock) {
-        values[1] = rowlock__int_value(want->mode == ROWLOCK_SHARED);
-        return run(attempt, lock, rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE), values, error);
-    }
-    return run(attempt, NULL,
-               rowlock__sql(connection, attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
-                                                             : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
-               values, error);
+    return run(attempt, lock, rowlock__sql(connection, last), values, error);
 }
 
 static int takes_the_fast_path(const struct rowlock_attempt *attempt)

@@ -56,6 +56,27 @@ TEST(p1_exclusive_excludes_shared)
     t_ok(t_begin_freed(sharer, &shared, 1));
 }
 
+/* Such a call may take another path than one with a limit. */
+TEST(p1_a_shared_lock_without_a_limit_excludes_and_waits)
+{
+    struct rowlock_connection *sharer = t_open(), *writer = t_open();
+    const char *name = t_name(1);
+    struct rowlock_want exclusive = t_x(name);
+    struct thread *thread;
+
+    if (is_refused(sharer, name))
+        return;
+    t_ok(t_begin(sharer, t_s(name), -1));
+    t_fails(t_begin(writer, exclusive, 0), EBUSY);
+    t_ok(rowlock_commit(sharer, &t_error));
+    t_ok(t_begin_freed(writer, &exclusive, 1));
+    thread = t_begin_thread(sharer, t_s(name), -1);
+    t_until_waiting(thread);
+    t_int(t_is_done(thread), 0);
+    t_ok(rowlock_commit(writer, &t_error));
+    t_ok(t_join(thread));
+}
+
 TEST(p1_a_writer_waits_for_the_last_sharer)
 {
     struct rowlock_connection *one = t_open(), *two = t_open(), *writer = t_open();

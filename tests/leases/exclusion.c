@@ -178,17 +178,24 @@ TEST(p1_a_transaction_keeps_leases_out_at_every_door)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-TEST(p1_a_transaction_waits_for_a_lease_to_end)
+static void waits_for_a_lease(struct rowlock_want want)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("tx waits"), 0);
-    struct thread *thread = t_begin_thread(two, t_x("tx waits"), -1);
+    struct thread *thread = t_begin_thread(two, want, -1);
 
     t_until_polling(thread);
     t_int(t_is_done(thread), 0);
     t_give(lease);
     t_ok(t_join(thread));
     t_ok(rowlock_commit(two, &t_error));
+}
+
+TEST(p1_a_transaction_waits_for_a_lease_to_end)
+{
+    waits_for_a_lease(t_x("tx waits"));
+    if (t_facts()->shared != SHARED_REFUSED)
+        waits_for_a_lease(t_s("tx waits"));
 }
 
 TEST(p1_a_lease_waits_for_a_transaction_to_end)

@@ -6,6 +6,7 @@
  * Quick: first
  */
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
@@ -127,8 +128,8 @@ TEST(p11_a_wait_that_ends_at_a_busy_server_is_no_lost_connection)
     struct proxy *proxy = NULL;
     struct thread *thread;
 
-    if (!t_facts()->limit_ends_session || t_engine()->end_forgotten) /* there a wait has parts */
-        return;
+    if (!t_facts()->limit_ends_session || strcmp(t_engine()->name, "hsqldb") == 0)
+        return; /* HSQLDB refuses a login that comes more than a second after the connection */
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     t_ok(rowlock_open(t_proxied_url(&proxy), NULL, &waiter, &t_error));
     t_adopt(waiter);
@@ -140,6 +141,7 @@ TEST(p11_a_wait_that_ends_at_a_busy_server_is_no_lost_connection)
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_begin(waiter, t_x(t_name(1)), T_TIMEOUT_MS));
     t_close(waiter);
+    proxy_stop(proxy);
 }
 
 #define GENERATIONS (t_is_jdbc() ? 4 : 12) /* a JVM takes a while to start */

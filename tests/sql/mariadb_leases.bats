@@ -90,6 +90,7 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
         -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
     two_wait() { [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'served'")" = 2 ]; }
     until_true two_wait
+    request served b 0
     rowlock release served --token "$token"
     got() { # OWNER
         request served b 0 # it reports that it lives

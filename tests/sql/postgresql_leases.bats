@@ -556,7 +556,9 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
         -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
     two_wait() { [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]; }
     until_true two_wait
+    request x b
     rowlock release x --token "$token"
+    [ ! -e order ]
     got() { # OWNER
         request x b # it reports that it lives
         [[ $(request x "$1" "'1 s'") =~ ^[0-9]+'|||'$ ]]
