@@ -248,7 +248,8 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  * ESNAPSHOT    REPEATABLE READ or above (PostgreSQL, InnoDB), or a SQLite transaction that has read
  *              and cannot be upgraded: it may not see what the lock waited for; roll back
  * EUNPREPARED  technique row, a new name, and no URL for a second connection: rowlock_prepare
- * EABORTED     PostgreSQL chose it as a deadlock victim, or the caller's own statement had failed
+ * EABORTED     PostgreSQL chose it as a deadlock victim, or the caller's own statement had failed;
+ *              MariaDB ended its wait for a table because of DDL (error 1689)
  * EROLLEDBACK  MariaDB chose it as a deadlock victim and rolled the whole transaction back
  * and all those of rowlock_begin except EINTX
  */

@@ -71,6 +71,8 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 3024, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 1317, ROWLOCK_ECANCELED, NULL},
     {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK, rolled_back},
+    /* DDL ended the wait for a table lock, that of mysql.proc when a procedure's text is read */
+    {"mariadb", NULL, 1689, ROWLOCK_EABORTED, "roll back and try again"},
     {"mariadb", NULL, 1020, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
     {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, no_schema},
     {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, no_schema},
@@ -262,6 +264,7 @@ static const struct {
     LEAVES("postgresql", "HY000", 8, ROWLOCK_TX_ABORTED), /* psqlODBC: its savepoint failed */
     LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
     LEAVES("mariadb", NULL, 1205, ROWLOCK_TX_ABORTED), /* gone, if innodb_rollback_on_timeout */
+    LEAVES("mariadb", NULL, 1689, ROWLOCK_TX_ABORTED),
     LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),

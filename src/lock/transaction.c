@@ -94,14 +94,15 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Whether the engine rolled this session back as the victim of a deadlock before it held anything:
-   then another attempt is harmless. */
+/* Whether the engine ended this call before it held anything, as the victim of a deadlock or (1689)
+   because of DDL: then another attempt is harmless. */
 static int is_victim(const struct rowlock_attempt *attempt, int code,
                      const struct rowlock_error *error)
 {
     return !attempt->in_transaction && !is_far_over(attempt) &&
            (code == ROWLOCK_EROLLEDBACK ||
-            (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
+            (code == ROWLOCK_EABORTED &&
+             (strncmp(error->sqlstate, "40", 2) == 0 || error->native == 1689)));
 }
 
 /* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the

@@ -106,7 +106,7 @@ TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("order"), HOUR);
     struct thread *threads[CROWD];
-    atomic_int turn = 0;
+    static atomic_int turn; /* like the waiters: the threads may outlive a failed test */
     void *hand = t_native();
 
     for (int i = 0; i < CROWD; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leases on a MariaDB server of the test's own: tokens through a crash and a restored dump, and a
- * load of plain procedure calls, under which InnoDB may not report a deadlock.
+ * Leases on a MariaDB server of the test's own: DDL that ends another session's wait, tokens
+ * through a crash and a restored dump, and a load of plain procedure calls, under which InnoDB may
+ * not report a deadlock.
  *
  * Runs on: mariadb/row
  */
@@ -13,6 +14,8 @@
 #include <string.h>
 
 #include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/harness.h"
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 
@@ -54,6 +57,71 @@ static long long pass(void *hand)
 
     t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     return token;
+}
+
+/* ---- DDL ------------------------------------------------------------------------------------- */
+
+static int has_state(void *observer, void *hand, const char *state)
+{
+    return my_number(observer,
+                     "SELECT count(*) FROM information_schema.processlist "
+                     "WHERE id = %lu AND state = '%s'",
+                     mysql_thread_id(hand), state) > 0;
+}
+
+/* A session's first call of a procedure reads its text from mysql.proc, and there waits for a
+   session that creates one. DDL of a third session ends that wait by an error, if it needs a table
+   that the first has open, here by HANDLER. */
+TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text_fails_no_call)
+{
+    const char *name = extra_name("ddl");
+    void *writer, *observer;
+
+    start(name, "");
+    extra_shell(CLIENT "-e 'GRANT SELECT, UPDATE ON mysql.proc TO rowlock'", name);
+    writer = enter(), observer = enter();
+    my_row(observer, "CREATE TABLE scanned (n INTEGER) ENGINE = InnoDB");
+    for (int i = 0; i < 2; i++) {
+        struct acquisition acquisition = {.wants = {t_x("text")}, .n = 1, .ttl_ms = 60000};
+        struct rowlock_connection *borrowed = NULL;
+        void *handle = enter(), *altering = enter();
+        struct thread *thread;
+
+        t_ok(t_engine()->wrap(handle, NULL, &borrowed, &t_error));
+        t_adopt(borrowed);
+        my_row(handle, "HANDLER scanned OPEN");
+        my_number(observer, "SELECT GET_LOCK('out', 0)");
+        my_start(writer, "UPDATE mysql.proc SET db = db "
+                         "WHERE GET_LOCK('in', 0) = 1 AND GET_LOCK('out', 150) = 2");
+        t_until(my_number(observer, "SELECT COALESCE(IS_USED_LOCK('in'), 0)") > 0);
+        thread =
+            i ? t_begin_thread(borrowed, t_x("text"), 0) : t_acquire_thread(borrowed, &acquisition);
+        t_until(has_state(observer, handle, "Waiting for table level lock"));
+        my_start(altering, "ALTER TABLE scanned ADD COLUMN m%d INTEGER", i);
+        /* it has ended the wait; the next statement of that session ends the HANDLER */
+        t_until(has_state(observer, altering, "Waiting for table metadata lock") ||
+                my_number(observer,
+                          "SELECT count(*) FROM information_schema.columns "
+                          "WHERE table_schema = database() AND column_name = 'm%d'",
+                          i) > 0);
+        my_number(observer, "SELECT RELEASE_LOCK('out')");
+        my_finish(writer);
+        my_number(writer, "SELECT RELEASE_ALL_LOCKS()");
+        t_ok(t_join(thread));
+        t_true(i || acquisition.lease != NULL);
+        if (i)
+            t_ok(rowlock_rollback(borrowed, &t_error));
+        else
+            t_give(acquisition.lease);
+        my_row(handle, "HANDLER scanned CLOSE");
+        t_text(my_finish(altering), "(none)");
+        t_close(borrowed);
+        t_engine()->close(handle);
+        t_engine()->close(altering);
+    }
+    t_engine()->close(writer);
+    t_engine()->close(observer);
+    extra_stop(name);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
