@@ -19,6 +19,8 @@ struct failure {
     const char *advice; /* appended to the engine's message; NULL: none */
 };
 
+#define ENDED_BY_DDL 1689
+
 static const char no_session[] =
     "no session is free: end idle ones, raise the limit, or use a pooler";
 
@@ -72,7 +74,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1317, ROWLOCK_ECANCELED, NULL},
     {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK, rolled_back},
     /* DDL ended the wait for a table lock, that of mysql.proc when a procedure's text is read */
-    {"mariadb", NULL, 1689, ROWLOCK_EABORTED, "roll back and try again"},
+    {"mariadb", NULL, ENDED_BY_DDL, ROWLOCK_EABORTED, "roll back and try again"},
     {"mariadb", NULL, 1020, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
     {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, no_schema},
     {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, no_schema},
@@ -264,7 +266,6 @@ static const struct {
     LEAVES("postgresql", "HY000", 8, ROWLOCK_TX_ABORTED), /* psqlODBC: its savepoint failed */
     LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
     LEAVES("mariadb", NULL, 1205, ROWLOCK_TX_ABORTED), /* gone, if innodb_rollback_on_timeout */
-    LEAVES("mariadb", NULL, 1689, ROWLOCK_TX_ABORTED),
     LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),
@@ -391,6 +392,11 @@ enum rowlock_transaction rowlock__failure_left(const char *engine, const char *s
 bool rowlock__failure_is_cancel(int code)
 {
     return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EABORTED;
+}
+
+bool rowlock__failure_is_by_ddl(const struct rowlock_error *error)
+{
+    return error->code == ROWLOCK_EABORTED && error->native == ENDED_BY_DDL;
 }
 
 static bool ends_with(const struct rowlock_error *error, const char *advice)

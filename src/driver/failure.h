@@ -28,6 +28,10 @@ enum rowlock_transaction rowlock__failure_left(const char *engine, const char *s
    nothing. */
 bool rowlock__failure_is_cancel(int code);
 
+/* Whether DDL of another session ended the statement's wait: MariaDB's error 1689. The transaction
+   is kept, and a row that the call had locked before stays locked. */
+bool rowlock__failure_is_by_ddl(const struct rowlock_error *error);
+
 /* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */
 void rowlock__advise(struct rowlock_error *error, const char *advice);
 

@@ -11,8 +11,6 @@
 #define NEAR 1     /* a waiter with more before it only learns its place, */
 #define CALLERS 16 /* the roll is called by one with no more than these before it */
 #define PLACES 300 /* counted up to this: its pause does not grow any more (machine/queue.c) */
-#define AGAIN_MS \
-    400 /* after a suspension: less than a waiter's sign of life is good for at any time */
 
 /* ---- enqueue --------------------------------------------------------------------------------- */
 
@@ -155,41 +153,13 @@ struct look {
     bool stale, limited; /* a sign of life is due; a permit has another limit */
     bool far;            /* only the place is known */
     char detail[120];
-    struct rowlock_rows dead, suspended; /* tickets before ours: to be deleted, to be prolonged */
+    struct rowlock_rows dead; /* tickets before ours to be deleted */
 };
 
 /* A sign of life, or an answer to a roll call, is due. */
 static bool is_stale(const struct look *look, int64_t alive_until_ms, int64_t roll_call)
 {
     return roll_call || alive_until_ms < look->now_ms + look->good_ms / 2;
-}
-
-static void add_ticket(struct rowlock_rows *tickets, int64_t ticket)
-{
-    int64_t *added = rowlock__rows_add(tickets);
-
-    if (added)
-        *added = ticket;
-}
-
-/* A waiter whose own ticket has run out was suspended, perhaps together with all the others: it
-   gives a little time to those that were alive at its last sign of life. That time is too short to
-   be given again, so a dead waiter is passed although all looks are late. */
-static void forgive(struct look *look, const struct rowlock_rows *waiters)
-{
-    struct rowlock_waiter_row *row = waiters->row;
-    int64_t last_ms = INT64_MAX;
-
-    for (size_t i = 0; i < waiters->n; i++)
-        if (row[i].queued.ticket == look->r.ticket && !row[i].queued.alive)
-            last_ms = row[i].alive_until_ms - look->good_ms + AGAIN_MS;
-    for (size_t i = 0; i < waiters->n; i++) {
-        if (row[i].queued.alive || row[i].alive_until_ms <= last_ms)
-            continue;
-        row[i].queued.alive = true;
-        if (row[i].queued.ticket != look->r.ticket)
-            add_ticket(&look->suspended, row[i].queued.ticket);
-    }
 }
 
 static void take_waiters(struct look *look, const struct rowlock_wish *wish,
@@ -206,7 +176,10 @@ static void take_waiters(struct look *look, const struct rowlock_wish *wish,
             look->stale =
                 look->stale || is_stale(look, row[i].alive_until_ms, row[i].queued.roll_call);
         } else if (row[i].queued.ticket < look->r.ticket && !row[i].queued.alive) {
-            add_ticket(&look->dead, row[i].queued.ticket);
+            int64_t *dead = rowlock__rows_add(&look->dead);
+
+            if (dead)
+                *dead = row[i].queued.ticket;
         }
     }
     if (judged.status != ROWLOCK_STATUS_QUEUED)
@@ -244,7 +217,6 @@ static int look_at(struct look *look, size_t i)
     int code = read_name(&look->r, i, &rows);
 
     if (!code) {
-        forgive(look, &rows.waiters);
         take_waiters(look, &look->r.wish[i], &rows.waiters);
         take_leases(look, &look->r.wish[i], &rows.leases);
         if (!look->limited && look_limit(&look->r, i, &rows, look->detail, sizeof look->detail)) {
@@ -311,23 +283,16 @@ static int begin_politely(struct rowlock_work *work, int64_t before)
     return code;
 }
 
-static int prolong(struct look *look, int64_t ticket, int64_t good_ms)
-{
-    struct rowlock_value values[] = {rowlock__int_value(good_ms), rowlock__int_value(ticket)};
-
-    return rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_ALIVE, values, NULL, NULL);
-}
-
 static int stay_alive(struct look *look)
 {
+    struct rowlock_value values[] = {rowlock__int_value(look->good_ms),
+                                     rowlock__int_value(look->r.ticket)};
     int code = ROWLOCK_OK;
 
     if (rowlock__work_is_whole(look->r.work) && (look->stale || look->dead.n))
         code = begin_politely(look->r.work, look->before);
     if (!code && look->stale)
-        code = prolong(look, look->r.ticket, look->good_ms);
-    for (size_t i = 0; !code && i < look->suspended.n; i++)
-        code = prolong(look, ((int64_t *)look->suspended.row)[i], AGAIN_MS);
+        code = rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_ALIVE, values, NULL, NULL);
     for (size_t i = 0; !code && i < look->dead.n; i++) {
         struct rowlock_value ticket = rowlock__int_value(((int64_t *)look->dead.row)[i]);
 
@@ -385,8 +350,7 @@ int rowlock__emulate_place(struct rowlock_work *work)
     struct look look = {
         .r = {.work = work, .owner = {.type = ROWLOCK_NULL}, .ticket = rowlock__work_int(work, 1)},
         .good_ms = rowlock__work_int(work, 3),
-        .dead = {.size = sizeof(int64_t)},
-        .suspended = {.size = sizeof(int64_t)}};
+        .dead = {.size = sizeof(int64_t)}};
     unsigned begins = work->begins;
     int code = rowlock__wishes(work, &work->call->values[0], &look.r.wish, &look.r.n);
 
@@ -402,7 +366,6 @@ int rowlock__emulate_place(struct rowlock_work *work)
     if (!code)
         answer_place(&look);
     rowlock__rows_clear(&look.dead);
-    rowlock__rows_clear(&look.suspended);
     free(look.r.wish);
     return code;
 }

@@ -94,15 +94,15 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Whether the engine ended this call before it held anything, as the victim of a deadlock or (1689)
-   because of DDL: then another attempt is harmless. */
+/* Whether the engine ended this call before it held anything, as the victim of a deadlock or by
+   DDL: then another attempt is harmless. */
 static int is_victim(const struct rowlock_attempt *attempt, int code,
                      const struct rowlock_error *error)
 {
     return !attempt->in_transaction && !is_far_over(attempt) &&
            (code == ROWLOCK_EROLLEDBACK ||
             (code == ROWLOCK_EABORTED &&
-             (strncmp(error->sqlstate, "40", 2) == 0 || error->native == 1689)));
+             (strncmp(error->sqlstate, "40", 2) == 0 || rowlock__failure_is_by_ddl(error))));
 }
 
 /* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the
@@ -210,13 +210,16 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
     return refuse(attempt, error);
 }
 
-static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt)
+static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt,
+                                           const struct rowlock_error *error)
 {
     enum rowlock_transaction left = attempt->outcome.left;
 
     if (left == ROWLOCK_TX_DEAD || !attempt->in_transaction)
         return left == ROWLOCK_TX_DEAD ? left : ROWLOCK_TX_NONE;
-    return left == ROWLOCK_TX_KEPT && attempt->answer.stays ? ROWLOCK_TX_KEPT_LOCKED : left;
+    return left == ROWLOCK_TX_KEPT && (attempt->answer.stays || rowlock__failure_is_by_ddl(error))
+               ? ROWLOCK_TX_KEPT_LOCKED
+               : left;
 }
 
 /* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
@@ -256,7 +259,7 @@ static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_er
     while (!code && again)
         code = attempt_once(attempt, &again, error);
     if (code)
-        rowlock__left(error, name_it(attempt, code, error), left_after(attempt));
+        rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
     return code;
 }
 

@@ -2,8 +2,8 @@
 /*
  * P6: frozen waiters delay a live one by 15 s at most if they are among the first 16 in the queue,
  * in every mode. The same holds for the waiters of a node that is cut off from the network. Live
- * waiters between them keep their places (P7), and so do waiters that were all frozen at once.
- * Frozen waiters only wait, so all cases of a test run at once.
+ * waiters between them keep their places (P7). Frozen waiters only wait, so all cases of a test run
+ * at once.
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: sqlite/native postgresql/native
@@ -244,46 +244,6 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
         t_int(live[i].order, i + 1);
     for (int i = 0; i < 3; i++)
         t_end_child(&nodes[i], SIGKILL);
-    t_forget_leases(hand);
-}
-
-/* ---- all frozen together --------------------------------------------------------------------- */
-
-#define TOGETHER 5
-
-/* After a machine was suspended, all signs of life are too old. */
-TEST(p7_waiters_that_were_suspended_together_keep_their_order)
-{
-    struct node node = {{t_x("together")}, 1, TOGETHER, NULL};
-    struct rowlock_lease *lease = t_granted(t_open(), t_x("together"), HOUR);
-    struct child child = ready_node(&node);
-    void *hand = t_native();
-    char owners[TOGETHER][80];
-    long long ticket = 0;
-
-    prober = t_open();
-    begin_node(&child, hand, &node);
-    freeze(&child);
-    for (int i = 0; i < TOGETHER; i++) {
-        ticket = atoll(t_native_sql(hand, "SELECT min(ticket) FROM %s WHERE ticket > %lld",
-                                    waiter_table(), ticket));
-        snprintf(
-            owners[i], sizeof owners[i], "%s",
-            t_native_sql(hand, "SELECT owner FROM %s WHERE ticket = %lld", waiter_table(), ticket));
-    }
-    t_until(atoi(t_native_sql(hand, "SELECT count(*) FROM %s WHERE alive_until > %s",
-                              waiter_table(), lease_instant(0))) == 0);
-    t_give(lease);
-    t_int(kill(child.pid, SIGCONT), 0);
-    for (int i = 0; i < TOGETHER; i++) {
-        long long token;
-
-        t_until((token = atoll(t_native_sql(hand, "SELECT min(token) FROM %s", lease_table()))));
-        t_text(t_native_sql(hand, "SELECT owner FROM %s WHERE token = %lld", lease_table(), token),
-               owners[i]);
-        t_native_sql(hand, "DELETE FROM %s WHERE token = %lld", lease_table(), token);
-    }
-    t_end_child(&child, SIGKILL);
     t_forget_leases(hand);
 }
 
