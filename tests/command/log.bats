@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # log and schema set history: leases that have ended, waiters that gave up, runs of jobs.
 # Runs on: sqlite postgresql mariadb
-# Quick: postgresql/native
+# Quick: sqlite/native
 # Rest: first
 
 load lib

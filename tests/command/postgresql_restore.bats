@@ -3,6 +3,7 @@
 # Tables of an older dump are restored beside tables of today: what the tables say is held excludes
 # others, and tokens rise.
 # Runs on: postgresql/native
+# Quick: never
 
 load lib
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # serve and the timeline against rows, readers and clients that want to exhaust this machine.
 # Runs on: sqlite/native
-# Quick: first
+# Quick: never
 
 load lib
 load serve.bash

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # schema upgrade, from the schema that version 1 of it printed (tests/lib/schema_1).
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: postgresql/native
 
 load lib
 

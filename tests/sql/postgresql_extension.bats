@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CREATE EXTENSION rowlock, on a server of its own: it creates the same objects as `schema install`,
 # owned by its creator. Also: the command's reports about the extension, and its complete removal.
+# Quick: never
 
 load ../command/lib
 load extension

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: alone
+# Quick: never
 #
 # make torture-publish: docs/torture.md has the sums of docs/torture/*.tsv, and a result of a new
 # run replaces the published one of its cell.
