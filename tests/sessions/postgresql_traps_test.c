@@ -148,7 +148,7 @@ TEST(trap_the_sessions_own_time_outs)
 
     t_ok(rowlock_prepare(own, &want, 1, &t_error));
     t_ok(t_begin(holder, want, 0));
-    t_sql(own, "SET statement_timeout = '150ms'");
+    t_sql(own, "SET statement_timeout = '1s'");
     t_fails(t_begin(own, want, -1), ETIMEDOUT);
     t_left(NONE);
     t_ok(t_begin(own, before, 0));
