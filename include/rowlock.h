@@ -249,7 +249,7 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  *              and cannot be upgraded: it may not see what the lock waited for; roll back
  * EUNPREPARED  technique row, a new name, and no URL for a second connection: rowlock_prepare
  * EABORTED     PostgreSQL chose it as a deadlock victim, or the caller's own statement had failed;
- *              or DDL ended its wait for a table of MariaDB's (1689): roll back then, too
+ *              on MariaDB: DDL of another session ended the call (error 1689). Roll back.
  * EROLLEDBACK  MariaDB chose it as a deadlock victim and rolled the whole transaction back
  * and all those of rowlock_begin except EINTX
  */

@@ -11,7 +11,7 @@ load run.bash
 setup_file() { install_technique; }
 
 @test "p5: the database cannot be written: the command is dead before the lease can pass" {
-    start_tree --ttl 9s a # long, so that the lease is looked at in time
+    start_tree --ttl 9s a # long enough to see below that it is still held
     # a transaction that holds the file's only write lock until its input ends
     mkfifo lock
     start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"

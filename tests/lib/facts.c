@@ -247,6 +247,7 @@ const char *t_reason(enum reason why)
     static const char *const reasons[] = {
         [WHY_MYSQL_TIME] = "MySQL has no max_statement_time",
         [WHY_MYSQL_GALERA] = "MySQL has no Galera",
+        [WHY_MYSQL_PROC] = "MySQL has no table mysql.proc",
         [WHY_MYSQL_SWEEP] = "rowlock_sweep does nothing on MySQL",
         [WHY_WRAP] = "a JDBC connection of the application's cannot be wrapped",
         [WHY_SESSION_LOCKS] = "sessions have no session locks",

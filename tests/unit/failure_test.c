@@ -37,6 +37,7 @@ static const struct {
     {"mariadb", "70100", 1969, ROWLOCK_ETIMEDOUT},
     {"mariadb", "70100", 1317, ROWLOCK_ECANCELED},
     {"mariadb", "40001", 1213, ROWLOCK_EROLLEDBACK},
+    {"mariadb", "HY000", 1689, ROWLOCK_EABORTED},
     {"mariadb", "42000", 1305, ROWLOCK_ESCHEMA},
     {"mariadb", "28000", 1045, ROWLOCK_EDENIED},
     {"mariadb", "HY000", 2006, ROWLOCK_ECONN},
