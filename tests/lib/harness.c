@@ -419,24 +419,10 @@ struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection
     return t_open();
 }
 
-/* The scopes differ for this test: tests/run --rest repeats it. */
-static void note_effort(void)
-{
-    const char *folder = getenv("ROWLOCK_TEST_TEMP");
-    char path[1000];
-    FILE *file;
-
-    snprintf(path, sizeof path, "%s/effort", folder ? folder : "");
-    file = folder ? fopen(path, "w") : NULL;
-    if (file)
-        fclose(file);
-}
-
 int t_effort(int quick, int full)
 {
     const char *effort = getenv("ROWLOCK_TEST_EFFORT");
 
-    note_effort();
     return effort && strcmp(effort, "quick") == 0 ? quick : full;
 }
 
