@@ -13,7 +13,7 @@ LANGUAGES="python go node java c"
 setup_file() {
     install_technique
     for language in $LANGUAGES; do
-        "$CONFORMANCE/build" "$language" "$BATS_FILE_TMPDIR/$language" >&2
+        once "scenarios/$language" "$CONFORMANCE/build" "$language"
     done
 }
 
@@ -21,7 +21,7 @@ setup_file() {
     cd "$BATS_TEST_TMPDIR"
     declare -A running
     for language in $LANGUAGES; do
-        scenarios "$BATS_FILE_TMPDIR" "$language" >"$language" 2>&1 3>&- &
+        scenarios "$SHARED/scenarios" "$language" >"$language" 2>&1 3>&- &
         running[$language]=$!
     done
     failed=
@@ -33,4 +33,4 @@ setup_file() {
 }
 
 # shellcheck disable=SC2086
-@test "clients of different languages" { scenarios "$BATS_FILE_TMPDIR" $LANGUAGES; }
+@test "clients of different languages" { scenarios "$SHARED/scenarios" $LANGUAGES; }

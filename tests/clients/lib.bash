@@ -5,7 +5,21 @@
 # HOME is a new folder for each run: the build folder keeps the results and downloads of Go.
 GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
 export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
-export GOFLAGS="-buildvcs=false -modcacherw"
+export GOFLAGS="-buildvcs=false -modcacherw -trimpath" # so that what is built is the same anywhere
+
+# Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
+on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }
+
+# once NAME COMMAND...: the first of all tests of a run that asks for it executes COMMAND with the
+# folder $SHARED/NAME. The others wait for it, and use the same folder.
+SHARED=$ROWLOCK_TEST_FOLDER/clients
+once() {
+    mkdir -p "$(dirname "$SHARED/$1")"
+    (
+        flock 9
+        [ -e "$SHARED/$1.made" ] || { "${@:2}" "$SHARED/$1" && : >"$SHARED/$1.made"; }
+    ) 9>"$SHARED/$1.lock" >&2
+}
 
 CONFORMANCE=$BATS_TEST_DIRNAME/../../clients/conformance
 scenarios() { python3 "$CONFORMANCE/run.py" "$@"; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two mistakes in each package of clients/, which the scenarios of clients/conformance find: a
 # renewal that ignores that the lease is lost, and an end that is measured from the reply.
-# Runs on: postgresql/native mariadb/row
+# Runs on: postgresql/native
 
 bats_require_minimum_version 1.5.0
 load ../command/lib

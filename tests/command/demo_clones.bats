@@ -4,7 +4,6 @@
 # names.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: first
 
 load lib
 

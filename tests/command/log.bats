@@ -3,7 +3,6 @@
 # log and schema set history: leases that have ended, waiters that gave up, runs of jobs.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: first
 
 load lib
 

@@ -3,7 +3,6 @@
 # metrics: the state of the farm for Prometheus.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: first
 
 load lib
 

@@ -4,7 +4,6 @@
 # the shell with a real cache table; and other behaviour of the command.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: first
 
 load lib
 

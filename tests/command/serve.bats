@@ -3,7 +3,6 @@
 # serve: its pages and documents with the rows of each database. serve_http.bats tests the rest.
 # Runs on: sqlite postgresql mariadb
 # Quick: postgresql/native
-# Rest: first
 
 load lib
 load job.bash

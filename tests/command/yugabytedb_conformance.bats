@@ -5,6 +5,7 @@
 # of date.
 # Runs on: postgresql/row
 # Quick: never
+# Rest: never
 
 load lib
 load yugabytedb.bash

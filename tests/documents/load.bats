@@ -3,7 +3,6 @@
 # The document loader on every engine and technique: the expected contents of the table afterwards.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: first
 
 load lib
 

@@ -3,7 +3,6 @@
 # The document loader while its sessions are killed on the server.
 # Runs on: postgresql mariadb
 # Quick: postgresql/native
-# Rest: first
 
 load lib
 

@@ -6,7 +6,6 @@
  *
  * Runs on: postgresql/native mariadb/row odbc jdbc
  * Quick: postgresql/native mariadb/row
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <fcntl.h>
 #include <glob.h>

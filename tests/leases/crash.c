@@ -6,7 +6,6 @@
  *
  * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <signal.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
  *
  * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <signal.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  *
  * Runs on: sqlite/native postgresql/native mariadb/row odbc jdbc
  * Quick: postgresql/native
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -5,7 +5,6 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: postgresql/native mariadb/row
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <fcntl.h>
 #include <sched.h>

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: alone
 # Quick: never
+# Rest: never
 #
 # The model of the protocol: the promises hold in every interleaving of small populations, and each
 # mutation is detected. The larger populations: `make model`.

@@ -4,6 +4,7 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
+ * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <signal.h>
 #include <string.h>

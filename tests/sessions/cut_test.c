@@ -6,6 +6,7 @@
  *
  * Runs on: postgresql mariadb odbc
  * Quick: first
+ * Rest: sqlite/native postgresql/native mariadb/row postgresql/odbc derby/jdbc
  */
 #include <stdio.h>
 #include <stdlib.h>
