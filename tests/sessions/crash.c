@@ -54,17 +54,6 @@ static struct child start(struct rowlock_want want, enum place place)
     return child;
 }
 
-TEST(p2_a_holder_killed_while_idle_frees_its_lock)
-{
-    struct rowlock_connection *waiter = t_open();
-    struct child holder = start(t_x(t_name(1)), HOLDING);
-    struct thread *thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-
-    t_until_waiting(thread);
-    t_end_child(&holder, SIGKILL);
-    t_ok(t_join(thread));
-}
-
 TEST(p2_the_work_of_a_killed_holder_is_undone)
 {
     struct rowlock_connection *waiter = t_open();
@@ -143,18 +132,4 @@ TEST(p11_a_wait_that_ends_at_a_busy_server_is_no_lost_connection)
     t_ok(t_begin(waiter, t_x(t_name(1)), T_TIMEOUT_MS));
     t_close(waiter);
     proxy_stop(proxy);
-}
-
-#define GENERATIONS (t_is_jdbc() ? 4 : 12) /* a JVM takes a while to start */
-
-TEST(p6_killed_holders_one_after_the_other)
-{
-    struct rowlock_want want = t_x(t_name(1));
-
-    for (int i = 0; i < GENERATIONS; i++) {
-        struct child child = start(want, HOLDING);
-
-        t_end_child(&child, SIGKILL);
-    }
-    t_ok(t_begin(t_open(), want, T_TIMEOUT_MS));
 }

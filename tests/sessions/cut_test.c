@@ -2,11 +2,12 @@
 /*
  * The socket is cut, or stalls, after every message of a locked transaction, one after the other.
  * No call hangs. Each returns ECONN, or EUNKNOWN if COMMIT was under way. The name is free for
- * others soon, and the transaction's work exists completely or not at all.
+ * others soon, and the transaction's work exists completely or not at all. Technique insert sends
+ * no message that row does not send.
  *
  * Runs on: postgresql mariadb odbc
  * Quick: first
- * Rest: sqlite/native postgresql/native mariadb/row postgresql/odbc derby/jdbc
+ * Rest: postgresql/native postgresql/row mariadb/row odbc
  */
 #include <stdio.h>
 #include <stdlib.h>

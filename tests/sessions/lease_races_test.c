@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transaction locks against changing leases: no sweep removes a lease while its renewal or its
- * fence is under way. The token of an exclusive lease permits a lock beneath it.
+ * Transaction locks against changing leases: no sweep removes a lease while its renewal is under
+ * way; leases/fence has the fence. The token of an exclusive lease permits a lock beneath it.
  *
  * Quick: first
  */
-#include <string.h>
-
 #include "lib/lease.h"
 #include "lib/test.h"
-
-static int is_engine(const char *name)
-{
-    return strcmp(t_facts()->engine, name) == 0;
-}
 
 static struct rowlock_want with_token(const char *name, int64_t token)
 {
     return (struct rowlock_want){.name = name, .mode = ROWLOCK_EXCLUSIVE, .token = token};
 }
 
-/* ---- renewals and fences under way ----------------------------------------------------------- */
+/* ---- renewals under way ---------------------------------------------------------------------- */
 
 /* Waits longer than a sweep's timeout, so that the sweep has retried; asserts that the thread
    still waits. */
@@ -120,28 +113,6 @@ TEST(a1_a_try_during_a_renewal_is_busy)
     t_native_sql(handle, "SELECT 1");
     t_native_sql(renewer, "COMMIT");
     t_int(lease_beats(hand, 161), 1);
-}
-
-TEST(p4_a_fence_under_way_is_waited_for)
-{
-    struct rowlock_connection *own;
-    void *hand = t_native(), *fence = t_native();
-    struct thread *thread;
-
-    if (!t_facts()->server)
-        return;
-    lease_put(hand, 171, "fenced", "exclusive", -1000);
-    t_own_begin(fence, t_engine()->begin);
-    t_native_sql(fence, "SELECT token FROM %s WHERE token = 171 AND name = 'fenced' %s",
-                 lease_table(), is_engine("mariadb") ? "LOCK IN SHARE MODE" : "FOR SHARE");
-    own = told_busy(t_open, t_x("fenced"));
-    thread = t_begin_thread(own, t_x("fenced"), 60000);
-    stays_out(thread, 1800);
-    t_int(lease_rows(hand, 171), 1);
-    t_native_sql(fence, "COMMIT");
-    t_ok(t_join(thread));
-    t_ok(rowlock_commit(own, &t_error));
-    t_int(lease_rows(hand, 171), 0);
 }
 
 /* ---- beneath the own lease ------------------------------------------------------------------ */

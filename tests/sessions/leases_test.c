@@ -44,29 +44,6 @@ TEST(p1_a_live_lease_is_busy_and_its_holder_is_named)
     t_ok(t_begin(own, t_x("live"), 0));
 }
 
-TEST(p1_modes_of_leases_and_locks_conflict_as_they_should)
-{
-    static const char *const modes[] = {"exclusive", "shared", "permit"};
-    struct rowlock_connection *own = t_open();
-    void *hand = t_native();
-
-    for (int i = 0; i < 3; i++) {
-        char name[20];
-        int passes = i == 1 && t_facts()->shared == SHARED_TOGETHER;
-
-        snprintf(name, sizeof name, "mode %s", modes[i]);
-        lease_put(hand, 20 + i, name, modes[i], 600000);
-        t_fails(t_begin(own, t_x(name), 0), EBUSY);
-        if (t_facts()->shared == SHARED_REFUSED)
-            continue;
-        if (passes)
-            t_ok(t_begin(own, t_s(name), 0));
-        else if (t_facts()->shared == SHARED_TOGETHER)
-            t_fails(t_begin(own, t_s(name), 0), EBUSY);
-        t_ok(rowlock_rollback(own, &t_error));
-    }
-}
-
 TEST(p11_a_lease_met_later_is_busy_and_the_transaction_continues)
 {
     struct rowlock_connection *own = t_open(), *other = t_open();
@@ -84,20 +61,6 @@ TEST(p11_a_lease_met_later_is_busy_and_the_transaction_continues)
     t_sql(own, "INSERT INTO later VALUES (2)");
     t_ok(rowlock_commit(own, &t_error));
     t_text(t_sql(own, "SELECT count(*) FROM later"), "2");
-}
-
-TEST(a_wait_for_a_lease_ends_when_it_is_released)
-{
-    struct rowlock_connection *own = t_open();
-    void *hand = t_native();
-    struct thread *thread;
-
-    lease_put(hand, 41, "released", "exclusive", 600000);
-    thread = t_begin_thread(own, t_x("released"), 60000);
-    t_until_polling(thread);
-    lease_end(hand, 41);
-    t_ok(t_join(thread));
-    t_int(t_is_free(t_x("released")), 0);
 }
 
 TEST(begin_waits_for_a_lease_holding_nothing)
@@ -153,7 +116,7 @@ TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
     lease_put(hand, 71, "bounded", "exclusive", 600000);
     t_ok(t_begin(own, t_x("kept"), 0));
     if (!t_facts()->server) { /* a wait would block every renewal in the file */
-        t_fails(t_lock(own, t_x("bounded"), 200), EBUSY);
+        t_fails(t_lock(own, t_x("bounded"), -1), EBUSY);
         t_left(KEPT);
         return;
     }
@@ -170,7 +133,10 @@ TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
 
 /* ---- expired leases -------------------------------------------------------------------------- */
 
-static void sweeps(struct rowlock_connection *connection, void *hand, long token, int later)
+enum attempt { AT_BEGIN, LATER, LATER_TRY };
+
+static void sweeps(struct rowlock_connection *connection, void *hand, long token,
+                   enum attempt attempt)
 {
     char name[40];
     struct rowlock_want want = {.name = name, .mode = ROWLOCK_EXCLUSIVE};
@@ -178,11 +144,11 @@ static void sweeps(struct rowlock_connection *connection, void *hand, long token
     snprintf(name, sizeof name, "expired %ld", token);
     lease_put(hand, token, name, "exclusive", -1000);
     t_ok(rowlock_prepare(connection, &want, 1, &t_error));
-    if (later) {
-        t_own_begin(t_handle(connection), t_engine()->begin);
-        t_ok(t_lock(connection, want, T_TIMEOUT_MS));
-    } else {
+    if (attempt == AT_BEGIN) {
         t_ok(t_begin(connection, want, 0));
+    } else {
+        t_own_begin(t_handle(connection), t_engine()->begin);
+        t_ok(t_lock(connection, want, attempt == LATER_TRY ? 0 : T_TIMEOUT_MS));
     }
     t_int(t_is_free(want), 0);
     t_ok(rowlock_commit(connection, &t_error));
@@ -198,31 +164,11 @@ TEST(an_expired_lease_is_swept_by_the_next_lock)
 
     bare = t_wrap(&handle, NULL);
     with_url = t_wrap(&handle, &options);
-    sweeps(own, hand, 81, 0);
-    sweeps(own, hand, 82, 1);
-    sweeps(bare, hand, 83, 0);
-    sweeps(bare, hand, 84, 1);
-    sweeps(with_url, hand, 85, 0);
-    sweeps(with_url, hand, 86, 1);
-}
-
-TEST(a_try_sweeps_an_expired_lease_too)
-{
-    struct rowlock_connection *own = t_open();
-    void *hand = t_native(), *handle;
-    struct rowlock_connection *bare = t_wrap(&handle, NULL);
-    struct rowlock_want want = t_x("try and sweep");
-
-    t_ok(rowlock_prepare(own, &want, 1, &t_error));
-    lease_put(hand, 91, want.name, "exclusive", -1000);
-    t_own_begin(t_handle(own), t_engine()->begin);
-    t_ok(t_lock(own, want, 0));
-    t_ok(rowlock_commit(own, &t_error));
-    lease_put(hand, 92, want.name, "exclusive", -1000);
-    t_own_begin(handle, t_engine()->begin);
-    t_ok(t_lock(bare, want, 0));
-    t_ok(rowlock_commit(bare, &t_error));
-    t_int(lease_rows(hand, 91) + lease_rows(hand, 92), 0);
+    for (int i = AT_BEGIN; i <= LATER_TRY; i++) {
+        sweeps(own, hand, 81 + 10 * i, (enum attempt)i);
+        sweeps(bare, hand, 82 + 10 * i, (enum attempt)i);
+        sweeps(with_url, hand, 83 + 10 * i, (enum attempt)i);
+    }
 }
 
 TEST(a_swept_lease_leaves_none_of_its_names)

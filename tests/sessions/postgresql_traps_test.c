@@ -32,48 +32,6 @@ TEST(trap_any_error_frees_the_locks_at_once)
     t_int(t_engine()->in_transaction(t_handle(own)), 0);
 }
 
-TEST(trap_so_every_refusal_is_guarded)
-{
-    struct rowlock_connection *own = t_open(), *holder = t_open(), *other = t_open();
-
-    t_ok(t_begin(holder, t_x("refused"), 0));
-    t_ok(t_begin(own, t_x("guarded"), 0));
-    t_fails(t_lock(own, t_x("refused"), 0), EBUSY);
-    t_fails(t_lock(own, t_x("refused"), 30), ETIMEDOUT);
-    t_fails(t_lock(own, t_x(""), 0), EINVAL);
-    t_fails(t_begin(own, t_x("guarded"), 0), EINTX);
-    t_fails(t_begin(other, t_x("guarded"), 0), EBUSY);
-    t_ok(rowlock_commit(own, &t_error));
-}
-
-TEST(trap_deadlock_the_victim_gets_an_error_and_the_other_continues)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_want wants[] = {t_x("first"), t_x("second")};
-    struct thread *thread;
-    int codes[2];
-
-    t_ok(rowlock_prepare(one, wants, 2, &t_error));
-    t_ok(t_begin(one, wants[0], 0));
-    t_ok(t_begin(two, wants[1], 0));
-    thread = t_lock_thread(one, wants[1], -1);
-    t_until_waiting(thread);
-    codes[1] = t_lock(two, wants[0], -1);
-    if (codes[1]) {
-        t_left(ABORTED);
-        t_text(t_error.sqlstate, "40P01");
-    }
-    codes[0] = t_join(thread);
-    if (codes[0]) {
-        t_left(ABORTED);
-        t_text(t_error.sqlstate, "40P01");
-    }
-    t_true((codes[0] == ROWLOCK_EABORTED && codes[1] == 0) ||
-           (codes[1] == ROWLOCK_EABORTED && codes[0] == 0));
-    t_fails(rowlock_commit(codes[0] ? one : two, &t_error), EABORTED);
-    t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
-}
-
 /* ---- settings of the session ----------------------------------------------------------------- */
 
 static void expect_setting(struct rowlock_connection *connection, const char *wanted)
@@ -268,24 +226,6 @@ TEST(p2_trap_a_role_whose_default_is_another_level)
     t_native_sql(session, "ALTER ROLE CURRENT_USER IN DATABASE %s RESET ALL", PQdb(session));
 }
 
-TEST(p2_trap_default_transaction_read_only)
-{
-    void *session = t_native(), *handle;
-    struct rowlock_connection *own, *borrowed;
-
-    t_native_sql(session,
-                 "ALTER ROLE CURRENT_USER IN DATABASE %s SET "
-                 "default_transaction_read_only = on",
-                 PQdb(session));
-    own = t_open();
-    borrowed = t_wrap(&handle, NULL);
-    begins_at_read_committed(own);
-    begins_at_read_committed(borrowed);
-    t_native_sql(session, "BEGIN READ WRITE");
-    t_native_sql(session, "ALTER ROLE CURRENT_USER IN DATABASE %s RESET ALL", PQdb(session));
-    t_native_sql(session, "COMMIT");
-}
-
 TEST(trap_a_read_only_transaction_cannot_sweep)
 {
     struct rowlock_options options = {.url = t_url()};
@@ -403,23 +343,6 @@ TEST(p1_trap_the_row_that_vacuum_took)
         t_fails(t_begin(other, want, 0), EBUSY);
         t_ok(rowlock_commit(waiter, &t_error));
     }
-}
-
-TEST(p1_trap_vacuum_takes_nothing_that_is_held_or_waited_for)
-{
-    struct rowlock_connection *holder = t_open(), *waiter = t_open(), *other = t_open();
-    struct thread *thread;
-    int64_t removed;
-
-    t_ok(t_begin(holder, t_x("held"), 0));
-    thread = t_begin_thread(waiter, t_x("held"), 60000);
-    t_until_waiting(thread);
-    for (int i = 0; i < 3; i++)
-        t_ok(rowlock_vacuum(other, &removed, &t_error));
-    t_fails(t_begin(other, t_x("held"), 0), EBUSY);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(thread));
-    t_fails(t_begin(other, t_x("held"), 0), EBUSY);
 }
 
 /* ---- uninstall ------------------------------------------------------------------------------- */

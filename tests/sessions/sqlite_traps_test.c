@@ -56,57 +56,6 @@ TEST(p1_trap_a_handle_of_a_file_with_hard_links_is_refused)
     rowlock_close(connection);
 }
 
-TEST(p2_trap_but_not_while_another_writes_and_says_so_at_once)
-{
-    struct rowlock_connection *writer = t_open();
-    void *handle;
-    struct rowlock_connection *own = deferred(&handle);
-    long long began;
-
-    t_ok(t_begin(writer, t_x("writer"), 0));
-    began = t_now();
-    t_fails(t_lock(own, t_x("upgraded"), -1), ESNAPSHOT);
-    t_left(KEPT);
-    t_fails(t_lock(own, t_x("upgraded"), 60000), ESNAPSHOT);
-    t_within(began, 10000); /* the handle's own busy_timeout is 10 s, the wait 60 s */
-    t_native_sql(handle, "SELECT 1");
-    t_ok(rowlock_commit(writer, &t_error));
-    t_native_sql(handle, "ROLLBACK");
-    t_native_sql(handle, "BEGIN");
-    t_ok(t_lock(own, t_x("upgraded"), 0));
-}
-
-TEST(p2_trap_nor_after_another_wrote)
-{
-    struct rowlock_connection *writer = t_open();
-    void *handle;
-    struct rowlock_connection *own = deferred(&handle);
-
-    t_ok(t_begin(writer, t_x("writer"), 0));
-    t_sql(writer, "CREATE TABLE wrote (n INTEGER)");
-    t_ok(rowlock_commit(writer, &t_error));
-    t_fails(t_lock(own, t_x("upgraded"), 1000), ESNAPSHOT);
-    t_native_sql(handle, "ROLLBACK");
-}
-
-TEST(trap_the_callers_busy_timeout_is_put_back)
-{
-    struct rowlock_connection *holder = t_open();
-    void *handle;
-    struct rowlock_connection *own = t_wrap(&handle, NULL);
-
-    sqlite3_busy_timeout(handle, 7321);
-    t_ok(t_begin(holder, t_x("held"), 0));
-    t_fails(t_begin(own, t_x("held"), 0), EBUSY);
-    t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "7321");
-    t_fails(t_begin(own, t_x("held"), 40), ETIMEDOUT);
-    t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "7321");
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_begin(own, t_x("held"), T_TIMEOUT_MS));
-    t_ok(rowlock_commit(own, &t_error));
-    t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "7321");
-}
-
 TEST(trap_a_file_that_may_only_be_read)
 {
     struct rowlock_connection *own = t_open(), *reader = NULL;
@@ -119,21 +68,6 @@ TEST(trap_a_file_that_may_only_be_read)
     t_fails(t_begin(reader, t_x("there"), 0), ESERVER);
     rowlock_close(reader);
     sqlite3_close(handle);
-}
-
-TEST(trap_a_lease_while_the_file_is_held_is_busy_at_once)
-{
-    struct rowlock_connection *own = t_open();
-    void *hand = t_native();
-    long long began;
-
-    lease_put(hand, 71, "leased", "exclusive", 600000);
-    t_ok(t_begin(own, t_x("other"), 0));
-    began = t_now();
-    t_fails(t_lock(own, t_x("leased"), -1), EBUSY); /* waiting would block the lease's renewals */
-    t_within(began, 10000);
-    t_left(KEPT);
-    t_ok(rowlock_commit(own, &t_error));
 }
 
 static int lock_now(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
