@@ -18,43 +18,17 @@
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
-/* ---- deadlocks and timeouts ------------------------------------------------------------------ */
-
-TEST(trap_1213_the_transaction_is_gone)
+/* Starts a server with the database test_1, and writes its URL. */
+static void start(const char *name, const char *options, char *url, size_t size)
 {
-    struct rowlock_connection *one = t_open(), *two = t_open(), *victim;
-    struct rowlock_want wants[] = {t_x("first"), t_x("second")};
-    struct thread *thread;
-    int codes[2];
-
-    if (t_facts()->code != ROWLOCK_ROW)
-        return;
-    t_sql(one, "CREATE TABLE work (n INTEGER) ENGINE = InnoDB");
-    t_ok(rowlock_prepare(one, wants, 2, &t_error));
-    t_ok(t_begin(one, wants[0], 0));
-    t_ok(t_begin(two, wants[1], 0));
-    t_sql(one, "INSERT INTO work VALUES (1)");
-    t_sql(two, "INSERT INTO work VALUES (2)");
-    thread = t_lock_thread(one, wants[1], -1);
-    t_until_waiting(thread);
-    codes[1] = t_lock(two, wants[0], -1);
-    if (codes[1]) {
-        t_int(t_error.native, 1213);
-        t_left(GONE);
-    }
-    codes[0] = t_join(thread);
-    if (codes[0]) {
-        t_int(t_error.native, 1213);
-        t_left(GONE);
-    }
-    t_true((codes[0] == ROWLOCK_EROLLEDBACK && codes[1] == 0) ||
-           (codes[1] == ROWLOCK_EROLLEDBACK && codes[0] == 0));
-    victim = codes[0] ? one : two;
-    t_int(t_engine()->in_transaction(t_handle(victim)), 0);
-    t_true(rowlock_commit(victim, &t_error) != 0); /* a plain COMMIT would return OK */
-    t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
-    t_text(t_sql(one, "SELECT count(*) FROM work"), "1");
+    snprintf(url, size, "%stest_1",
+             extra_shell("start_mariadb %s %s && mariadb --no-defaults "
+                         "--socket=$server_socket/socket -u root -e 'CREATE DATABASE test_1' && "
+                         "echo $server_url",
+                         name, options));
 }
+
+/* ---- timeouts -------------------------------------------------------------------------------- */
 
 /* The reported state of the transaction must be true: another session tries to lock what it
    should hold. */
@@ -115,12 +89,7 @@ TEST(p11_trap_innodb_rollback_on_timeout)
     const char *name = extra_name("rollback-on-timeout");
     char url[200];
 
-    snprintf(
-        url, sizeof url, "%stest_1",
-        extra_shell("start_mariadb %s --innodb-rollback-on-timeout=ON && mariadb --no-defaults "
-                    "--socket=$server_socket/socket -u root -e 'CREATE DATABASE test_1' && "
-                    "echo $server_url",
-                    name));
+    start(name, "--innodb-rollback-on-timeout=ON", url, sizeof url);
     for (int i = 0; i < 3; i++) {
         t_ok(rowlock_open(url, NULL, &session[i], &t_error));
         t_adopt(session[i]);
@@ -427,23 +396,6 @@ static void install_at(const char *url)
     t_close(connection);
 }
 
-TEST(trap_a_read_only_server)
-{
-    const char *name = extra_name("read-only");
-    char url[200];
-
-    snprintf(url, sizeof url, "%stest_1",
-             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
-                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
-                         name));
-    install_at(url);
-    extra_shell("mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
-                "-e 'SET GLOBAL read_only = 1'",
-                name);
-    refused(url, "read-only");
-    extra_stop(name);
-}
-
 /* After a restart the server rolls back the transactions of before its crash in the background;
    until then their rows are locked. */
 static const char *start_again(const char *name)
@@ -464,10 +416,7 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
     struct thread *thread;
     char url[200];
 
-    snprintf(url, sizeof url, "%stest_1",
-             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
-                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
-                         name));
+    start(name, "", url, sizeof url);
     install_at(url);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 3; j++) {
@@ -499,21 +448,24 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
     extra_stop(name);
 }
 
-TEST(trap_a_galera_node)
+TEST(trap_a_read_only_server_and_a_galera_node)
 {
-    const char *name = extra_name("galera");
+    const char *name = extra_name("refuses");
     char url[200];
 
-    if (t_is_mysql())
+    start(name, "", url, sizeof url);
+    install_at(url);
+    extra_shell("mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+                "-e 'SET GLOBAL read_only = 1'",
+                name);
+    refused(url, "read-only");
+    if (t_is_mysql()) {
+        extra_stop(name);
         t_not_here(WHY_MYSQL_GALERA);
+    }
     if (strcmp(extra_shell("test -e /usr/lib/galera/libgalera_smm.so && echo yes || echo no"),
                "yes") != 0)
         t_fail(__FILE__, __LINE__, "package galera-4 is not installed");
-    snprintf(url, sizeof url, "%stest_1",
-             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
-                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
-                         name));
-    install_at(url);
     snprintf(url, sizeof url, "%stest_1",
              extra_shell("stop_server %s; port=$(free_port); start_mariadb %s --wsrep-on=ON "
                          "--binlog-format=ROW --wsrep-provider=/usr/lib/galera/libgalera_smm.so "
