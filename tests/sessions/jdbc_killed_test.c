@@ -142,22 +142,14 @@ static void is_refused_until_followed(const char *opened, const char *admin, con
     t_ok(try_open(opened, &connection));
 }
 
-TEST(jdbc_h2_refuses_an_account_that_cannot_turn_the_write_delay_off)
-{
-    char url[500];
-    pid_t server = start(&t_jdbc_h2, "refuses", url, sizeof url);
-
-    run_as_admin(url, "CREATE USER app PASSWORD 'secret'");
-    is_refused_until_followed(of_app(url), url, "ALTER USER NAME ADMIN TRUE");
-    kill(server, SIGKILL);
-}
-
-TEST(jdbc_h2_refuses_a_write_delay_in_the_url)
+TEST(jdbc_h2_refuses_an_account_that_cannot_turn_the_write_delay_off_and_a_delay_in_the_url)
 {
     struct rowlock_connection *connection;
     char url[500];
     pid_t server = start(&t_jdbc_h2, "refuses", url, sizeof url);
 
+    run_as_admin(url, "CREATE USER app PASSWORD 'secret'");
+    is_refused_until_followed(of_app(url), url, "ALTER USER NAME ADMIN TRUE");
     strncat(url, ";WRITE_DELAY=500", sizeof url - strlen(url) - 1);
     t_fails(try_open(url, &connection), EINVAL);
     t_contains(t_error.text, "leave WRITE_DELAY out of the URL");
@@ -166,17 +158,7 @@ TEST(jdbc_h2_refuses_a_write_delay_in_the_url)
     kill(server, SIGKILL);
 }
 
-TEST(jdbc_hsqldb_refuses_an_account_that_cannot_see_the_settings)
-{
-    char url[500];
-    pid_t server = start(&t_jdbc_hsqldb, "refuses", url, sizeof url);
-
-    run_as_admin(url, "CREATE USER app PASSWORD 'secret'");
-    is_refused_until_followed(of_app(url), url, "GRANT DBA TO \"APP\"");
-    kill(server, SIGKILL);
-}
-
-TEST(jdbc_hsqldb_is_refused_with_settings_that_keep_no_lock)
+TEST(jdbc_hsqldb_refuses_settings_that_keep_no_lock_and_an_account_that_cannot_see_them)
 {
     static const char *const settings[][2] = {
         {"SET FILES LOG FALSE", "SET FILES LOG TRUE"},
@@ -190,5 +172,7 @@ TEST(jdbc_hsqldb_is_refused_with_settings_that_keep_no_lock)
         run_as_admin(url, settings[i][0]);
         is_refused_until_followed(url, url, settings[i][1]);
     }
+    run_as_admin(url, "CREATE USER app PASSWORD 'secret'");
+    is_refused_until_followed(of_app(url), url, "GRANT DBA TO \"APP\"");
     kill(server, SIGKILL);
 }

@@ -347,29 +347,6 @@ static pid_t process_of(const struct t_jdbc_facts *on, struct rowlock_link *link
     return (pid_t)t_jdbc_ask(link, "SELECT pg_backend_pid()");
 }
 
-T_JDBC_ON_EACH(notices_a_killed_server)
-{
-    struct rowlock_link *link = NULL, *idle = NULL;
-    char url[300];
-    pid_t server = t_jdbc_start_server(on, NULL, url, sizeof url);
-    int code;
-
-    t_ok(t_jdbc_open_url(url, NULL, &link));
-    t_ok(t_jdbc_open_url(url, NULL, &idle));
-    t_ok(t_jdbc_sql(link, ROWLOCK_INSIDE, "CREATE TABLE item (id BIGINT)"));
-    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "INSERT INTO item (id) VALUES (1)"));
-    kill(process_of(on, link, server), SIGKILL);
-    t_fails(t_jdbc_sql(link, ROWLOCK_INSIDE, "INSERT INTO item (id) VALUES (2)"), ECONN);
-    t_left(DEAD);
-    t_int(t_jdbc()->state(link), ROWLOCK_STATE_DEAD);
-    /* PostgreSQL ends its other processes when it notices that one was killed */
-    while ((code = t_jdbc_sql(idle, ROWLOCK_INSIDE, "SELECT 1 FROM item")) == ROWLOCK_OK)
-        continue;
-    t_int(code, ROWLOCK_ECONN);
-    t_jdbc()->close(link);
-    t_jdbc()->close(idle);
-}
-
 /* Stops a process, and waits until all its threads have stopped. */
 static void freeze(pid_t pid)
 {
@@ -381,27 +358,36 @@ static void freeze(pid_t pid)
         continue;
 }
 
-/* A stopped server neither answers nor obeys a cancel. */
-T_JDBC_ON_EACH(gives_up_a_frozen_server)
+/* A stopped server neither answers nor obeys a cancel. Then it is killed. */
+T_JDBC_ON_EACH(gives_up_a_frozen_server_and_notices_a_killed_one)
 {
     struct rowlock_budget budget;
-    struct rowlock_link *link = NULL, *idle = NULL;
+    struct rowlock_link *link = NULL, *busy = NULL;
     struct rowlock_call call = {0};
     char url[300];
     pid_t server = t_jdbc_start_server(on, NULL, url, sizeof url);
+    int code;
 
     t_ok(t_jdbc_open_url(url, NULL, &link));
-    t_ok(t_jdbc_open_url(url, NULL, &idle));
+    t_ok(t_jdbc_open_url(url, NULL, &busy));
     t_ok(t_jdbc_sql(link, ROWLOCK_INSIDE, "CREATE TABLE item (id BIGINT)"));
+    t_ok(t_jdbc_sql(busy, ROWLOCK_BEGIN, "INSERT INTO item (id) VALUES (1)"));
     server = process_of(on, link, server);
     freeze(server);
     budget = (struct rowlock_budget){rowlock__now_ms() + SOON_MS, -1, 0};
-    t_fails(t_jdbc_run(link, ROWLOCK_BEGIN, &budget, &call, "INSERT INTO item (id) VALUES (1)", ""),
+    t_fails(t_jdbc_run(link, ROWLOCK_BEGIN, &budget, &call, "INSERT INTO item (id) VALUES (2)", ""),
             ETIMEDOUT);
     t_left(DEAD);
-    t_jdbc()->close(link);
-    t_jdbc()->close(idle);
     kill(server, SIGKILL);
+    /* PostgreSQL ends its other processes when it notices that one was killed */
+    while ((code = t_jdbc_sql(busy, ROWLOCK_INSIDE, "INSERT INTO item (id) VALUES (3)")) ==
+           ROWLOCK_OK)
+        continue;
+    t_int(code, ROWLOCK_ECONN);
+    t_left(DEAD);
+    t_int(t_jdbc()->state(busy), ROWLOCK_STATE_DEAD);
+    t_jdbc()->close(link);
+    t_jdbc()->close(busy);
 }
 
 /* A server that accepts connections and never answers. */

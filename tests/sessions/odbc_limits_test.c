@@ -173,26 +173,6 @@ TEST(a_cancel_that_blocks_too_is_left_behind)
     proxy_stop(proxy);
 }
 
-TEST(a_commit_without_an_answer_is_unknown)
-{
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
-    struct rowlock_budget budget;
-    struct rowlock_outcome outcome;
-    struct rowlock_link *link;
-
-    t_odbc_table();
-    link = open_through(proxy);
-    t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
-    budget = t_odbc_within(100);
-    budget.give_up_ms = budget.deadline_ms + 200;
-    t_fails(t_odbc_run_within(link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome), EUNKNOWN);
-    t_left(DEAD);
-    t_odbc_close(link);
-    proxy_cut_all(proxy);
-    proxy_stop(proxy);
-}
-
 TEST(closing_a_silent_session_does_not_hang)
 {
     struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
@@ -207,84 +187,14 @@ TEST(closing_a_silent_session_does_not_hang)
     proxy_stop(proxy);
 }
 
-/* Opens a session on a server that accepts connections, and does not answer. */
-static int open_in_silence(const struct rowlock_budget *budget)
-{
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
-    struct rowlock_link *link = NULL;
-    int code;
-
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
-    code = t_odbc_open_at(t_odbc_url(proxy_port(proxy), ""), budget, &link);
-    proxy_cut_all(proxy);
-    proxy_stop(proxy);
-    return code;
-}
-
-TEST(connecting_to_a_silent_server_ends_in_time)
-{
-    struct rowlock_budget budget = t_odbc_within(100);
-    int ends[2];
-
-    t_fails(open_in_silence(&budget), ECONN);
-    t_contains(t_error.text, "did not answer in time");
-    t_int(pipe(ends), 0);
-    t_true(write(ends[1], "!", 1) == 1);
-    budget = t_odbc_within(T_ODBC_LATER_MS);
-    budget.interrupt_fd = ends[0];
-    t_fails(open_in_silence(&budget), ECANCELED);
-    close(ends[0]);
-    close(ends[1]);
-}
-
-TEST(a_killed_session_is_lost)
-{
-    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_outcome outcome;
-    struct rowlock_link *link;
-
-    t_odbc_table();
-    link = t_odbc_open();
-    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
-    t_engine()->kill(t_admin(), t_odbc_session(link));
-    t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome), ECONN);
-    t_left(DEAD);
-    t_int(t_odbc->state(link), ROWLOCK_STATE_DEAD);
-    t_odbc_close(link);
-
-    link = t_odbc_open();
-    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
-    t_engine()->kill(t_admin(), t_odbc_session(link));
-    t_true(rowlock__wait_fd(t_odbc->socket(link), 1 /* POLLIN */, -1, budget.deadline_ms) ==
-           ROWLOCK_WAKE_READY); /* the news has arrived */
-    t_fails(t_odbc_run_within(link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome), ECONN);
-    t_left(DEAD);
-    t_true(!outcome.sent_commit); /* nothing is unknown */
-    t_odbc_close(link);
-}
-
-/* On a server of its own: the option holds for the whole server. */
-static void a_wait_ends_on(const char *option, enum rowlock_transaction left)
+/* The waiter's second row is locked. */
+static void a_wait_ends(struct rowlock_link *holder, struct rowlock_link *waiter,
+                        enum rowlock_transaction left)
 {
     struct rowlock_call row_1 = t_odbc_with_id(&t_odbc_lock_row, 1),
                         row_2 = t_odbc_with_id(&t_odbc_lock_row, 2);
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_link *holder, *waiter;
-    char name[60];
-    int port;
 
-    snprintf(name, sizeof name, "%s", extra_name("on-timeout"));
-    port = atoi(extra_shell("start_mariadb %s --innodb-rollback-on-timeout=%s && "
-                            "mariadb --no-defaults --socket=$server_socket/socket -u root "
-                            "-e 'CREATE DATABASE %s' && echo $server_port",
-                            name, option, strrchr(getenv("ROWLOCK_TEST_URL"), '/') + 1));
-    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &holder));
-    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &waiter));
-    t_ok(t_odbc->script(holder,
-                        "CREATE TABLE odbc_test (id BIGINT PRIMARY KEY, n BIGINT, t TEXT);\n"
-                        "INSERT INTO odbc_test VALUES (1, 1, ''), (2, 2, '');\n",
-                        &budget, &t_error));
     t_ok(t_odbc->script(waiter, "SET SESSION innodb_lock_wait_timeout = 1;\n", &budget, &t_error));
     t_ok(t_odbc_run(holder, ROWLOCK_BEGIN, &row_2, 1));
     for (int i = 0; i < 2; i++) { /* the answer is remembered */
@@ -299,13 +209,32 @@ static void a_wait_ends_on(const char *option, enum rowlock_transaction left)
     }
     t_odbc_close(waiter);
     t_odbc_close(holder);
-    extra_stop(name);
 }
 
+/* The option holds for a whole server. Those of the tests do not have it. */
 TEST(p11_trap_innodb_rollback_on_timeout)
 {
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    struct rowlock_link *holder, *waiter;
+    char name[60];
+    int port;
+
     if (t_is_postgresql())
         return;
-    a_wait_ends_on("ON", ROWLOCK_TX_GONE);
-    a_wait_ends_on("OFF", ROWLOCK_TX_KEPT);
+    t_odbc_table();
+    holder = t_odbc_open();
+    a_wait_ends(holder, t_odbc_open(), ROWLOCK_TX_KEPT);
+    snprintf(name, sizeof name, "%s", extra_name("on-timeout"));
+    port = atoi(extra_shell("start_mariadb %s --innodb-rollback-on-timeout=ON && "
+                            "mariadb --no-defaults --socket=$server_socket/socket -u root "
+                            "-e 'CREATE DATABASE %s' && echo $server_port",
+                            name, strrchr(getenv("ROWLOCK_TEST_URL"), '/') + 1));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &holder));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &waiter));
+    t_ok(t_odbc->script(holder,
+                        "CREATE TABLE odbc_test (id BIGINT PRIMARY KEY, n BIGINT, t TEXT);\n"
+                        "INSERT INTO odbc_test VALUES (1, 1, ''), (2, 2, '');\n",
+                        &budget, &t_error));
+    a_wait_ends(holder, waiter, ROWLOCK_TX_GONE);
+    extra_stop(name);
 }

@@ -143,14 +143,6 @@ TEST(a_missing_driver_is_named_with_its_package)
     t_contains(t_error.text, "names no ODBC driver");
 }
 
-TEST(a_server_that_is_away_is_econn)
-{
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_link *link = NULL;
-
-    t_fails(t_odbc_open_at(t_odbc_url(1, ""), &budget, &link), ECONN);
-}
-
 /* The string does not tell the driver, which then lacks its options at first. */
 TEST(a_data_source_gets_the_options_too)
 {

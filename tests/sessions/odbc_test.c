@@ -235,59 +235,6 @@ TEST(an_error_undoes_its_statement_and_keeps_the_transaction)
     t_odbc_close(link);
 }
 
-static int lock_in_thread(struct rowlock_connection *connection, void *data,
-                          struct rowlock_error *error)
-{
-    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 2);
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_outcome outcome;
-    int code = t_odbc->run(data, ROWLOCK_INSIDE, &call, 1, &budget, &outcome, error);
-
-    (void)connection;
-    if (outcome.left == ROWLOCK_TX_KEPT && code) /* with its locks: the other session waits */
-        t_odbc->rollback(data, &budget, NULL);
-    return code;
-}
-
-/* Each session waits in a thread of its own: one must not block the other in the driver manager. */
-TEST(a_deadlock_has_one_victim)
-{
-    struct rowlock_call first = t_odbc_with_id(&t_odbc_lock_row, 1),
-                        second = t_odbc_with_id(&t_odbc_lock_row, 2);
-    struct rowlock_link *one, *two, *victim;
-    struct rowlock_error error;
-    struct thread *thread;
-    int codes[2];
-
-    t_odbc_table();
-    one = t_odbc_open();
-    two = t_odbc_open();
-    t_ok(t_odbc_run(one, ROWLOCK_BEGIN, &first, 1));
-    t_ok(t_odbc_set_n(one, ROWLOCK_INSIDE, 1, 111, NULL));
-    t_ok(t_odbc_run(two, ROWLOCK_BEGIN, &second, 1));
-    t_ok(t_odbc_set_n(two, ROWLOCK_INSIDE, 2, 222, NULL));
-    thread = t_thread(NULL, lock_in_thread, one);
-    codes[1] = t_odbc_run(two, ROWLOCK_INSIDE, &first, 1);
-    error = t_error;
-    if (codes[1] && error.transaction == ROWLOCK_TX_KEPT) /* its locks too: the other waits */
-        t_ok(t_odbc->rollback(two, &(struct rowlock_budget){ROWLOCK_NEVER, -1, 0}, NULL));
-    codes[0] = t_join(thread);
-    if (codes[0])
-        error = t_error;
-    t_true((codes[0] == 0) != (codes[1] == 0));
-    victim = codes[0] ? one : two;
-    t_int(error.code, t_is_postgresql() ? ROWLOCK_EABORTED : ROWLOCK_EROLLEDBACK);
-    t_int(error.transaction, t_is_postgresql() ? ROWLOCK_TX_KEPT : ROWLOCK_TX_GONE);
-    if (!t_is_postgresql()) { /* a plain COMMIT would return OK */
-        t_fails(t_odbc_run(victim, ROWLOCK_COMMIT, NULL, 0), EROLLEDBACK);
-        t_left(GONE);
-    }
-    t_ok(t_odbc->rollback(one, &(struct rowlock_budget){ROWLOCK_NEVER, -1, 0}, &t_error));
-    t_ok(t_odbc->rollback(two, &(struct rowlock_budget){ROWLOCK_NEVER, -1, 0}, &t_error));
-    t_odbc_close(one);
-    t_odbc_close(two);
-}
-
 TEST(a_script_is_run_statement_by_statement)
 {
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
