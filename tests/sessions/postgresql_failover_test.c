@@ -3,10 +3,12 @@
  * Fail-over from a primary to its streaming standby, under load: processes that acquire, renew,
  * fence and write, with one URL for both servers. With a synchronous standby nothing that was
  * reported is lost; with an asynchronous one the last commits are, but tokens still rise, and the
- * writes that survive are fenced.
+ * writes that survive are fenced. The standby gets the rows of leases and the numbers, which are
+ * the same with each technique.
  *
  * Runs on: postgresql/native postgresql/row
  * Quick: never
+ * Rest: postgresql/native
  */
 #include <libpq-fe.h>
 #include <signal.h>
@@ -396,11 +398,6 @@ static void fails_over(const char *signal)
 TEST(p1_p3_p4_synchronous_the_primary_is_killed)
 {
     fails_over("KILL");
-}
-
-TEST(p1_p3_p4_synchronous_the_primary_is_shut_down)
-{
-    fails_over("INT");
 }
 
 TEST(p1_p3_p4_synchronous_the_primary_is_frozen_and_wakes)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Promise P3 on PostgreSQL: every token is greater than every earlier one, whatever happens to the
- * database: leases that end, vacuum, a killed server, an older dump restored into the same server,
- * a database created from an older copy, a lagging standby that is promoted.
+ * database: leases that end, vacuum, a killed server, an older dump restored into the same server.
+ * postgresql_failover_test has the lagging standby that is promoted. The numbers do not depend on
+ * the technique.
  *
  * Runs on: postgresql
  * Quick: first
+ * Rest: postgresql/native
  */
 #include <libpq-fe.h>
 #include <stdatomic.h>
@@ -440,53 +442,4 @@ TEST(p3_tokens_grow_in_a_crowd_while_the_server_restarts)
     end_crowd(threads, CROWD);
     t_engine()->close(hand);
     extra_stop(name);
-}
-
-static void until_replayed(void *primary, void *standby)
-{
-    char position[80];
-
-    snprintf(position, sizeof position, "%s", hand_row(primary, "SELECT pg_current_wal_lsn()"));
-    t_until(strcmp(hand_row(standby, "SELECT pg_last_wal_replay_lsn() >= '%s'", position), "t") ==
-            0);
-}
-
-TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)
-{
-    char primary[40], standby[40], url[200];
-    const char *refused;
-    void *hand, *other;
-    long long held, last;
-
-    snprintf(primary, sizeof primary, "%s", extra_name("tokens-primary"));
-    snprintf(standby, sizeof standby, "%s", extra_name("tokens-standby"));
-    hand = install_at(start(primary, ""));
-    next_token(hand);
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
-    other = reopened(url);
-    held = hand_lease(hand, "a:x:0:0");
-    until_replayed(hand, other);
-    /* it grants no lease, and confirms none */
-    hand_start(other, "SELECT * FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, '', 0, '', '')",
-               hand_wants("a:x:0:0"));
-    refused = hand_finish(other);
-    t_true(strcmp(refused, "RL002") == 0 || strcmp(refused, "25006") == 0);
-    t_int(hand_number(other, "SELECT status FROM rowlock.fence('a', %lld, 100)", held), 10);
-    /* it is cut off; the primary continues, then dies */
-    extra_shell("stop_server %s", standby);
-    t_engine()->close(other);
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
-    last = many_tokens(hand);
-    extra_shell("stop_server %s QUIT", primary);
-    t_engine()->close(hand);
-    other = reopened(start(standby, "-c hot_standby=on"));
-    hand_row(other, "SELECT pg_promote(true, 60)");
-    /* it lags: the released lease still exists there */
-    t_text(hand_row(other, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
-    hand_row(other, "SELECT rowlock.break('a', 0, true)");
-    t_true(next_token(other) > last);
-    t_engine()->close(other);
-    extra_stop(standby);
-    extra_stop(primary);
 }

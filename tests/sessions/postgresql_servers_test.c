@@ -5,6 +5,7 @@
  *
  * Runs on: postgresql
  * Quick: first
+ * Rest: postgresql/native postgresql/row
  */
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -42,6 +43,7 @@ TEST(trap_a_standby)
 {
     char primary[40], standby[40], url[200], both[200];
     struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *none = NULL;
     void *handle;
     int port;
 
@@ -68,8 +70,12 @@ TEST(trap_a_standby)
     t_adopt(connection);
     t_fails(t_begin(connection, t_x("there"), 0), ESERVER);
     t_left(NONE);
+    t_fails(t_acquire(connection, t_x("there"), 0, 0, &none), ESERVER);
     t_native_sql(handle, "BEGIN");
     t_fails(t_lock(connection, t_x("there"), 0), ESERVER);
+    t_native_sql(handle, "ROLLBACK");
+    t_native_sql(handle, "BEGIN");
+    t_fails(rowlock_fence(connection, "there", 1, &t_error), ESERVER);
     t_native_sql(handle, "ROLLBACK");
     t_int(t_try_sql(handle, "SELECT rowlock.exclusive('there')"), 1);
     t_close(connection);
@@ -363,16 +369,21 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted_through_jdbc)
 
 /* ---- the end of a backend, and of the server ------------------------------------------------- */
 
-static void server_ends(const char *how)
+/* Restarts the server, and returns its URL. */
+static const char *start(const char *name)
 {
-    char name[40], url[200];
+    static char url[200];
+
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
+    return url;
+}
+
+static void server_ends(const char *name, const char *url, const char *how)
+{
     struct rowlock_connection *holder = NULL, *waiter = NULL, *idle = NULL;
     struct thread *thread;
 
-    snprintf(name, sizeof name, "%s-%s", extra_name("killed"), how);
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
-    install_at(url);
     t_ok(rowlock_open(url, NULL, &holder, &t_error));
     t_ok(rowlock_open(url, NULL, &waiter, &t_error));
     t_ok(rowlock_open(url, NULL, &idle, &t_error));
@@ -395,39 +406,24 @@ static void server_ends(const char *how)
     t_fails(rowlock_ping(idle, &t_error), ECONN);
     /* the server restarts, and no lock has survived */
     t_close(idle);
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
-    t_ok(rowlock_open(url, NULL, &idle, &t_error));
+    t_ok(rowlock_open(start(name), NULL, &idle, &t_error));
     t_adopt(idle);
     t_ok(t_begin(idle, t_x("there"), 0));
     t_close(idle);
+}
+
+TEST(p2_a_server_shut_down_or_killed_is_a_lost_transaction)
+{
+    static const char *const how[] = {"INT", "QUIT"};
+    const char *url;
+    char name[40];
+
+    snprintf(name, sizeof name, "%s", extra_name("killed"));
+    url = start(name);
+    install_at(url);
+    for (int i = 0; i < 2; i++)
+        server_ends(name, url, how[i]);
     extra_stop(name);
-}
-
-TEST(p2_a_server_shut_down_is_a_lost_transaction)
-{
-    server_ends("INT");
-}
-
-TEST(p2_a_server_killed_is_a_lost_transaction)
-{
-    server_ends("QUIT");
-}
-
-TEST(p2_a_backend_killed_is_a_lost_transaction)
-{
-    struct rowlock_connection *holder = t_open(), *waiter = t_open(), *other = t_open();
-    struct thread *thread;
-
-    t_ok(t_begin(holder, t_x("backend"), 0));
-    thread = t_begin_thread(waiter, t_x("backend"), -1);
-    t_until_waiting(thread);
-    t_engine()->kill(t_admin(), t_engine()->session(t_handle(waiter)));
-    t_fails(t_join(thread), ECONN);
-    t_left(DEAD);
-    t_engine()->kill(t_admin(), t_engine()->session(t_handle(holder)));
-    t_ok(t_begin(other, t_x("backend"), T_TIMEOUT_MS));
-    t_fails(rowlock_commit(holder, &t_error), ECONN);
 }
 
 static int wait_for_ever(const void *want, int to)
