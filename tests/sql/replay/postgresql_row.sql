@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The article's transcript under technique row: its own, a key is a row. What differs from the article besides
--- what postgresql_native.sql tells:
+-- The article's transcript under technique row: its own, a key is a row. What differs from the article:
+--   * rowlock's functions are in its own schema; a number is the name of its decimal text.
+--   * Who is to get the lock may take 20 seconds, so that a machine that stands still fails nothing; who is
+--     to be cancelled waits one. The article gives both 2.
+--   * A wait that is cancelled is 57014, as everywhere in PostgreSQL; YugabyteDB's is XX000.
 --   * No lock inserts its row. PostgreSQL has no non-transactional write, and a row that the locking transaction
 --     inserts keeps everybody else waiting until it ends: others who share, a try that must not wait, and
 --     whoever prepares that name. So a new key is prepared, in a transaction of its own, and a lock of
