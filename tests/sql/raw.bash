@@ -42,19 +42,4 @@ raw_commit() {
     wait "$raw"
 }
 raw_says() { grep -qx "$1" raw; }
-raw_inserts() { # its INSERT is running, whatever it waits for
-    [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-              AND state = 'active'
-              AND query LIKE 'INSERT INTO businessobjectlock%'
-              AND wait_event_type IN ('Lock', 'Timeout')")" = 1 ]
-}
 is_waited_for_by() { [ "$(waiters)" = "$1" ]; } # COUNT: that many sessions wait for a lock
-
-# hold_lease NAME: like hold, with a lease.
-hold_lease() {
-    rm -f holding let-go
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@" -- \
-        sh -c 'touch holding; until [ -e let-go ]; do sleep 0.02; done'
-    holder=$started
-    until_true is_there holding
-}

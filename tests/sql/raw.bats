@@ -51,11 +51,15 @@ setup() {
     done
 }
 
-@test "p10 the two statements leave no row in the table" {
-    for program in $programs; do
-        raw_begin "$program"
-        until_true raw_says locked
-        raw_commit
-        [ "$(sql "SELECT count(*) FROM businessobjectlock")" = 0 ]
-    done
+# In a trigger of MariaDB all reads use the snapshot of the statement's begin, so the lease would
+# never end for it; and a locking read would block the release that it waits for.
+# postgresql_old_programs.bats has the programs that wait for leases on PostgreSQL.
+@test "MariaDB: a lease does not block a program that only uses the two statements" {
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
+    token=$(rowlock acquire --ttl 10m "$NAME")
+    raw_begin client
+    until_true raw_says locked
+    raw_commit
+    rowlock release "$NAME" --token "$token"
+    [ "$(sql "SELECT count(*) FROM businessobjectlock")" = 0 ]
 }
