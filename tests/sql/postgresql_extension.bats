@@ -69,28 +69,6 @@ objects() {
     [ "$status" != 0 ]
 }
 
-@test "locks, leases, counters, jobs and subjects work; psql and the command exclude each other" {
-    as_tester 'CREATE EXTENSION rowlock'
-    hold x
-    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = f ]
-    let_go
-    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = t ]
-    token=$(rowlock acquire --ttl 10m x)
-    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = f ]
-    as_tester "SELECT rowlock.fence('x', $token)"
-    run ! as_tester "SELECT rowlock.fence('x', $token + 1)"
-    run -75 rowlock run -n x -- true
-    rowlock release x --token "$token"
-    run rowlock run -w 20 x -- echo ran
-    [ "$status/$output" = 0/ran ]
-    [ "$(rowlock next invoice)/$(as_tester "SELECT rowlock.next('invoice')")" = 1/2 ]
-    run rowlock job mail --every 50w -- echo sent
-    [ "$status/$output" = 0/sent ]
-    run rowlock refresh rates --max-age 1d -- echo loaded
-    [ "$status/$output" = 0/loaded ]
-    rowlock vacuum
-}
-
 @test "schema install, upgrade and uninstall recognize the extension, and change nothing" {
     as_tester 'CREATE EXTENSION rowlock'
     objects >before
@@ -197,20 +175,6 @@ objects() {
     run -69 rowlock run -n x -- true
     as_tester 'CREATE EXTENSION rowlock'
     rowlock run -w 20 x -- true
-}
-
-@test "the printed GRANTs let a role with the least privileges use it" {
-    as_tester 'CREATE EXTENSION rowlock'
-    sql 'CREATE ROLE least LOGIN'
-    run -69 "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -n x -- true
-    rowlock schema print --grants --role least >grants.sql
-    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f grants.sql
-    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -w 20 x -- echo ran
-    echo "$output"
-    [ "$status/$output" = 0/ran ]
-    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" next invoice
-    [ "$status/$output" = 0/1 ]
-    sql 'DROP OWNED BY least; DROP ROLE least'
 }
 
 @test "schema print --extension: the text that make installs; only PostgreSQL, technique native" {
