@@ -160,11 +160,13 @@ teardown() {
     done
     owner="'the owner called a'" # the application waits, calls the roll, and gives up
     db "SELECT number FROM rowlock.enqueue('71:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
-    for _ in 1 2 3 4; do
+    called() {
         ROWLOCK_TEST_URL=postgresql://$application@${ROWLOCK_TEST_URL#*@} \
             db "SELECT place FROM rowlock.request('q', '1 min', $owner, '2 s')" || wrong=1
-    done
-    [ "$(sql "SELECT count(*) FROM rowlock.waiter WHERE roll_call > 0")" = 1 ] || wrong=1
+        [ $wrong = 1 ] ||
+            [ "$(sql "SELECT count(*) FROM rowlock.waiter WHERE roll_call > 0")" = 1 ]
+    }
+    until_true called
     ROWLOCK_TEST_URL=postgresql://$application@${ROWLOCK_TEST_URL#*@} \
         db "SELECT rowlock.cancel('q', $owner)" || wrong=1
     for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" \
