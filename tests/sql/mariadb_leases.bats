@@ -80,35 +80,6 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
     rowlock schema set history slow
 }
 
-@test "p7 the command and requests are served in their order" {
-    token=$(rowlock acquire --ttl 5m served)
-    request served a 0
-    asks() { until [ -e enough ]; do request served a 1000; done; } # a lives while others begin
-    asks >/dev/null 3>&- 4>&- &
-    asking=$!
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run served -- sh \
-        -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
-    two_wait() { [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'served'")" = 2 ]; }
-    until_true two_wait
-    request served b 0
-    rowlock release served --token "$token"
-    got() { # OWNER
-        request served b 0 # it reports that it lives
-        [[ $(request served "$1" 1000) =~ ^[0-9] ]]
-    }
-    until_true got a
-    [ ! -e order ]
-    touch enough
-    wait "$asking"
-    sql "CALL rowlock_cancel('served', 'the owner called a', @a)"
-    until_true is_there order
-    [[ $(request served b 0) == NULL* ]]
-    touch let-go
-    wait "$started"
-    until_true got b
-    sql "CALL rowlock_cancel('served', 'the owner called b', @b)"
-}
-
 @test "a request refuses bad arguments, and an open transaction" {
     for owner in NULL "''" "'fifteen letters'" "REPEAT('x', 65)"; do
         run say "CALL rowlock_request_row('x', 60000, $owner, 0, 'exclusive', NULL, NULL, NULL,
@@ -252,26 +223,6 @@ commits() { # FILE: its session waits in a COMMIT
         "ERROR 1644 (RL003)"*"'licence': it is held with limit 2, but limit 3 was requested" ]]
     sql "CALL rowlock_release($one, @x)"
     [ "$(acquire licence permit 2)" -gt "$two" ]
-}
-
-@test "p1 a lease from SQL excludes transactions, and one from the command excludes acquirers" {
-    token=$(acquire ground)
-    run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('ground')"
-    [[ $output == "ERROR 1205 (HY000)"*"'ground' is held by a lease on "* ]]
-    sql "CALL rowlock_release($token, @x)"
-    token=$(rowlock hold --for 10m --note test ground)
-    [ "$(acquire ground)" = NULL ]
-    rowlock release ground --token "$token"
-}
-
-@test "a waiter of the command gets a lease that SQL releases" {
-    token=$(acquire waited)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60s waited -- touch ran
-    until_true is_waited_for waited
-    [ "$(acquire waited)" = NULL ]
-    [ ! -e ran ]
-    sql "CALL rowlock_release($token, @x)"
-    until_true is_there ran
 }
 
 @test "bad arguments are refused before anything is done" {

@@ -240,15 +240,15 @@ expects_one_waiter() { # the planner, of a table that had more
     open_session snapshot
     ask snapshot "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.meta"
     answer snapshot 1
-    for _ in $(seq 6000); do
+    for _ in $(seq 2000); do
         echo "SELECT rowlock.release(rowlock.acquire('x', '1 min'));"
     done >pairs
     db "$(cat pairs)" >released
-    [ "$(grep -c t released)" = 6000 ]
+    [ "$(grep -c t released)" = 2000 ]
     [ "$(db "SELECT count(*) FROM rowlock.least_token WHERE name = 'x'")" = 1 ]
     read=$(db "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'")
-    echo "$read index entries for 6000 pairs"
-    [ "$read" -lt 9000000 ] # 18,000,000 if each search reads all
+    echo "$read index entries for 2000 pairs"
+    [ "$read" -lt 1000000 ] # 2,000,000 if each search reads all
     if [ "$ROWLOCK_TEST_TECHNIQUE" != row ]; then # there it also deletes the row of the name lock
         # a vacuum has deleted the name's least token, and is not committed: no grant waits for it
         open_session vacuum
@@ -545,37 +545,6 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     rowlock schema set history slow
 }
 
-@test "p7 the command and requests are served in their order" {
-    db "SELECT rowlock.prepare('x')"
-    token=$(rowlock acquire --ttl 5m x)
-    request x a
-    asks() { until [ -e enough ]; do request x a "'1 s'"; done; } # a lives while others begin
-    asks >/dev/null 3>&- 4>&- &
-    asking=$!
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh \
-        -c 'echo command >>order; until [ -e let-go ]; do sleep 0.02; done'
-    two_wait() { [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]; }
-    until_true two_wait
-    request x b
-    rowlock release x --token "$token"
-    [ ! -e order ]
-    got() { # OWNER
-        request x b # it reports that it lives
-        [[ $(request x "$1" "'1 s'") =~ ^[0-9]+'|||'$ ]]
-    }
-    until_true got a
-    [ ! -e order ]
-    touch enough
-    wait "$asking"
-    db "SELECT rowlock.cancel('x', 'the owner called a')"
-    until_true is_there order
-    [[ $(request x b) == '|'* ]]
-    touch let-go
-    wait "$started"
-    until_true got b
-    db "SELECT rowlock.cancel('x', 'the owner called b')"
-}
-
 @test "p7 a request that waits behind the command only reads, and delays no waiter" {
     token=$(rowlock acquire --ttl 5m x)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
@@ -760,21 +729,4 @@ c_waits_a_second() { # not for less: a call ends early if the roll call is due, 
     token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" \
         "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)
     rowlock check x --token "$token"
-}
-
-@test "twenty concurrent sessions, and one gets it" {
-    for n in $(seq 20); do
-        db "SELECT 'got ' || rowlock.acquire('crowd', '5 min')" >"crowd-$n" 3>&- &
-    done
-    wait
-    [ "$(cat crowd-* | grep -c '^got ')" = 1 ]
-    [ "$(cat crowd-* | grep -c ERROR)" = 0 ]
-    for n in $(seq 12); do
-        db "SELECT 'got ' || rowlock.acquire('permits', '5 min', 'permit', 12)" >"permits-$n" 3>&- &
-    done
-    wait
-    run ! grep -h ERROR permits-*
-    got=$(cat permits-* | grep -c '^got ')
-    [ "$got" = "$(db "SELECT count(*) FROM rowlock.lease WHERE name = 'permits'")" ]
-    [ "$got" -ge 1 ]
 }
