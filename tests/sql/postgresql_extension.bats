@@ -117,17 +117,6 @@ objects() {
               (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')")" = 0 ]
 }
 
-@test "where the extension could be created but is not, schema install installs" {
-    [ "$(sql "SELECT count(*) FROM pg_available_extensions WHERE name = 'rowlock'")" = 1 ]
-    run --separate-stderr rowlock schema install
-    [ "$status" = 0 ]
-    [[ $output == "rowlock is installed in "* && $output != *extension* ]]
-    [ "$(sql "SELECT count(*) FROM pg_extension WHERE extname = 'rowlock'")" = 0 ]
-    run rowlock schema upgrade
-    [ "$output" = "the schema is current" ]
-    rowlock schema uninstall --force
-}
-
 @test "CREATE EXTENSION beside an installed schema is refused, with a hint, and changes nothing" {
     rowlock schema install
     rowlock next invoice
