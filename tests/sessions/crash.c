@@ -98,19 +98,6 @@ TEST(p6_holder_and_waiter_killed_together_leave_nothing)
     t_int(t_is_free(t_x(t_name(1))), 1);
 }
 
-TEST(p1_a_frozen_holder_keeps_its_lock)
-{
-    struct rowlock_connection *waiter = t_open();
-    struct child holder = start(t_x(t_name(1)), HOLDING);
-
-    kill(holder.pid, SIGSTOP);
-    t_fails(t_begin(waiter, t_x(t_name(1)), 300), ETIMEDOUT);
-    kill(holder.pid, SIGCONT);
-    t_fails(t_begin(waiter, t_x(t_name(1)), 0), EBUSY);
-    t_end_child(&holder, SIGKILL);
-    t_ok(t_begin(waiter, t_x(t_name(1)), T_TIMEOUT_MS));
-}
-
 /* Where the end of the wait costs the session, the server may be late with another one. */
 TEST(p11_a_wait_that_ends_at_a_busy_server_is_no_lost_connection)
 {

@@ -352,44 +352,6 @@ TEST(p7_three_sessions_lock_and_try_in_every_order)
             (const enum step_kind *[]){begin_lock, begin_lock, begin_try});
 }
 
-/* Without a queue, sessions still hold the name one at a time, and each gets it in the end. */
-TEST(p1_p2_three_exclusive_sessions_one_after_the_other)
-{
-    const enum rowlock_mode mode = ROWLOCK_EXCLUSIVE;
-    struct session *session[3];
-    int left = 2, wrong = 0, in = 0;
-
-    for (int i = 0; i < 3; i++) {
-        session[i] = session_open((enum door)i);
-        session_start(session[i], STEP_PREPARE, mode, "one after the other");
-        wrong |= session_finish(session[i]) != SESSION_DONE;
-        session_start(session[i], STEP_BEGIN_LOCK, mode, "one after the other");
-        wrong |= session_settle(session[i]) != (i ? SESSION_WAITS : SESSION_DONE);
-    }
-    while (!wrong && left >= 0) {
-        int next = -1;
-
-        session_start(session[in], STEP_COMMIT, mode, NULL);
-        wrong |= session_finish(session[in]) != SESSION_DONE || session_code(session[in]) != 0;
-        session_close(session[in]);
-        session[in] = NULL;
-        for (int looks = 0; left > 0 && next < 0 && looks < 5000; looks++)
-            for (int i = 0; i < 3; i++)
-                if (session[i] && session_settle(session[i]) == SESSION_DONE)
-                    next = i;
-        for (int i = 0; i < 3; i++)
-            if (session[i] && i != next)
-                wrong |= session_settle(session[i]) != SESSION_WAITS;
-        wrong |= left > 0 && (next < 0 || session_code(session[next]) != 0);
-        in = next;
-        left--;
-    }
-    for (int i = 0; i < 3; i++)
-        if (session[i])
-            session_close(session[i]);
-    t_int(wrong, 0);
-}
-
 TEST(all_those_orders_were_run)
 {
     print_message("# %u orders\n", orders);

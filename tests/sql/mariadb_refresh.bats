@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # rowlock_refresh and rowlock_refreshed: stale data is refreshed once, in the caller's transaction.
+# They call rowlock_exclusive, and what conformance/refresh calls on every technique.
 # Runs on: mariadb
 # Quick: first
+# Rest: mariadb/row
 
 load mariadb
 
@@ -61,19 +63,6 @@ is_complete() { [ "$(status)" = "COMPLETE 1" ]; }
     until_true said b 'version none'
 }
 
-@test "after a rollback the data is as it was, and the caller that waited refreshes it" {
-    open_session a 4
-    open_session b 5
-    echo "$begin; $(refresh 3600000 NULL);" >&4
-    until_true said a 'version 1'
-    echo "$begin; $(refresh 3600000 NULL);" >&5
-    until_true somebody_waits
-    echo "ROLLBACK;" >&4
-    until_true said b 'version 1'
-    echo "$(refreshed 1); COMMIT;" >&5
-    until_true is_complete
-}
-
 @test "busy: 0 within wait_ms, and the transaction continues; an error without one" {
     open_session a 4
     echo "$begin; $(refresh NULL NULL);" >&4
@@ -86,14 +75,6 @@ is_complete() { [ "$(status)" = "COMPLETE 1" ]; }
     [[ $output == "ERROR 1205 (HY000)"*"'subject:$NAME' is held by"* ]]
     run say "$begin; $(refresh NULL 0); $(refreshed 0)"
     [[ $output == *"ERROR 1644 (RL005)"* ]]
-}
-
-@test "a lease of the subject excludes a refresh in a transaction, as the command's does" {
-    token=$(rowlock acquire --ttl 5m "subject:$NAME")
-    [ "$(say "$begin; $(refresh NULL 0); COMMIT")" = "version 0" ]
-    rowlock release --token "$token" "subject:$NAME"
-    rowlock refresh "$NAME" --max-age 1h -- true
-    [ "$(say "$begin; $(refresh 3600000 NULL); COMMIT")" = "version none" ]
 }
 
 @test "only the transaction that began a refresh completes it, and once" {

@@ -58,30 +58,22 @@ is_locked() { # NAME: as seen by another session
     [[ $output == *'READ COMMITTED'* ]]
 }
 
-@test "statement_timeout and lock_timeout end a wait for a transaction" {
+@test "statement_timeout and lock_timeout end a wait for a transaction, or for a named lease" {
+    db "SELECT rowlock.prepare('leased')"
+    token=$(rowlock hold --for 5m --note 'ask Ann' leased)
     open_session a
     ask a "BEGIN"
     ask a "SELECT rowlock.exclusive('x'), 'done'"
     answer a 'done$'
-    for call in "exclusive('x')" "shared('x')"; do
+    for call in "exclusive('x')" "shared('x')" "exclusive('leased')" "shared('leased')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
         fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" \
             "SELECT rowlock.$call"
+        [[ $call != *leased* || $output == *'"leased" is held by a lease'*'ask Ann'* ]]
     done
-}
-
-@test "statement_timeout and lock_timeout end a wait for a lease, whose holder the error names" {
-    token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    for call in "exclusive('x')" "shared('x')"; do
-        [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
-        fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
-        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" \
-            "SELECT rowlock.$call"
-        [[ $output == *'"x" is held by a lease'*'ask Ann'* ]]
-    done
-    rowlock release x --token "$token"
-    db "SELECT rowlock.exclusive('x')"
+    rowlock release leased --token "$token"
+    db "SELECT rowlock.exclusive('leased')"
 }
 
 @test "a waiter for a lease gets the name when it is released, and the timeouts are unchanged" {

@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # rowlock.refresh and rowlock.refreshed: stale data is refreshed once, in the caller's transaction.
+# They call rowlock.exclusive, and what conformance/refresh calls on every technique.
 # Runs on: postgresql
 # Quick: first
+# Rest: postgresql/native postgresql/row
 
 load lib
 
@@ -61,22 +63,6 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
     answer b 'version none'
 }
 
-@test "after a rollback the data is as it was, and the caller that waited refreshes it" {
-    open_session a
-    open_session b
-    ask a "BEGIN"
-    ask a "$(refresh "'1 h'")"
-    answer a 'version 1'
-    ask b "BEGIN"
-    ask b "$(refresh "'1 h'")"
-    until_true somebody_waits
-    ask a "ROLLBACK"
-    answer b 'version 1'
-    ask b "$(refreshed 1)"
-    ask b "COMMIT"
-    until_true eval '[ "$(status)" = "COMPLETE true" ]'
-}
-
 @test "busy: 0 within wait, and the transaction continues; an error without one" {
     open_session a
     ask a "BEGIN"
@@ -88,14 +74,6 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
     done
     fails_with 55P03 BEGIN "SET LOCAL lock_timeout = '1 s'" "$(refresh NULL)"
     fails_with RL005 BEGIN "$(refresh "NULL, '0'")" "$(refreshed 0)"
-}
-
-@test "a lease of the subject excludes a refresh in a transaction, as the command's does" {
-    token=$(rowlock acquire --ttl 5m "subject:$NAME")
-    [ "$(db BEGIN "$(refresh "NULL, '0'")" COMMIT)" = "version 0" ]
-    rowlock release --token "$token" "subject:$NAME"
-    rowlock refresh "$NAME" --max-age 1h -- true
-    [ "$(db BEGIN "$(refresh "'1 h'")" COMMIT)" = "version none" ]
 }
 
 @test "only the transaction that began a refresh completes it, and once" {
@@ -133,15 +111,4 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
     refresh_once
     fails_with RL001 "BEGIN ISOLATION LEVEL REPEATABLE READ" "$(refresh "'1 h'")"
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || fails_with RL008 BEGIN "SELECT rowlock.refresh('new')"
-}
-
-@test "a role with the printed GRANTs refreshes" {
-    role=refresher_$ROWLOCK_TEST_TECHNIQUE
-    admin="psql -qX -v ON_ERROR_STOP=1 $ROWLOCK_TEST_ADMIN"
-    echo "CREATE ROLE $role" | $admin
-    rowlock schema print postgresql --grants --role "$role" \
-        --technique "$ROWLOCK_TEST_TECHNIQUE" | $admin
-    printf '%s;\n' "SET ROLE $role" BEGIN "$(refresh NULL)" "$(refreshed 1)" COMMIT | $admin
-    echo "DROP OWNED BY $role; DROP ROLE $role" | $admin
-    [ "$(status)" = "COMPLETE true" ]
 }

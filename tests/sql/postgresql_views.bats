@@ -143,7 +143,7 @@ teardown() {
     rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" \
         >grants.sql
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
-    db "SELECT rowlock.prepare('x')"
+    db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('subject:s')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     rowlock job seen --every 50w -- true
     wrong=0
@@ -168,7 +168,8 @@ teardown() {
     }
     until_true called
     ROWLOCK_TEST_URL=postgresql://$application@${ROWLOCK_TEST_URL#*@} \
-        db "SELECT rowlock.cancel('q', $owner)" || wrong=1
+        db "SELECT rowlock.cancel('q', $owner)" \
+        "SELECT rowlock.refreshed('s', rowlock.refresh('s'))" || wrong=1
     for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" \
         "SELECT rowlock.release($token)" \
         "DELETE FROM rowlock.lease" "SELECT rowlock.acquire('y', '1 min')" \
