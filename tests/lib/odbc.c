@@ -166,16 +166,6 @@ int t_odbc_run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
     return t_odbc_run_within(link, flags, calls, n, &budget, &outcome);
 }
 
-int64_t t_odbc_number(struct rowlock_link *link, const struct rowlock_statement *statement)
-{
-    struct t_odbc_row row = {0};
-    struct rowlock_call call = {.statement = statement, .row = t_odbc_keep_row, .data = &row};
-
-    t_ok(t_odbc_run(link, ROWLOCK_INSIDE, &call, 1));
-    t_int(row.rows, 1);
-    return row.n;
-}
-
 struct rowlock_call t_odbc_with_id(const struct rowlock_statement *statement, int64_t id)
 {
     static struct rowlock_value values[8];
@@ -204,12 +194,4 @@ void t_odbc_n_is(int id, const char *wanted)
 
     t_text(t_native_sql(handle, "SELECT n FROM odbc_test WHERE id = %d", id), wanted);
     t_engine()->close(handle);
-}
-
-static const struct rowlock_statement session_id = {"session", "SELECT connection_id()", 0, NULL};
-static const struct rowlock_statement backend_pid = {"pid", "SELECT pg_backend_pid()", 0, NULL};
-
-long t_odbc_session(struct rowlock_link *link)
-{
-    return (long)t_odbc_number(link, t_is_postgresql() ? &backend_pid : &session_id);
 }

@@ -53,8 +53,5 @@ int t_odbc_run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
 struct rowlock_call t_odbc_with_id(const struct rowlock_statement *statement, int64_t id);
 int t_odbc_set_n(struct rowlock_link *link, unsigned flags, int64_t id, int64_t n,
                  int64_t *affected);
-int64_t t_odbc_number(struct rowlock_link *link, const struct rowlock_statement *statement);
-/* The server's id of the session. */
-long t_odbc_session(struct rowlock_link *link);
 
 #endif

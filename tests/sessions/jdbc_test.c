@@ -6,15 +6,11 @@
  * Needs: derby h2 hsqldb postgresql mariadb
  * Quick: never
  */
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/jdbc.h"
 #include "lib/proxy.h"
@@ -182,26 +178,26 @@ T_JDBC_ON_EACH(reports_errors)
 
 /* ---- waits --------------------------------------------------------------------------------- */
 
-/* `given_up`: the session may be lost, though the engine can cancel a statement. PostgreSQL's
-   driver sends no second cancel, and the server may get the first before the statement. */
-static void cut_a_wait(const struct t_jdbc_facts *on, const struct rowlock_budget *budget, int code,
-                       int given_up)
+/* The session may be lost, though the engine can cancel a statement. PostgreSQL's driver sends no
+   second cancel, and the server may get the first before the statement. */
+T_JDBC_ON_EACH(cuts_a_wait_at_the_deadline)
 {
-    struct rowlock_link *holder = t_jdbc_open(on), *waiter = t_jdbc_open(on), *next;
+    struct rowlock_link *holder = t_jdbc_prepare(on), *waiter = t_jdbc_open(on), *next;
+    struct rowlock_budget budget = {0, -1, 0};
     struct rowlock_call call = {0};
-    int state;
 
     t_ok(t_jdbc_sql(holder, ROWLOCK_BEGIN, "UPDATE item SET n = 1 WHERE id = 1"));
     t_ok(t_jdbc_sql(waiter, ROWLOCK_BEGIN, "UPDATE item SET n = 2 WHERE id = 2"));
-    t_int(
-        t_jdbc_run(waiter, ROWLOCK_INSIDE, budget, &call, "UPDATE item SET n = 2 WHERE id = 1", ""),
-        code);
-    if (!given_up || t_jdbc_outcome.left != ROWLOCK_TX_DEAD)
+    budget.deadline_ms = rowlock__now_ms() + SOON_MS;
+    t_fails(t_jdbc_run(waiter, ROWLOCK_INSIDE, &budget, &call, "UPDATE item SET n = 2 WHERE id = 1",
+                       ""),
+            ETIMEDOUT);
+    if (t_jdbc_outcome.left != ROWLOCK_TX_DEAD)
         t_int(t_jdbc_outcome.left, on->after_cancel);
-    state = t_jdbc()->state(waiter);
-    t_int(state, t_jdbc_outcome.left == ROWLOCK_TX_DEAD   ? ROWLOCK_STATE_DEAD
-                 : t_jdbc_outcome.left == ROWLOCK_TX_KEPT ? ROWLOCK_STATE_OPEN
-                                                          : ROWLOCK_STATE_ABORTED);
+    t_int(t_jdbc()->state(waiter), t_jdbc_outcome.left == ROWLOCK_TX_DEAD ? ROWLOCK_STATE_DEAD
+                                   : t_jdbc_outcome.left == ROWLOCK_TX_KEPT
+                                       ? ROWLOCK_STATE_OPEN
+                                       : ROWLOCK_STATE_ABORTED);
     t_jdbc()->close(waiter);
     t_ok(t_jdbc_end(holder, 1));
     /* nothing of the waiter is left: neither its locks nor its changes */
@@ -210,63 +206,6 @@ static void cut_a_wait(const struct t_jdbc_facts *on, const struct rowlock_budge
     t_int(t_jdbc_ask(next, "SELECT COUNT(*) FROM item WHERE n = 2"), 0);
     t_jdbc()->close(next);
     t_jdbc()->close(holder);
-}
-
-T_JDBC_ON_EACH(cuts_a_wait_at_the_deadline)
-{
-    struct rowlock_budget budget = {0, -1, 0};
-
-    t_jdbc()->close(t_jdbc_prepare(on));
-    budget.deadline_ms = rowlock__now_ms() + SOON_MS;
-    cut_a_wait(on, &budget, ROWLOCK_ETIMEDOUT, 1);
-}
-
-struct interrupter {
-    struct rowlock_link *link;
-    const char *query; /* whether the server executes the statement that waits; or NULL */
-    int fd;
-};
-
-static void *interrupt(void *data)
-{
-    struct interrupter *own = data;
-    struct rowlock_statement statement = {"test", own->query, 0, ""};
-    int64_t n = own->query ? 0 : 1;
-    struct rowlock_call call = {.statement = &statement, .row = t_jdbc_take_number, .data = &n};
-    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
-    struct rowlock_outcome outcome;
-
-    while (n == 0 &&
-           t_jdbc()->run(own->link, ROWLOCK_INSIDE, &call, 1, &minute, &outcome, NULL) == 0)
-        continue;
-    if (write(own->fd, "x", 1) != 1)
-        abort(); /* not the test's thread */
-    return NULL;
-}
-
-/* On the engines that cannot cancel, the session is lost whether the statement waits or not. */
-T_JDBC_ON_EACH(cuts_a_wait_at_an_interrupt)
-{
-    struct rowlock_budget budget = {rowlock__now_ms() + 60000, -1, 0};
-    struct interrupter own = {.link = t_jdbc_prepare(on)};
-    pthread_t thread;
-    int ends[2];
-
-    if (on == &t_jdbc_postgresql)
-        own.query = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-                    "datname = current_database() AND query LIKE 'UPDATE item%'";
-    if (on == &t_jdbc_mariadb)
-        own.query = "SELECT COUNT(*) FROM " T_PROCESSLIST " WHERE db = DATABASE() "
-                    "AND info = 'UPDATE item SET n = 2 WHERE id = 1'";
-    t_int(pipe2(ends, O_CLOEXEC), 0);
-    own.fd = ends[1];
-    budget.interrupt_fd = ends[0];
-    t_int(pthread_create(&thread, NULL, interrupt, &own), 0);
-    cut_a_wait(on, &budget, ROWLOCK_ECANCELED, 0);
-    pthread_join(thread, NULL);
-    t_jdbc()->close(own.link);
-    close(ends[0]);
-    close(ends[1]);
 }
 
 /* ---- lost sessions ------------------------------------------------------------------------- */
@@ -388,36 +327,4 @@ T_JDBC_ON_EACH(gives_up_a_frozen_server_and_notices_a_killed_one)
     t_int(t_jdbc()->state(busy), ROWLOCK_STATE_DEAD);
     t_jdbc()->close(link);
     t_jdbc()->close(busy);
-}
-
-/* A server that accepts connections and never answers. */
-static int silent_server(int *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    t_int(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    t_int(listen(fd, 5), 0);
-    getsockname(fd, (struct sockaddr *)&address, &size);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
-
-T_JDBC_ON_EACH(gives_up_a_silent_server)
-{
-    struct rowlock_budget budget = {rowlock__now_ms() + SOON_MS, -1, 0};
-    struct rowlock_link *link = NULL;
-    int port, fd = silent_server(&port), ends[2];
-
-    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), &budget, &link), ECONN);
-    t_true(link == NULL);
-    t_int(pipe2(ends, O_CLOEXEC), 0);
-    t_int(write(ends[1], "x", 1), 1);
-    budget = (struct rowlock_budget){rowlock__now_ms() + 60000, ends[0], 0};
-    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), &budget, &link), ECANCELED);
-    close(ends[0]);
-    close(ends[1]);
-    close(fd);
-    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), NULL, &link), ECONN); /* no server */
 }

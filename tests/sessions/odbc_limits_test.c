@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/extra.h"
 #include "lib/grants.h"
@@ -69,33 +68,6 @@ TEST(a_statements_own_limit_ends_it_too)
     wait.limit_ms = 50;
     t_fails(t_odbc_run(link, ROWLOCK_BEGIN, &wait, 1), ETIMEDOUT);
     t_left(KEPT);
-    t_engine()->close(holder);
-    t_odbc_close(link);
-}
-
-TEST(an_interrupt_ends_a_wait_for_a_lock)
-{
-    struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_outcome outcome;
-    struct rowlock_link *link;
-    void *holder;
-    int ends[2];
-
-    t_odbc_table();
-    link = t_odbc_open();
-    holder = holder_of_row_2();
-    t_int(pipe(ends), 0);
-    t_true(write(ends[1], "!", 1) == 1);
-    budget.interrupt_fd = ends[0];
-    budget.give_up_ms = rowlock__now_ms() + T_ODBC_LATER_MS;
-    t_fails(t_odbc_run_within(link, ROWLOCK_BEGIN, &wait, 1, &budget, &outcome), ECANCELED);
-    t_left(KEPT);
-    budget.interrupt_fd = -1;
-    t_ok(t_odbc->rollback(link, &budget, &t_error));
-    t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 12, NULL));
-    close(ends[0]);
-    close(ends[1]);
     t_engine()->close(holder);
     t_odbc_close(link);
 }

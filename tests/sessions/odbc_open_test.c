@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #include "driver/odbc/library.h"
-#include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/odbc.h"
 #include "lib/proxy.h"
 #include "lib/test.h"
 #include "lib/transport.h"
-#include "util/clock.h"
 
 #define O rowlock__odbc
 
@@ -309,29 +307,6 @@ TEST(a_handle_in_manual_commit_is_in_its_callers_transaction)
     t_ok(t_odbc_run(link, ROWLOCK_COMMIT, NULL, 0));
     t_odbc_n_is(1, "13");
     t_true(!is_autocommit(&own));
-    t_odbc->close(link);
-    disconnect(&own);
-}
-
-TEST(the_deadline_ends_a_wait_on_a_borrowed_handle)
-{
-    struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
-    struct rowlock_budget budget;
-    struct rowlock_outcome outcome;
-    struct rowlock_link *link, *holder;
-    struct handles own;
-
-    t_odbc_table();
-    own = connect_by_hand(t_port());
-    link = adopt(own.dbc);
-    holder = t_odbc_open();
-    t_ok(t_odbc_set_n(holder, ROWLOCK_BEGIN, 2, 21, NULL));
-    budget = t_odbc_within(50);
-    budget.give_up_ms = rowlock__after(budget.deadline_ms, T_ODBC_LATER_MS);
-    t_fails(t_odbc_run_within(link, ROWLOCK_BEGIN, &wait, 1, &budget, &outcome), ETIMEDOUT);
-    t_left(KEPT);
-    t_ok(t_odbc->rollback(link, &(struct rowlock_budget){ROWLOCK_NEVER, -1, 0}, &t_error));
-    t_odbc_close(holder);
     t_odbc->close(link);
     disconnect(&own);
 }

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/odbc.h"
 #include "lib/test.h"
-#include "util/clock.h"
 
 /* ---- values and rows ----------------------------------------------------------------------- */
 

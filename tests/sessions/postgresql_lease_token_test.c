@@ -216,21 +216,14 @@ static int climb_once(struct rowlock_connection *connection, const char *name,
     return code;
 }
 
-/* A restart of the server may end the connection and leave the lease, so the next call uses
-   another name. */
 static int climb(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
     char name[40];
 
-    for (int i = 0; !code && !atomic_load(&crowd_ends);) {
-        snprintf(name, sizeof name, "climb %d %d", *(int *)data, i);
+    snprintf(name, sizeof name, "climb %d", *(int *)data);
+    while (!code && !atomic_load(&crowd_ends))
         code = climb_once(connection, name, error);
-        if (code == ROWLOCK_EBUSY || code == ROWLOCK_ECONN || code == ROWLOCK_ELOST) {
-            code = ROWLOCK_OK;
-            i++;
-        }
-    }
     return code;
 }
 
@@ -249,39 +242,16 @@ static void until_climbed(int more)
     }
 }
 
-static void start_crowd(struct thread **threads, const char *url, int n)
-{
-    static int places[CROWD];
-    const struct rowlock_options options = {.connect_ms = 60000};
-
-    atomic_store(&crowd_ends, 0);
-    atomic_store(&highest, 0);
-    atomic_store(&fallen, 0);
-    atomic_store(&climbed, 0);
-    for (int i = 0; i < n; i++) {
-        struct rowlock_connection *connection = NULL;
-
-        t_ok(rowlock_open(url, &options, &connection, &t_error));
-        t_adopt(connection);
-        places[i] = i;
-        threads[i] = t_thread(connection, climb, &places[i]);
-    }
-}
-
-static void end_crowd(struct thread **threads, int n)
-{
-    atomic_store(&crowd_ends, 1);
-    for (int i = 0; i < n; i++)
-        t_ok(t_join(threads[i]));
-    t_int(atomic_load(&fallen), 0);
-}
-
 TEST(p3_tokens_grow_in_a_crowd_while_the_origin_changes)
 {
+    static int places[CROWD];
     struct thread *threads[CROWD];
     void *hand = hand_fresh();
 
-    start_crowd(threads, t_url(), CROWD);
+    for (int i = 0; i < CROWD; i++) {
+        places[i] = i;
+        threads[i] = t_thread(t_open(), climb, &places[i]);
+    }
     for (int i = 0; i < 30; i++) {
         hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
         if (i == 15) /* ahead of the clock from here on */
@@ -289,7 +259,10 @@ TEST(p3_tokens_grow_in_a_crowd_while_the_origin_changes)
                            "FROM rowlock.number");
         until_climbed(20);
     }
-    end_crowd(threads, CROWD);
+    atomic_store(&crowd_ends, 1);
+    for (int i = 0; i < CROWD; i++)
+        t_ok(t_join(threads[i]));
+    t_int(atomic_load(&fallen), 0);
 }
 
 /* ---- an older dump --------------------------------------------------------------------------- */
@@ -346,7 +319,7 @@ TEST(p3_tokens_grow_when_the_sequence_alone_goes_back)
     t_true(next_token(hand) > last);
 }
 
-/* ---- servers that crash ---------------------------------------------------------------------- */
+/* ---- a server that crashes ------------------------------------------------------------------- */
 
 static const char *start(const char *name, const char *options)
 {
@@ -410,36 +383,6 @@ TEST(p3_tokens_grow_when_the_server_is_killed)
     last = next_token(hand);
     t_true(last > held);
     t_true(many_tokens(hand) > last);
-    t_engine()->close(hand);
-    extra_stop(name);
-}
-
-TEST(p3_tokens_grow_in_a_crowd_while_the_server_restarts)
-{
-    struct thread *threads[CROWD];
-    char name[40], url[200];
-    void *hand;
-
-    snprintf(name, sizeof name, "%s", extra_name("tokens-crowd"));
-    snprintf(url, sizeof url, "%s", start(name, ""));
-    hand = install_at(url);
-    start_crowd(threads, url, CROWD);
-    for (int i = 0; i < 3; i++) {
-        long long held, token;
-
-        until_climbed(50);
-        t_engine()->close(hand);
-        extra_shell("stop_server %s", name);
-        hand = reopened(start(name, ""));
-        /* the session that lifts first may be in a long transaction */
-        hand_row(hand, "BEGIN");
-        held = hand_number(hand, "SELECT rowlock.acquire('a', '30 s')");
-        until_climbed(50);
-        token = hand_number(hand, "SELECT rowlock.next_number()");
-        t_true(token > held);
-        hand_row(hand, "ROLLBACK");
-    }
-    end_crowd(threads, CROWD);
     t_engine()->close(hand);
     extra_stop(name);
 }
