@@ -37,16 +37,6 @@ TEST(a_connection_opens_answers_and_closes)
     rowlock_close(NULL);
 }
 
-TEST(a_ping_in_a_transaction_leaves_it_open)
-{
-    struct rowlock_connection *connection = t_open();
-
-    t_ok(t_begin(connection, t_x(t_name(1)), 0));
-    t_ok(rowlock_ping(connection, &t_error));
-    t_int(t_is_free(t_x(t_name(1))), 0);
-    t_ok(rowlock_commit(connection, &t_error));
-}
-
 TEST(a_lost_connection_is_econn_from_then_on)
 {
     struct rowlock_connection *connection;
@@ -67,25 +57,6 @@ TEST(a_lost_connection_is_econn_from_then_on)
     t_left(DEAD);
     t_fails(rowlock_commit(connection, &t_error), ECONN);
     t_fails(rowlock_rollback(connection, &t_error), ECONN);
-}
-
-TEST(a_commit_on_a_lost_connection_committed_nothing)
-{
-    struct rowlock_connection *connection, *other;
-    void *killer;
-
-    if (!t_facts()->server)
-        return;
-    connection = t_open();
-    other = t_open();
-    killer = t_native();
-    t_sql(other, "CREATE TABLE never (n INTEGER)");
-    t_ok(t_begin(connection, t_x(t_name(1)), 0));
-    t_sql(connection, "INSERT INTO never VALUES (1)");
-    t_engine()->kill(killer, t_engine()->session(t_handle(connection)));
-    t_commit_is_lost_before(connection);
-    t_left(DEAD);
-    t_text(t_sql(other, "SELECT count(*) FROM never"), "0");
 }
 
 /* The code for an unreachable database: ECONN, because a server may return; on SQLite ESERVER,

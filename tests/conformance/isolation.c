@@ -100,7 +100,7 @@ TEST(p2_a_transaction_that_has_read_and_cannot_become_a_writer_is_refused)
 
 /* Read, add one, write: the count is right only if no two holders overlap and each one sees the
    previous write. */
-#define TURNS 30
+#define TURNS 12
 
 static int add_one(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
 {

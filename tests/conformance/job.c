@@ -166,16 +166,6 @@ TEST(a_job_planned_by_a_clock_that_was_hours_ahead_is_planned_again)
     t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000);
 }
 
-TEST(a_line_never_seen_is_planned)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("0 0 1 1 *");
-
-    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) > 0);
-    t_int(look(one, &job).jobs, 1);
-    t_text(look(one, &job).schedule, "cron 0 0 1 1 * UTC");
-}
-
 TEST(while_one_runs_it_others_get_running)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -250,6 +240,7 @@ TEST(another_schedule_takes_effect_by_being_asked_for)
     int64_t far = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
 
     other = job_of("every 13d"); /* an hour may end while this test runs */
+    t_text(look(one, &other).schedule, "cron 0 0 1 1 * UTC");
     t_true(refused(one, &other, ROWLOCK_JOB_NOT_DUE) <= 312LL * HOUR || far <= 312LL * HOUR);
     t_text(look(one, &other).schedule, "every 1w6d");
 }
@@ -338,27 +329,6 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
             t_text(t_sql(one, words[i].claim, job.name, 7000000LL, 0LL), "1");
             t_int(look(one, &job).runs, 1);
         }
-}
-
-/* Both times in the history are by the database's clock, whatever the node's clock shows. */
-TEST(no_run_starts_before_its_due_time)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1s");
-
-    job.early_ms = 250;
-    for (int runs = 0; runs < 3;) {
-        struct rowlock_lease *lease;
-        struct rowlock_claim answer = claim(one, &job, &lease);
-
-        if (lease) {
-            finish(lease, 0, NULL);
-            runs++;
-        } else
-            usleep((useconds_t)(answer.next_ms - answer.now_ms) * 1000);
-    }
-    for (int i = 0; i < 3; i++)
-        t_true(look(one, &job).run[i].started_ms >= look(one, &job).run[i].due_ms);
 }
 
 /* ---- how a run ends -------------------------------------------------------------------------- */
@@ -561,24 +531,34 @@ TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
     }
 }
 
+/* The node has yet to learn of the break, or its lease had expired before. */
 TEST(a_broken_run_is_broken_whatever_its_node_reports)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    enum rowlock_run_outcome reported[] = {ROWLOCK_RUN_LOST, ROWLOCK_RUN_NOTSTARTED,
-                                           ROWLOCK_RUN_TIMEDOUT};
+    const struct rowlock_result reported[] = {{.outcome = ROWLOCK_RUN_LOST},
+                                              {.outcome = ROWLOCK_RUN_NOTSTARTED},
+                                              {.outcome = ROWLOCK_RUN_TIMEDOUT},
+                                              {.exit = 143},
+                                              {.exit = 0}};
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         struct rowlock_job job = job_of("every 1d");
-        struct rowlock_result result = {.outcome = reported[i]};
         struct rowlock_lease *lease;
 
         job.name = t_name(i);
+        job.retry = 3;
         lease = claimed(one, &job);
+        if (i == 4)
+            die(two, lease);
         t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
-        t_fails(rowlock_finish(lease, &result, &t_error), ELOST);
+        if (i == 3)
+            refused(two, &job, ROWLOCK_JOB_RUNNING);
+        t_fails(rowlock_finish(lease, &reported[i], &t_error), ELOST);
         rowlock_lease_free(lease);
         t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
         refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+        t_true(t_is_free(t_x(lock_of(&job))));
+        t_text(counts(two, &job), "broken 1");
     }
 }
 
@@ -656,24 +636,6 @@ TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
     rowlock_lease_free(lease);
 }
 
-TEST(a_run_that_must_stop_finishes_as_broken)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease;
-
-    job.retry = 3;
-    lease = claimed(one, &job);
-    t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
-    refused(two, &job, ROWLOCK_JOB_RUNNING);
-    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 143}, &t_error), ELOST);
-    rowlock_lease_free(lease);
-    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
-    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
-    t_true(t_is_free(t_x(lock_of(&job))));
-    t_text(counts(two, &job), "broken 1");
-}
-
 TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -690,21 +652,6 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LATE);
     t_text(counts(two, &job), "lost 1, late 1");
     rowlock_lease_free(lease);
-}
-
-TEST(a_run_that_is_broken_after_its_expiry_is_broken)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
-
-    die(two, lease);
-    t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
-    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
-    rowlock_lease_free(lease);
-    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
-    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
-    t_text(counts(two, &job), "broken 1");
 }
 
 /* A node that looked at the job before the break does not execute its decision. */
@@ -733,28 +680,6 @@ TEST(a_run_that_took_too_long_is_recorded_so)
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
 }
 
-TEST(a_failed_run_is_repeated_after_its_backoff)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_claim answer;
-    struct rowlock_lease *lease;
-    int64_t left;
-
-    job.retry = 1;
-    job.backoff_ms = 600000;
-    finish(claimed(one, &job), 1, NULL);
-    left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
-    t_true(left > 0 && left <= 600000);
-    job.backoff_ms = 1;
-    usleep(2000);
-    answer = claim(one, &job, &lease);
-    t_int(answer.retry_number, 1);
-    finish(lease, 1, NULL);
-    usleep(2000);
-    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
-}
-
 TEST(a_name_stays_taken_for_a_time)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -775,37 +700,29 @@ TEST(a_name_stays_taken_for_a_time)
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
 }
 
+/* As after a lost reply. Where the name stays held, another session breaks that hold. */
 TEST(a_run_is_finished_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job), *again = NULL;
 
-    t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
-    finish(lease, 0, "done");
-    t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"}, &t_error));
-    rowlock_lease_free(again);
-    t_text(look(one, &job).output, "done");
-    t_text(counts(one, &job), "done 1");
-}
+    for (int stays = 0; stays < 2; stays++) {
+        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_lease *lease, *again = NULL;
 
-/* As after a lost reply. The name stays held; then another session breaks that hold. */
-TEST(a_finish_repeated_changes_nothing)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease, *again = NULL;
-
-    job.at_least_ms = HOUR;
-    lease = claimed(one, &job);
-    t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
-    finish(lease, 0, "done");
-    t_ok(rowlock_break(one, lock_of(&job), 0, 0, NULL, &t_error));
-    t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"}, &t_error));
-    rowlock_lease_free(again);
-    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_DONE);
-    t_text(look(one, &job).output, "done");
-    t_ok(rowlock_break(one, lock_of(&job), 0, 1, NULL, &t_error));
+        job.name = t_name(stays);
+        job.at_least_ms = stays ? HOUR : 0;
+        lease = claimed(one, &job);
+        t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
+        finish(lease, 0, "done");
+        t_ok(rowlock_break(one, lock_of(&job), 0, 0, NULL, &t_error));
+        t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"},
+                            &t_error));
+        rowlock_lease_free(again);
+        t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_DONE);
+        t_text(look(one, &job).output, "done");
+        t_text(counts(one, &job), "done 1");
+        t_ok(rowlock_break(one, lock_of(&job), 0, 1, NULL, &t_error));
+    }
 }
 
 TEST(the_lease_of_no_job_is_not_finished)
@@ -819,18 +736,26 @@ TEST(the_lease_of_no_job_is_not_finished)
 
 /* ---- the history ----------------------------------------------------------------------------- */
 
-TEST(the_history_is_trimmed)
+TEST(a_failed_run_is_repeated_after_its_backoff_and_the_history_is_trimmed)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+    int64_t left;
 
     job.history = 2;
-    job.retry = 5;
-    job.backoff_ms = 1;
+    job.retry = 3;
     for (int i = 0; i < 4; i++) {
-        finish(claimed(one, &job), i + 1, NULL);
+        job.backoff_ms = 1;
+        t_int(claim(one, &job, &lease).retry_number, i);
+        finish(lease, i + 1, NULL);
+        job.backoff_ms = 600000;
+        left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+        t_true(i == 3 || (left > 0 && left <= 600000));
         usleep(2000);
     }
+    job.backoff_ms = 1;
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(one, &job).runs, 2);
     t_int(look(one, &job).run[0].exit, 4);
     t_int(look(one, &job).run[1].exit, 3);

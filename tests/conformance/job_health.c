@@ -15,7 +15,7 @@
 #include "lib/test.h"
 
 #define HOUR 3600000
-#define JOBS 60
+#define JOBS 40
 #define RUNS 4
 
 enum end { DONE, FAILED, TIMED_OUT, NOT_STARTED, LOST, BROKEN, EXPIRED, LATE, RUNNING, ENDS };

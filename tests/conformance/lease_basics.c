@@ -103,21 +103,6 @@ TEST(a_list_ends_when_the_callback_ends_it)
     t_give(b);
 }
 
-TEST(a_refusal_names_the_holder)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_terms terms = {.note = "monthly", .command = "backup"};
-    struct rowlock_want want = t_x("refused");
-    struct rowlock_lease *lease = NULL, *other = NULL;
-
-    t_ok(rowlock_acquire(one, &want, 1, &terms, &lease, &t_error));
-    t_fails(rowlock_acquire(two, &want, 1, &terms, &other, &t_error), EBUSY);
-    t_contains(t_error.text, "refused");
-    t_contains(t_error.text, "monthly");
-    t_true(other == NULL);
-    t_give(lease);
-}
-
 static int note_pid(const struct rowlock_holder *holder, void *data)
 {
     *(int64_t *)data = holder->pid;
@@ -127,7 +112,7 @@ static int note_pid(const struct rowlock_holder *holder, void *data)
 TEST(a_lease_without_a_process_has_no_pid)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_terms terms = {.command = "backup", .no_process = 1};
+    struct rowlock_terms terms = {.note = "monthly", .command = "backup", .no_process = 1};
     struct rowlock_want want = t_x("unkept");
     struct rowlock_lease *lease = NULL, *other = NULL;
     int64_t pid = -1;
@@ -138,6 +123,8 @@ TEST(a_lease_without_a_process_has_no_pid)
     t_fails(rowlock_acquire(two, &want, 1, &terms, &other, &t_error), EBUSY);
     t_contains(t_error.text, "'unkept' is held by a lease on ");
     t_contains(t_error.text, "(backup)");
+    t_contains(t_error.text, "monthly");
+    t_true(other == NULL);
     t_give(lease);
     lease = t_granted(one, want, MINUTE);
     t_ok(rowlock_list(two, "unkept", note_pid, &pid, &t_error));
@@ -199,6 +186,8 @@ TEST(what_cannot_be_right_is_refused)
     struct rowlock_lease *lease = t_granted(one, t_x("right"), MINUTE), *none = NULL;
     struct seen seen = {0};
 
+    t_fails(t_acquire(one, t_x("short"), 999, 0, &none), EINVAL);
+    t_fails(t_acquire_all(one, NULL, 0, 0, 0, &none), EINVAL);
     t_fails(rowlock_renew(lease, 999, &t_error), EINVAL);
     t_fails(rowlock_renew(lease, -1, &t_error), EINVAL);
     t_fails(rowlock_adopt(one, "right", 0, &none, &t_error), EINVAL);
@@ -221,6 +210,7 @@ TEST(in_a_transaction_only_the_fence_is_at_home)
     struct seen seen = {0};
 
     t_fails(rowlock_fence(one, "outside", token, &t_error), ENOTX);
+    t_left(NONE);
     t_ok(t_begin(one, t_x("inside"), 0));
     t_ok(rowlock_fence(one, "outside", token, &t_error));
     t_fails(rowlock_fence(one, "outside", 0, &t_error), EINVAL);
@@ -230,6 +220,8 @@ TEST(in_a_transaction_only_the_fence_is_at_home)
     t_fails(rowlock_adopt(one, "outside", token, &none, &t_error), EINTX);
     t_fails(rowlock_break(one, "outside", 0, 1, NULL, &t_error), EINTX);
     t_fails(rowlock_list(one, "outside", see, &seen, &t_error), EINTX);
+    t_fails(t_acquire(one, t_x("another"), 0, 0, &none), EINTX);
+    t_left(KEPT);
     t_ok(rowlock_commit(one, &t_error));
     t_give(lease);
 }

@@ -47,19 +47,6 @@ TEST(p7_waiters_are_served_in_the_order_of_the_engines_queue)
             t_int(places[i].order, i);
 }
 
-TEST(p7_a_waiter_that_gave_up_does_not_hold_up_the_next)
-{
-    struct rowlock_connection *holder = t_open(), *impatient = t_open(), *next = t_open();
-    struct thread *waiting;
-
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    t_fails(t_begin(impatient, t_x(t_name(1)), 30), ETIMEDOUT);
-    waiting = t_begin_thread(next, t_x(t_name(1)), -1);
-    t_until_waiting(waiting);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(waiting));
-}
-
 TEST(p7_a_waiter_whose_session_is_killed_does_not_hold_up_the_next)
 {
     struct rowlock_connection *holder = t_open(), *victim = t_open(), *next = t_open();

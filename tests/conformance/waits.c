@@ -38,16 +38,6 @@ static void interrupt_free(struct interrupt *interrupt)
     close(interrupt->fds[1]);
 }
 
-TEST(a_try_says_busy_and_names_the_lock)
-{
-    struct rowlock_connection *holder = t_open(), *other = t_open();
-
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
-    t_left(NONE);
-    t_contains(t_error.text, t_name(1));
-}
-
 TEST(a_wait_ends_after_its_time)
 {
     struct rowlock_connection *holder = t_open(), *other = t_open();
@@ -84,34 +74,21 @@ TEST(a_wait_in_a_transaction_ends_after_its_time)
     t_contains(t_error.text, t_name(1));
 }
 
+/* Also where the length is absurd. */
 TEST(a_wait_that_is_long_enough_gets_the_lock)
 {
+    static const rowlock_duration waits[] = {60000, INT64_MAX, INT64_MIN};
     struct rowlock_connection *holder = t_open(), *other = t_open();
     struct thread *thread;
 
-    t_ok(t_begin(holder, t_x(t_name(1)), T_TIMEOUT_MS)); /* the server may still end a session */
-    thread = t_begin_thread(other, t_x(t_name(1)), 60000);
-    t_until_waiting(thread);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(thread));
-}
-
-TEST(a_wait_of_an_absurd_length_is_a_long_wait)
-{
-    struct rowlock_connection *holder = t_open(), *other = t_open();
-    struct thread *thread;
-
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(other, t_x(t_name(1)), INT64_MAX);
-    t_until_waiting(thread);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(thread));
-    t_ok(rowlock_commit(other, &t_error));
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(other, t_x(t_name(1)), INT64_MIN);
-    t_until_waiting(thread);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(thread));
+    for (int i = 0; i < 3; i++) { /* the server may still end a session */
+        t_ok(t_begin(holder, t_x(t_name(1)), T_TIMEOUT_MS));
+        thread = t_begin_thread(other, t_x(t_name(1)), waits[i]);
+        t_until_waiting(thread);
+        t_ok(rowlock_commit(holder, &t_error));
+        t_ok(t_join(thread));
+        t_ok(rowlock_commit(other, &t_error));
+    }
 }
 
 TEST(a_wait_is_no_statement_that_takes_too_long)
@@ -143,19 +120,21 @@ TEST(a_connection_is_good_for_the_next_lock_after_a_refusal)
     t_ok(rowlock_commit(other, &t_error));
 }
 
-TEST(an_interrupt_ends_a_wait)
+static void is_interrupted(rowlock_duration wait_ms)
 {
     struct interrupt interrupt = interrupt_new();
     struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
     struct thread *thread;
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(other, t_x(t_name(1)), -1);
+    thread = t_begin_thread(other, t_x(t_name(1)), wait_ms);
     t_until_waiting(thread);
     interrupt_now(&interrupt);
     t_fails(t_join(thread), ECANCELED);
     if (t_facts()->cancel_ends_session) {
         t_left(DEAD);
+        t_ok(rowlock_commit(holder, &t_error));
+        t_int(t_is_free(t_x(t_name(1))), 1);
         t_close(other);
         interrupt_free(&interrupt);
         return;
@@ -170,21 +149,10 @@ TEST(an_interrupt_ends_a_wait)
     interrupt_free(&interrupt);
 }
 
-TEST(an_interrupt_leaves_nothing_behind_in_the_queue)
+TEST(an_interrupt_ends_a_wait_and_leaves_nothing_in_the_queue)
 {
-    struct interrupt interrupt = interrupt_new();
-    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
-    struct thread *thread;
-
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(other, t_x(t_name(1)), 60000);
-    t_until_waiting(thread);
-    interrupt_now(&interrupt);
-    t_fails(t_join(thread), ECANCELED);
-    t_ok(rowlock_commit(holder, &t_error));
-    t_int(t_is_free(t_x(t_name(1))), 1);
-    t_close(other);
-    interrupt_free(&interrupt);
+    is_interrupted(-1);
+    is_interrupted(60000);
 }
 
 TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
