@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6: a node is killed in every phase of rowlock_claim and rowlock_finish: a proxy between it and
- * the server stops it after each message. Either nothing was claimed, or a run with its lease. In
- * that case, after the lease has expired, the next node records the run as lost and repeats it
- * once.
+ * P6: a node is killed in every phase of rowlock_claim: a proxy between it and the server stops it
+ * after each message. Either nothing was claimed, or a run with its lease. In that case, after the
+ * lease has expired, the next node records the run as lost and repeats it once. Of a finish,
+ * leases/job_lost_reply tests the same (p5_a_finish_repeated_after_a_lost_reply_does_no_harm).
  *
  * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
@@ -26,7 +26,6 @@ static struct proxy *proxy;
 
 struct plan {
     struct rowlock_job job;
-    int64_t token; /* of the run that it finishes; 0: it claims one */
     const char *url;
 };
 
@@ -41,11 +40,7 @@ static int body(const void *data, int to)
     struct rowlock_error error;
     int code = rowlock_open(plan->url, t_usual(), &connection, &error);
 
-    if (!code && plan->token)
-        code = rowlock_adopt(connection, t_job_lock(&job), plan->token, &lease, &error);
-    if (!code && plan->token)
-        code = rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &error);
-    if (!code && !plan->token)
+    if (!code)
         code = rowlock_claim(connection, &job, &answer, &lease, &error);
     if (write(to, code ? "x" : "!", 1) != 1)
         return 1;
@@ -58,8 +53,7 @@ static int body(const void *data, int to)
  * stopped. Then kills it, and waits until only `sessions` sessions are left, so that the server has
  * finished what arrived.
  */
-static int killed_after(int n, enum proxy_direction direction, const struct plan *plan,
-                        int sessions)
+static int killed_after(int n, const struct plan *plan, int sessions)
 {
     long long end = t_now() + 60000;
     struct child child;
@@ -67,7 +61,7 @@ static int killed_after(int n, enum proxy_direction direction, const struct plan
 
     proxy_cut_all(proxy);
     proxy_settle(proxy);
-    proxy_arm(proxy, PROXY_STALL, direction, n);
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, n);
     child = t_child(body, plan);
     while (!(struck = proxy_has_struck(proxy)) && !t_has_spoken(&child) && t_now() < end)
         t_pause(2);
@@ -95,7 +89,8 @@ static void finish(struct rowlock_lease *lease)
     rowlock_lease_free(lease);
 }
 
-static void sweep_claim(enum proxy_direction direction)
+/* The replies that the node has received make no difference to the server, once it is dead. */
+TEST(p6_killed_after_every_message_a_claim_sent)
 {
     struct plan plan = {.job = t_daily_job(t_name(0)), .url = t_proxied_url(&proxy)};
     struct rowlock_connection *next = t_open();
@@ -108,15 +103,13 @@ static void sweep_claim(enum proxy_direction direction)
         struct rowlock_claim answer;
         int64_t token;
 
-        struck = killed_after(n, direction, &plan, 2); /* our two sessions */
+        struck = killed_after(n, &plan, 2); /* our two sessions */
         token = t_job_seen(next, hand, &plan.job).token;
         if (t_job_runs(next, hand, &plan.job)) {
             rowlock_lease_free(claim(next, &plan.job, &answer));
             t_int(answer.claimed, ROWLOCK_JOB_RUNNING);
             t_expire(hand, token);
             claimed++;
-        } else {
-            t_int(claimed, 0); /* once a claim was reached, later cuts reach it too */
         }
         finish(claim(next, &plan.job, &answer));
         t_int(answer.lost, token);
@@ -127,60 +120,4 @@ static void sweep_claim(enum proxy_direction direction)
     }
     t_true(n > 3);
     t_true(claimed > 0);
-}
-
-TEST(p6_killed_after_every_message_a_claim_sent)
-{
-    sweep_claim(PROXY_TO_SERVER);
-}
-
-TEST(p6_killed_after_every_message_a_claim_got)
-{
-    sweep_claim(PROXY_TO_CLIENT);
-}
-
-/* Afterwards the run is done and its lease is gone, or nothing has changed. */
-static void sweep_finish(enum proxy_direction direction)
-{
-    struct plan plan = {.job = t_daily_job(t_name(0)), .url = t_proxied_url(&proxy)};
-    struct rowlock_connection *next = t_open();
-    void *hand = t_native();
-    int n, struck = 1, done = 0;
-
-    for (n = 0; struck && n < MOST_MESSAGES * STRIDE && done < 2; n += STRIDE) {
-        struct rowlock_claim answer;
-        struct rowlock_lease *lease = claim(next, &plan.job, &answer);
-        struct job_seen seen;
-
-        plan.token = rowlock_token(lease);
-        rowlock_lease_free(lease);
-        struck = killed_after(n, direction, &plan, 2);
-        seen = t_job_seen(next, hand, &plan.job);
-        t_int(seen.newest, plan.token);
-        if (t_job_runs(next, hand, &plan.job)) {
-            t_int(done, 0);
-            t_expire(hand, plan.token);
-            finish(claim(next, &plan.job, &answer));
-            t_int(answer.lost, plan.token);
-        } else {
-            t_int(seen.outcome, ROWLOCK_RUN_DONE);
-            rowlock_lease_free(claim(next, &plan.job, &answer));
-            t_int(answer.claimed, ROWLOCK_JOB_NOT_DUE);
-            done++;
-        }
-        t_text(t_all_rows(hand), NO_ROWS);
-        t_ok(rowlock_forget_job(next, plan.job.name, &t_error));
-    }
-    t_true(n > 3);
-    t_true(done > 0);
-}
-
-TEST(p6_killed_after_every_message_a_finish_sent)
-{
-    sweep_finish(PROXY_TO_SERVER);
-}
-
-TEST(p6_killed_after_every_message_a_finish_got)
-{
-    sweep_finish(PROXY_TO_CLIENT);
 }

@@ -191,57 +191,6 @@ TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
     cut_settling(PROXY_TO_CLIENT);
 }
 
-/* ---- a session that is lost while it works --------------------------------------------------- */
-
-struct claiming {
-    struct rowlock_job job;
-    struct rowlock_claim answer;
-    struct rowlock_lease *lease;
-};
-
-static int claim_it(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
-{
-    struct claiming *claiming = data;
-
-    return rowlock_claim(connection, &claiming->job, &claiming->answer, &claiming->lease, error);
-}
-
-/* The session on the server has the lease and waits for the row of the run when its client is
-   cut off. */
-TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
-{
-    int postgresql = t_is_postgresql();
-    struct claiming us = {.job = t_daily_job(t_name(0))};
-    struct rowlock_connection *one = t_open(), *connection;
-    void *hand = t_native(), *locker = t_native();
-    struct thread *thread;
-    int sessions;
-
-    if (t_engine()->sessions)
-        t_not_here(WHY_NO_TABLE_LOCK);
-    t_give(t_granted(one, t_x(t_job_lock(&us.job)), 0));
-    connection = through_proxy();
-    t_until_sessions(t_sessions());
-    sessions = t_sessions();
-    if (postgresql)
-        t_native_sql(locker, "BEGIN");
-    t_native_sql(locker, postgresql ? "LOCK TABLE %s IN SHARE MODE" : "LOCK TABLES %s READ",
-                 t_run_table());
-    thread = t_thread(connection, claim_it, &us);
-    t_until_table_waits(1);
-    proxy_cut_all(proxy);
-    t_native_sql(locker, postgresql ? "COMMIT" : "UNLOCK TABLES");
-    t_ok(t_join(thread));
-    t_until_sessions(sessions + 1); /* plus the session of until_table_is_waited_for */
-    t_int(us.answer.claimed, ROWLOCK_JOB_CLAIMED);
-    t_int(t_job_runs(one, hand, &us.job), 1);
-    t_int(t_job_seen(one, hand, &us.job).runs, 1);
-    t_ok(finish(us.lease, 0));
-    rowlock_lease_free(us.lease);
-    close_it(connection);
-    t_text(t_all_rows(hand), NO_ROWS);
-}
-
 /* ---- finishes -------------------------------------------------------------------------------- */
 
 /* With `at_least_ms` the name stays held, so the lease still exists when the run is finished
@@ -345,29 +294,4 @@ TEST(p5_a_finish_repeated_after_a_lost_reply_does_no_harm)
     int sent = finishes_unheard(PROXY_TO_SERVER), got = finishes_unheard(PROXY_TO_CLIENT);
 
     t_true(sent + got > 0); /* the reply to COMMIT may be a single message */
-}
-
-/* A finish that never arrived, and is repeated after another node has recorded the run as lost,
-   reports the loss. */
-TEST(p5_a_finish_that_comes_too_late_says_so)
-{
-    struct rowlock_job job = t_daily_job(t_name(0));
-    struct rowlock_connection *one = t_open(), *connection = through_proxy();
-    struct rowlock_lease *lease = claimed(connection, &job), *next;
-    void *hand = t_native();
-
-    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
-    t_fails(finish(lease, 0), ECONN);
-    t_int(t_job_runs(one, hand, &job), 1);
-    t_expire(hand, rowlock_token(lease));
-    next = claimed(one, &job);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    t_fails(finish(lease, 0), ELOST);
-    t_fails(finish(lease, 0), ELOST);
-    t_int(t_job_runs(one, hand, &job), 1);
-    t_int(t_job_seen(one, hand, &job).token, rowlock_token(next));
-    t_ok(finish(next, 0));
-    rowlock_lease_free(lease);
-    rowlock_lease_free(next);
-    close_it(connection);
 }
