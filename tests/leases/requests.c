@@ -312,8 +312,31 @@ static void shorten_leases(void *hand)
                                      "SECOND)");
 }
 
+/* A request behind a proxy that stalls, and a waiter of the library. */
+struct cut_off {
+    struct client away;
+    struct acquisition us;
+    struct rowlock_lease *lease;
+    struct thread *threads[2];
+};
+
+static void queue_cut_off(struct cut_off *cut, struct proxy *proxy, void *hand)
+{
+    cut->away = (struct client){.want = {"cut off", NULL, 100, WAIT_MS},
+                                .url = t_url_at(proxy_port(proxy))};
+    cut->us =
+        (struct acquisition){.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    cut->lease = t_granted(t_open(), t_x("cut off"), HOUR);
+    cut->threads[0] = t_thread(NULL, be_client, &cut->away);
+    t_until_queued(hand, "cut off", 1);
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
+    cut->threads[1] = t_acquire_thread(t_open(), &cut->us);
+    t_until_queued(hand, "cut off", 2);
+    t_until(proxy_has_struck(proxy));
+}
+
 /* All at once, because the others only wait. */
-TEST(p6_a_request_that_dies_delays_the_next_waiter_by_12_s_at_most)
+TEST(p6_a_request_that_dies_or_is_cut_off_delays_the_next_waiter_by_12_s_at_most)
 {
     struct death deaths[] = {
         {.name = "killed before a waiter", .signal = SIGKILL, .is_library = 1},
@@ -322,6 +345,8 @@ TEST(p6_a_request_that_dies_delays_the_next_waiter_by_12_s_at_most)
         {.name = "frozen before a request", .signal = SIGSTOP},
         {.name = "killed while granted", .signal = SIGKILL, .is_library = 1, .is_granted = 1}};
     int n = (int)(sizeof deaths / sizeof *deaths);
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct cut_off cut;
     void *hand = t_native();
     long long began;
 
@@ -329,8 +354,10 @@ TEST(p6_a_request_that_dies_delays_the_next_waiter_by_12_s_at_most)
         queue_dying(&deaths[i], i, hand);
     for (int i = 0; i < n; i++)
         queue_next(&deaths[i], i, hand);
+    queue_cut_off(&cut, proxy, hand);
     for (int i = 0; i < n; i++)
         die(&deaths[i]);
+    t_give(cut.lease);
     began = t_now();
     shorten_leases(hand);
     for (int i = 0; i < n; i++) {
@@ -338,6 +365,13 @@ TEST(p6_a_request_that_dies_delays_the_next_waiter_by_12_s_at_most)
         print_message("# %s: %lld ms\n", deaths[i].name, t_now() - began);
         t_within(began, DEAD_MS);
     }
+    t_ok(t_join(cut.threads[1]));
+    print_message("# cut off: %lld ms\n", t_now() - began);
+    t_within(began, DEAD_MS);
+    proxy_cut_all(proxy);
+    t_fails(t_join(cut.threads[0]), EDB);
+    proxy_stop(proxy);
+    rowlock_lease_free(cut.us.lease);
     for (int i = 0; i < n; i++) {
         if (deaths[i].signal != SIGKILL)
             t_end_child(&deaths[i].child, SIGKILL);
@@ -371,35 +405,6 @@ TEST(p6_a_request_that_died_waiting_for_a_transaction_keeps_the_name_for_3_s)
     t_forget_leases(hand);
 }
 
-TEST(p6_a_request_that_is_cut_off_delays_a_waiter_by_12_s_at_most)
-{
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
-    struct client away = {.want = {"cut off", NULL, 1, WAIT_MS}};
-    struct acquisition us = {.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
-    struct rowlock_lease *lease = t_granted(t_open(), t_x("cut off"), HOUR);
-    struct thread *threads[2];
-    void *hand = t_native();
-    long long began;
-
-    away.url = t_url_at(proxy_port(proxy));
-    threads[0] = t_thread(NULL, be_client, &away);
-    t_until_queued(hand, "cut off", 1);
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
-    threads[1] = t_acquire_thread(t_open(), &us);
-    t_until_queued(hand, "cut off", 2);
-    t_until(proxy_has_struck(proxy));
-    t_give(lease);
-    began = t_now();
-    t_ok(t_join(threads[1]));
-    print_message("# %lld ms\n", t_now() - began);
-    t_within(began, DEAD_MS);
-    proxy_cut_all(proxy);
-    t_fails(t_join(threads[0]), EDB);
-    proxy_stop(proxy);
-    rowlock_lease_free(us.lease);
-    t_forget_leases(hand);
-}
-
 /* ---- frozen waiters ahead -------------------------------------------------------------------- */
 
 /* A waiter whose session lives and has the ticket's session lock, and whose client never looks:
@@ -415,28 +420,8 @@ static void queue_silently(const char *name, int owner)
                  name, owner);
 }
 
-TEST(p6_a_request_passes_frozen_waiters_in_15_s)
-{
-    struct client us = {.want = {"frozen", NULL, 1, WAIT_MS}};
-    struct thread *thread;
-    void *hand = t_native();
-    long long began;
-
-    for (int i = 0; i < 3; i++)
-        queue_silently("frozen", i);
-    t_until_queued(hand, "frozen", 3);
-    began = t_now();
-    thread = t_thread(NULL, be_client, &us);
-    t_ok(t_join(thread));
-    print_message("# 3 frozen: %lld ms, %d calls\n", t_now() - began, us.calls);
-    t_within(began, FROZEN_MS);
-    t_int(us.calls < 12, 1);
-    t_int(atoi(t_native_sql(hand, "SELECT count(*) FROM %s", t_table("roll_caller"))), 0);
-    t_forget_leases(hand);
-}
-
 /* The roll calls of requests, and of a waiter of the library, remove only the frozen ones. */
-TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
+TEST(p6_p7_requests_and_waiters_pass_frozen_ones_in_15_s_and_keep_their_order)
 {
     atomic_int turn = 0;
     struct client requests[2] = {{.want = {"roll", NULL, 1, WAIT_MS}, .turn = &turn},
@@ -444,16 +429,28 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
     struct acquisition waiter = {.wants = {t_x("roll")}, .n = 1, .wait_ms = -1, .turn = &turn};
     struct thread *threads[3];
     void *hand = t_native();
+    long long began, ticket;
 
     queue_silently("roll", 1);
-    threads[0] = t_thread(NULL, be_client, &requests[0]);
-    t_until_queued(hand, "roll", 2);
     queue_silently("roll", 2);
+    t_until_queued(hand, "roll", 2);
+    began = t_now();
+    threads[0] = t_thread(NULL, be_client, &requests[0]);
+    t_until_queued(hand, "roll", 3);
+    ticket = atoll(t_native_sql(hand, "SELECT max(ticket) FROM %s", waiter_table()));
+    queue_silently("roll", 3);
     threads[1] = t_acquire_thread(t_open(), &waiter);
-    t_until_queued(hand, "roll", 4);
+    t_until_queued(hand, "roll", 5);
     threads[2] = t_thread(NULL, be_client, &requests[1]);
-    for (int i = 0; i < 3; i++)
-        t_ok(t_join(threads[i]));
+    t_ok(t_join(threads[0]));
+    print_message("# 2 frozen: %lld ms, %d calls\n", t_now() - began, requests[0].calls);
+    t_within(began, FROZEN_MS);
+    t_int(requests[0].calls < 12, 1);
+    t_text(t_native_sql(hand, "SELECT count(*) FROM %s WHERE ticket = %lld", t_table("roll_caller"),
+                        ticket),
+           "0");
+    t_ok(t_join(threads[1]));
+    t_ok(t_join(threads[2]));
     t_int(requests[0].order, 1);
     t_int(waiter.order, 2);
     t_int(requests[1].order, 3);
@@ -586,7 +583,7 @@ static void interfered(const char *name, int kills)
     struct rowlock_connection *holder = t_open();
     void *hand = t_native();
     struct want_sql want = {name, NULL, 0, 50};
-    int rounds = t_effort(15, 60), failed = 0;
+    int rounds = t_effort(15, 30), failed = 0;
 
     for (int i = 0; i < rounds; i++) {
         struct rowlock_lease *lease = i % 3 ? t_granted(holder, t_x(name), HOUR) : NULL;
@@ -644,14 +641,14 @@ TEST(p10_an_idle_request_sends_at_most_12_statements_a_minute)
                   second = {.want = {"idle", NULL, 2, WAIT_MS}};
     struct thread *threads[2];
     void *hand = t_native();
-    long long began = t_now(), end = began + 16000;
+    long long began = t_now(), end = began + 11000;
 
     threads[0] = t_thread(NULL, be_client, &first);
     t_until_queued(hand, "idle", 1);
     threads[1] = t_thread(NULL, be_client, &second);
     while (t_now() < end)
         t_pause(2);
-    t_true(first.calls <= 4 && second.calls <= 4); /* one to queue, and one for each 5 s */
+    t_true(first.calls <= 3 && second.calls <= 3); /* one to queue, and one for each 5 s */
     t_give(lease);
     t_ok(t_join(threads[0]));
     give(hand, first.token);
