@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * P5: an operator cancels statements (KILL QUERY, pg_cancel_backend) while the end of a run, of a
- * refresh, of a lease or of a wait is recorded. The end is still recorded, and once.
+ * refresh, of a lease or of a wait is recorded. The end is still recorded, and once. The technique
+ * has no influence on this.
  *
  * Runs on: postgresql mariadb postgresql/odbc
  * Quick: first
+ * Rest: postgresql/native mariadb/row postgresql/odbc
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,7 +21,7 @@
 #include "lib/jobs.h"
 #include "lib/subject.h"
 
-#define MOMENTS t_effort(15, 60) /* cancellations of each kind of end */
+#define MOMENTS t_effort(15, 30) /* cancellations of each kind of end */
 #define PLACES 400               /* the cancel comes within this many microseconds */
 
 static void cancel_text(char *out, size_t size, long session)
@@ -78,6 +80,20 @@ static void dismiss(struct child *child)
     munmap(aim, sizeof *aim);
 }
 
+static struct rowlock_connection *one; /* no statement of it is cancelled */
+
+/* Calls it once for each moment. */
+static void at_each_moment(void (*cancelled)(void *hand, int i))
+{
+    struct child child = operator();
+    void *hand = t_native();
+
+    one = t_open();
+    for (int i = 0; i < MOMENTS; i++)
+        cancelled(hand, i);
+    dismiss(&child);
+}
+
 /* Schedules one cancel, the `i`-th of many delays from now. */
 static void provoke(struct rowlock_connection *connection, int i)
 {
@@ -128,7 +144,7 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
 
 /* ---- cancelled at many points ---------------------------------------------------------------- */
 
-static void cancel_finish(struct rowlock_connection *one, void *hand, int i)
+static void cancel_finish(void *hand, int i)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *connection = fresh();
@@ -153,17 +169,11 @@ static void cancel_finish(struct rowlock_connection *one, void *hand, int i)
 
 TEST(p5_a_finish_that_is_cancelled_at_any_moment_is_recorded)
 {
-    struct child child = operator();
-    struct rowlock_connection *one = t_open();
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_finish(one, hand, i);
-    dismiss(&child);
+    at_each_moment(cancel_finish);
 }
 
 /* A lost run that is not repeated gets its outcome. */
-static void cancel_settling(struct rowlock_connection *one, void *hand, int i)
+static void cancel_settling(void *hand, int i)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *connection = fresh();
@@ -187,13 +197,7 @@ static void cancel_settling(struct rowlock_connection *one, void *hand, int i)
 
 TEST(p5_a_lost_run_is_settled_though_that_is_cancelled)
 {
-    struct child child = operator();
-    struct rowlock_connection *one = t_open();
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_settling(one, hand, i);
-    dismiss(&child);
+    at_each_moment(cancel_settling);
 }
 
 static void cancel_release(void *hand, int i)
@@ -213,12 +217,7 @@ static void cancel_release(void *hand, int i)
 
 TEST(p5_a_release_that_is_cancelled_at_any_moment_is_done)
 {
-    struct child child = operator();
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_release(hand, i);
-    dismiss(&child);
+    at_each_moment(cancel_release);
 }
 
 static void cancel_refresh(void *hand, int i)
@@ -245,12 +244,7 @@ static void cancel_refresh(void *hand, int i)
 
 TEST(p5_the_result_of_a_refresh_is_recorded_though_that_is_cancelled)
 {
-    struct child child = operator();
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_refresh(hand, i);
-    dismiss(&child);
+    at_each_moment(cancel_refresh);
 }
 
 /* In a transaction: it is rolled back, and the subject records why. */
@@ -274,19 +268,14 @@ static void cancel_refresh_failed(void *hand, int i)
 
 TEST(p5_the_error_of_a_refresh_is_recorded_though_that_is_cancelled)
 {
-    struct child child = operator();
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_refresh_failed(hand, i);
-    dismiss(&child);
+    at_each_moment(cancel_refresh_failed);
 }
 
 /* A waiter that gives up leaves no ticket that would block others while its session lives. */
 static void cancel_withdrawal(void *hand, int i)
 {
     struct rowlock_connection *connection = fresh();
-    struct rowlock_lease *lease = NULL;
+    struct rowlock_lease *held = t_granted(one, t_x(t_name(0)), 0), *lease = NULL;
     int code;
 
     provoke(connection, i * 11);
@@ -294,19 +283,13 @@ static void cancel_withdrawal(void *hand, int i)
     await_shot();
     t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EBUSY);
     t_int(waiters_of(hand, t_name(0)), 0);
+    t_give(held);
     rowlock_close(connection);
 }
 
 TEST(p6_a_waiter_that_gives_up_leaves_no_ticket_though_that_is_cancelled)
 {
-    struct child child = operator();
-    struct rowlock_lease *held = t_granted(t_open(), t_x(t_name(0)), 0);
-    void *hand = t_native();
-
-    for (int i = 0; i < MOMENTS; i++)
-        cancel_withdrawal(hand, i);
-    dismiss(&child);
-    t_give(held);
+    at_each_moment(cancel_withdrawal);
 }
 
 /* ---- cancelled repeatedly -------------------------------------------------------------------- */
@@ -322,12 +305,13 @@ static int finish_it(struct rowlock_connection *connection, void *lease,
 TEST(p5_a_finish_that_is_cancelled_again_and_again_is_recorded_once)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
-    struct rowlock_connection *connection = t_open(), *one = t_open();
+    struct rowlock_connection *connection = t_open();
     void *hand = t_native(), *locker = t_native();
     struct rowlock_lease *lease;
     struct thread *thread;
     char text[80];
 
+    one = t_open();
     t_forget_leases(hand);
     lease = claimed(connection, &job);
     cancel_text(text, sizeof text, t_engine()->session(t_handle(connection)));
