@@ -74,8 +74,7 @@ static void finish(struct rowlock_lease *lease, int status, const char *output)
 /* The node has died, and the run's lease has expired. */
 static void die(struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
-    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(NULL),
-          lease_instant(-1000), (long long)rowlock_token(lease));
+    t_expire(t_handle(connection), rowlock_token(lease));
 }
 
 struct seen {
@@ -577,6 +576,11 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
     finish_as(lease, ROWLOCK_RUN_TIMEDOUT);
     rowlock_lease_free(lease);
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
+    job.name = t_name(1);
+    lease = claimed(one, &job);
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 143, .timed_out = 1}, &t_error));
+    rowlock_lease_free(lease);
+    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
     t_text(counts(one, &job), "timed out 1");
 }
 
@@ -667,17 +671,6 @@ TEST(a_break_is_a_change_of_the_job)
     t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
     t_true(strcmp(before, t_sql(two, version, t_table("job"), t_key(job.name))) != 0);
     rowlock_lease_free(lease);
-}
-
-TEST(a_run_that_took_too_long_is_recorded_so)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
-
-    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 143, .timed_out = 1}, &t_error));
-    rowlock_lease_free(lease);
-    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
 }
 
 TEST(a_name_stays_taken_for_a_time)

@@ -36,12 +36,6 @@ static void is_due_in(struct rowlock_connection *connection, const char *name, l
           t_now_ms(), ms, t_key(name));
 }
 
-static void expire(struct rowlock_connection *connection, struct rowlock_lease *lease)
-{
-    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(NULL),
-          lease_instant(-1000), (long long)rowlock_token(lease));
-}
-
 static void end_run(struct rowlock_connection *connection, struct rowlock_lease *lease,
                     const char *name, enum end end)
 {
@@ -54,7 +48,7 @@ static void end_run(struct rowlock_connection *connection, struct rowlock_lease 
 
     snprintf(lock, sizeof lock, "job:%s", name);
     if (end == LATE || end == EXPIRED)
-        expire(connection, lease);
+        t_expire(t_handle(connection), rowlock_token(lease));
     if (end == BROKEN)
         t_ok(rowlock_break(connection, lock, 0, 1, NULL, &t_error));
     if (end != EXPIRED && end != RUNNING && end != BROKEN)

@@ -53,36 +53,6 @@ TEST(p1_the_modes_exclude_each_other)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-TEST(p1_a_lease_outlives_its_connection)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("outlives"), 0), *other = NULL;
-    int64_t token = rowlock_token(lease);
-
-    rowlock_lease_free(lease);
-    t_close(one);
-    t_fails(t_acquire(two, t_x("outlives"), 0, 0, &other), EBUSY);
-    t_ok(rowlock_adopt(two, "outlives", token, &lease, &t_error));
-    t_give(lease);
-    t_int(t_may_have(t_x("outlives")), 1);
-}
-
-TEST(p1_a_waiter_gets_what_a_holder_gives)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("handed"), 0);
-    struct acquisition next = {.wants = {t_x("handed")}, .wait_ms = -1};
-    struct thread *thread = t_acquire_thread(two, &next);
-
-    t_until_queued(t_native(), "handed", 1);
-    t_int(t_is_done(thread), 0);
-    t_give(lease);
-    t_ok(t_join(thread));
-    t_true(rowlock_remaining(next.lease) > 0);
-    t_int(t_may_have(t_x("handed")), 0);
-    t_give(next.lease);
-}
-
 /* ---- lease against transaction --------------------------------------------------------------- */
 
 static int doors(void)
@@ -198,38 +168,6 @@ TEST(p1_a_transaction_waits_for_a_lease_to_end)
         waits_for_a_lease(t_s("tx waits"));
 }
 
-TEST(p1_a_lease_waits_for_a_transaction_to_end)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct acquisition next = {.wants = {t_x("lease waits")}, .wait_ms = -1};
-    struct thread *thread;
-
-    t_ok(t_begin(one, t_x("lease waits"), 0));
-    thread = t_acquire_thread(two, &next);
-    t_until_waiting(thread);
-    t_int(t_is_done(thread), 0);
-    t_ok(rowlock_commit(one, &t_error));
-    t_ok(t_join(thread));
-    t_give(next.lease);
-    t_text(t_all_rows(t_native()), NO_ROWS);
-}
-
-TEST(p1_shared_leases_and_shared_transactions_go_together)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
-    struct rowlock_lease *lease;
-
-    if (t_facts()->shared != SHARED_TOGETHER)
-        return;
-    lease = t_granted(one, t_s("readers"), 0);
-    t_ok(t_begin(two, t_s("readers"), 0));
-    t_give(t_granted(three, t_s("readers"), 0));
-    t_give(lease);
-    t_int(t_may_have(t_x("readers")), 0);
-    t_ok(rowlock_commit(two, &t_error));
-    t_int(t_may_have(t_x("readers")), 1);
-}
-
 /* ---- several names: all or none -------------------------------------------------------------- */
 
 TEST(p1_several_names_all_or_none)
@@ -294,19 +232,6 @@ TEST(p1_several_names_are_waited_for_together)
     t_ok(t_join(thread));
     t_give(both.lease);
     t_text(t_all_rows(hand), NO_ROWS);
-}
-
-TEST(p1_a_name_given_twice_is_held_once_and_exclusively)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_want wants[] = {t_s("twice"), t_x("twice"), t_s("twice")};
-    struct rowlock_lease *lease = NULL;
-    void *hand = t_native();
-
-    t_ok(t_acquire_all(one, wants, 3, 0, 0, &lease));
-    t_int(leases_of(hand, "twice"), 1);
-    t_int(t_may_have(t_s("twice")), 0);
-    t_give(lease);
 }
 
 TEST(p1_several_names_in_several_modes)
@@ -413,48 +338,4 @@ TEST(p1_an_expired_limit_does_not_count)
     t_give(t_granted(one, t_p("old limit", 3, 1), 0));
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);
-}
-
-/* ---- invalid requests ------------------------------------------------------------------------ */
-
-static void refused(struct rowlock_connection *connection, struct rowlock_want want,
-                    rowlock_duration ttl_ms)
-{
-    struct rowlock_lease *none = NULL;
-
-    t_fails(t_acquire(connection, want, ttl_ms, 0, &none), EINVAL);
-    t_true(none == NULL);
-}
-
-TEST(arguments_that_cannot_be_right)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_want with_token = t_x("a token"), many[] = {t_x("m"), t_p("m", 3, 1)};
-    struct rowlock_lease *none = NULL;
-
-    with_token.token = 7;
-    refused(one, with_token, 0);
-    refused(one, t_x("short"), 999);
-    refused(one, t_x("short"), -1);
-    refused(one, t_p("permits", 0, 1), 0);
-    refused(one, t_p("permits", -1, 1), 0);
-    refused(one, t_p("permits", 2, 3), 0);
-    refused(one, t_p("permits", 2, -1), 0);
-    t_fails(t_acquire_all(one, many, 0, 0, 0, &none), EINVAL);
-    t_fails(t_acquire_all(one, many, 2, 0, 0, &none), EINVAL);
-    t_fails(rowlock_begin(one, &many[1], 1, 0, &t_error), EMODE);
-    t_left(NONE);
-    t_text(t_all_rows(t_native()), NO_ROWS);
-}
-
-TEST(a_transaction_that_is_open_is_refused)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *none = NULL;
-
-    t_ok(t_begin(one, t_x("open"), 0));
-    t_fails(t_acquire(one, t_x("another"), 0, 0, &none), EINTX);
-    t_left(KEPT);
-    t_ok(rowlock_commit(one, &t_error));
-    t_int(t_may_have(t_x("another")), 1);
 }

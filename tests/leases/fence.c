@@ -17,9 +17,7 @@
 
 static void begin_own(struct rowlock_connection *connection)
 {
-    for (int i = 0; i < 2; i++)
-        if (t_engine()->begin[i])
-            t_sql(connection, "%s", t_engine()->begin[i]);
+    t_own_begin(t_handle(connection), t_engine()->begin);
 }
 
 /* Fences the lease's token in a transaction of this connection. */
@@ -148,16 +146,6 @@ TEST(p4_a_read_only_transaction_is_no_place_for_a_fence)
     t_give(lease);
 }
 
-TEST(p4_a_fence_needs_a_transaction)
-{
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("no tx"), 0);
-
-    t_fails(rowlock_fence(one, "no tx", rowlock_token(lease), &t_error), ENOTX);
-    t_left(NONE);
-    t_give(lease);
-}
-
 /* ---- a takeover, step by step ---------------------------------------------------------------- */
 
 /* The lease has expired by the clock, but a fence keeps it: another client that asks for the name
@@ -176,7 +164,7 @@ TEST(p4_a_fenced_lease_is_not_taken_over)
     fence_it(own, "fenced", rowlock_token(lease));
     t_fails(t_acquire(two, t_x("fenced"), 0, 0, &none), EBUSY);
     thread = t_acquire_thread(two, &next);
-    stays(thread, 1500);
+    stays(thread, 700);
     t_int(lease_rows(hand, (long)rowlock_token(lease)), 1);
     t_ok(rowlock_fence(own, "fenced", rowlock_token(lease), &t_error));
     t_ok(rowlock_commit(own, &t_error));
@@ -400,7 +388,7 @@ TEST(p4_a_sweep_leaves_what_is_fenced_or_expired_just_now)
 
 /* ---- beneath the own lease ------------------------------------------------------------------ */
 
-#define TURNS 50
+#define TURNS 15
 
 /* Reads, thinks, writes, in transactions that lock the name beneath the lease. */
 static int sibling_work(struct rowlock_connection *connection, void *token,

@@ -109,7 +109,7 @@ static void many_threads(int sessions)
     for (int i = 0; i < NAMES; i++)
         atomic_store(&last[i], 0);
     for (int i = 0; i < THREADS; i++) {
-        work[i] = (struct work){overlap, group, (unsigned)i + 1, 15, last};
+        work[i] = (struct work){overlap, group, (unsigned)i + 1, 10, last};
         members[i] = t_join_group(group);
         threads[i] = t_thread(members[i], worker, &work[i]);
     }

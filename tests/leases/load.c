@@ -195,11 +195,6 @@ static void run_load(const char *prefix, int names, int turns)
     }
 }
 
-TEST(p1_eight_clients_on_one_name)
-{
-    run_load("one", 1, t_effort(12, 25));
-}
-
 TEST(p1_eight_clients_on_three_names)
 {
     run_load("three", 3, t_effort(15, 30));

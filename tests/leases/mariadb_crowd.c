@@ -124,15 +124,6 @@ TEST(a_try_that_finds_a_holder_or_a_waiter_is_refused_by_few_statements)
     my_lease(hand, "a:x:0:0");
 }
 
-TEST(a_repeated_try_finds_its_own_lease)
-{
-    void *hand = my_fresh();
-    struct my_terms terms = {.wants = "a:x:0:0", .owner = "the owner of one call"};
-    const char *token = my_field(my_grant(hand, terms), 2);
-
-    t_text(my_field(my_grant(hand, terms), 2), token);
-}
-
 /* ---- a crowd of leases ----------------------------------------------------------------------- */
 
 #define LEASES 100

@@ -162,21 +162,23 @@ TEST(a_renewal_of_many_leases_is_one_trip)
     proxy_stop(proxy);
 }
 
-/* ---- commits, on a server of the test's own -------------------------------------------------- */
+/* ---- commits, on a server of the tests' own -------------------------------------------------- */
 
-static const char *own_server(const char *name)
+static const char *own_server(void)
 {
     static char url[200];
     struct rowlock_plan plan = {.technique = t_facts()->code};
     struct rowlock_connection *connection = NULL;
 
+    if (*url)
+        return url;
     /* no other session commits there, and the log is written only for commits that need it */
     snprintf(url, sizeof url, "%scost",
              extra_shell("start_postgresql %s -c autovacuum=off -c wal_writer_delay=10s "
                          "-c synchronous_commit=off >&2 && "
                          "$(postgresql_program psql) -qX \"${server_admin}postgres\" "
                          "-c 'CREATE DATABASE cost' >&2 && echo $server_admin",
-                         name));
+                         extra_name("commits")));
     t_ok(rowlock_open(url, NULL, &connection, &t_error));
     t_adopt(connection);
     t_ok(rowlock_install(connection, &plan, &t_error));
@@ -225,14 +227,10 @@ static long long commits_of(int leases, const char *url, void *hand)
 
 TEST(an_acquisition_is_one_commit_and_a_release_is_one)
 {
-    char name[60];
-    const char *url;
+    const char *url = own_server();
+    void *hand = another_database(url);
     long long few;
-    void *hand;
 
-    snprintf(name, sizeof name, "%s", extra_name("commits"));
-    url = own_server(name);
-    hand = another_database(url);
     if (number(hand, "SHOW server_version_num") >=
         150000) { /* older servers report statistics later */
         void *there = t_engine()->open(url);
@@ -243,21 +241,16 @@ TEST(an_acquisition_is_one_commit_and_a_release_is_one)
         t_int(commits_of(15, url, hand) - few, 10 * 2);
     }
     t_engine()->close(hand);
-    extra_stop(name);
 }
 
 /* Whatever the database's default: otherwise a crash could lead to the same token again. */
 TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
 {
-    char name[60];
+    const char *url = own_server();
     struct rowlock_connection *one = NULL;
     struct rowlock_lease *lease;
-    const char *url;
-    void *hand;
+    void *hand = another_database(url);
 
-    snprintf(name, sizeof name, "%s", extra_name("durable"));
-    url = own_server(name);
-    hand = another_database(url);
     t_ok(rowlock_open(url, NULL, &one, &t_error));
     t_adopt(one);
     for (int i = 0; i < 5; i++) {
@@ -271,7 +264,6 @@ TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
     }
     t_close(one);
     t_engine()->close(hand);
-    extra_stop(name);
 }
 
 /* ---- vacuum ---------------------------------------------------------------------------------- */

@@ -162,37 +162,6 @@ TEST(p8_a_release_that_a_fence_delays_delays_no_other_request)
     rowlock_group_close(group);
 }
 
-/* A request for a name that is locked, or wanted by another request of the batch, is refused
-   alone. */
-TEST(p1_a_name_asked_for_twice_at_once_is_granted_once)
-{
-    struct rowlock_group *group = open_group(t_url(), 1);
-    struct rowlock_connection *members[THREADS];
-    struct thread *threads[THREADS];
-    struct ask asks[THREADS];
-    int granted = 0;
-
-    for (int i = 0; i < THREADS; i++) {
-        members[i] = member(group);
-        asks[i] = (struct ask){.name = "twice"};
-        threads[i] = t_thread(members[i], acquire_it, &asks[i]);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        int code = t_join(threads[i]);
-
-        t_true(code == 0 || code == ROWLOCK_EBUSY);
-        granted += code == 0;
-    }
-    t_int(granted, 1);
-    t_text(ask("SELECT count(*) FROM rowlock.lease WHERE name = 'twice'"), "1");
-    for (int i = 0; i < THREADS; i++) {
-        if (asks[i].lease)
-            t_give(asks[i].lease);
-        rowlock_close(members[i]);
-    }
-    rowlock_group_close(group);
-}
-
 /* ---- cut off --------------------------------------------------------------------------------- */
 
 static struct proxy *proxy;
@@ -315,22 +284,4 @@ TEST(p1_cut_for_good_after_every_message_sent_says_that_it_may_have_been_granted
 TEST(p1_cut_for_good_after_every_message_got_says_that_it_may_have_been_granted)
 {
     cut_batch_for_good(PROXY_TO_CLIENT);
-}
-
-/* An operator kills the shared session: the next batch opens another. */
-TEST(p5_the_shared_session_is_replaced)
-{
-    struct rowlock_group *group = open_group(t_url(), 1);
-    struct rowlock_connection *one = member(group);
-    struct rowlock_lease *lease = t_granted(one, t_x("replaced"), HOUR);
-
-    for (int i = 0; i < 3; i++) {
-        t_kill_all_sessions();
-        t_give(lease);
-        lease = t_granted(one, t_x("replaced"), HOUR);
-    }
-    t_give(lease);
-    t_text(ask("SELECT count(*) FROM rowlock.lease"), "0");
-    rowlock_close(one);
-    rowlock_group_close(group);
 }
