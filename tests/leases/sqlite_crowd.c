@@ -97,7 +97,7 @@ TEST(p10_a_look_behind_thousands_costs_what_it_costs_behind_hundreds)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-#define CROWD 60
+#define CROWD 30
 
 /* Most of them look from far behind, and never read the tickets before their own. */
 TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)

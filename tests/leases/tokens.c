@@ -7,7 +7,6 @@
  * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include "lib/grants.h"
-#include "lib/lease.h"
 
 static int64_t last;
 
