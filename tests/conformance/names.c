@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P9: a name is its bytes: UTF-8, 1 to 255 of them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/test.h"
@@ -41,17 +40,6 @@ TEST(p9_names_that_look_alike_are_different_locks)
     }
 }
 
-TEST(p9_the_same_bytes_elsewhere_are_the_same_lock)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    char copy[] = "\xf0\x9f\x98\x80 same";
-
-    t_ok(t_begin(one, t_x("\xf0\x9f\x98\x80 same"), 0));
-    t_fails(t_begin(two, t_x(copy), 0), EBUSY);
-    memset(copy, 'x', sizeof copy - 1);
-    t_fails(t_begin(two, t_x("\xf0\x9f\x98\x80 same"), 0), EBUSY);
-}
-
 TEST(p9_a_name_has_up_to_255_bytes)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -71,19 +59,6 @@ TEST(p9_a_name_has_up_to_255_bytes)
     longest[256] = '\0';
     t_fails(t_begin(two, t_x(longest), 0), EINVAL);
     t_contains(t_error.text, "256");
-}
-
-TEST(p9_a_name_of_four_byte_characters_has_up_to_255_bytes)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    char name[260] = "";
-
-    for (int i = 0; i < 63; i++)
-        strcat(name, "\xf0\x9f\x92\xa1");
-    strcat(name, "\xe2\x82\xac");
-    t_int((long long)strlen(name), 255);
-    t_ok(t_begin(one, t_x(name), 0));
-    t_fails(t_begin(two, t_x(name), 0), EBUSY);
 }
 
 static void refuses(const char *name)

@@ -50,16 +50,6 @@ TEST(a_name_never_seen_is_made_known_on_a_second_connection_where_a_url_is_given
     t_int(t_is_free(t_x(t_name(1))), 1);
 }
 
-TEST(a_name_never_seen_is_locked_later_on_a_connection_by_url)
-{
-    struct rowlock_connection *own = t_open();
-
-    t_ok(t_begin(own, t_x(t_name(1)), 0));
-    for (int i = 2; i < 6; i++)
-        t_ok(t_lock(own, t_x(t_name(i)), 0));
-    t_int(t_is_free(t_x(t_name(5))), 0);
-}
-
 /* A first call on a busy machine takes seconds; then the try must still prepare the name. */
 TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
 {

@@ -112,14 +112,3 @@ TEST(p11_opposite_orders_do_not_deadlock)
     t_ok(t_join(one));
     t_ok(t_join(two));
 }
-
-TEST(no_name_at_all_is_refused)
-{
-    struct rowlock_connection *connection = t_open();
-    struct rowlock_want want = t_x(t_name(1));
-
-    t_fails(rowlock_begin(connection, &want, 0, 0, &t_error), EINVAL);
-    t_fails(rowlock_begin(connection, NULL, 1, 0, &t_error), EINVAL);
-    t_fails(rowlock_prepare(connection, NULL, 0, &t_error), EINVAL);
-    t_left(NONE);
-}

@@ -45,28 +45,6 @@ static void stays(const struct thread *thread, int milliseconds)
         t_int(t_is_done(thread), 0);
 }
 
-TEST(p4_the_fence_of_a_valid_lease)
-{
-    struct rowlock_connection *one = t_open(), *own = t_open(), *borrowed;
-    void *handle = NULL;
-    struct rowlock_lease *lease = t_granted(one, t_x("valid"), 0);
-
-    borrowed = t_facts()->wraps ? t_wrap(&handle, NULL) : NULL;
-    t_sql(one, "CREATE TABLE fenced (n INTEGER)");
-    fence_it(own, "valid", rowlock_token(lease));
-    t_sql(own, "INSERT INTO fenced VALUES (1)");
-    t_ok(rowlock_commit(own, &t_error));
-    if (!borrowed) {
-        t_give(lease);
-        return;
-    }
-    fence_it(borrowed, "valid", rowlock_token(lease));
-    t_native_sql(handle, "INSERT INTO fenced VALUES (2)");
-    t_native_sql(handle, "COMMIT");
-    t_text(t_sql(one, "SELECT sum(n) FROM fenced"), "3");
-    t_give(lease);
-}
-
 TEST(p4_shared_leases_and_permits_are_fenced_too)
 {
     struct rowlock_connection *one = t_open(), *two = t_open(), *own = t_open();
