@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decision of what a node may do about a job now: each rule alone, then simulated farms that
- * live for months.
+ * The decision of what a node may do about a job now: each rule alone. tests/simulation/farm.h has
+ * farms that live by it.
  */
 #include <string.h>
 
@@ -371,107 +371,4 @@ TEST(skipping_still_buries_what_was_lost)
     rules.skips_missed = true;
     job.running = 77;
     t_true(settles("2026-03-02T12:00Z").lost);
-}
-
-/* ---- farms ----------------------------------------------------------------------------------- */
-
-#define TTL_MS 30000
-#define MONTHS_MS (90 * 86400000LL)
-
-struct farm { /* the row in the database, and the expected state */
-    struct rowlock_job_state row;
-    int64_t began_ms, ends_ms, tokens; /* ends_ms: the run ends, or its node dies */
-    bool dies;
-    int64_t runs, repeats, lost;
-};
-
-/* Ends the run if it should have ended by now. */
-static void pass(struct farm *farm, int64_t now)
-{
-    farm->row.now_ms = now;
-    if (!farm->row.running || now < farm->ends_ms)
-        farm->row.free_ms = now + TTL_MS;
-    else if (!farm->dies) {
-        farm->row.running = 0;
-        farm->row.held = false;
-    } else {
-        farm->row.free_ms = farm->ends_ms + TTL_MS;
-        farm->row.held = now < farm->row.free_ms;
-    }
-}
-
-static void take(struct farm *farm, const struct rowlock_job_decision *d, uint64_t *seed)
-{
-    bool again = farm->row.known && d->instant_ms == farm->row.last_ms;
-
-    t_true(!farm->row.held);
-    t_true(d->instant_ms <= farm->row.now_ms);
-    t_true(d->instant_ms > farm->row.last_ms || (again && d->repeats == farm->row.repeats + 1));
-    t_true(d->due_ms > d->instant_ms);
-    t_true(d->repeats <= 1);
-    farm->lost += d->lost;
-    farm->runs++;
-    farm->repeats += again;
-    farm->row.known = farm->row.same_schedule = farm->row.held = true;
-    farm->row.last_ms = d->instant_ms;
-    farm->row.due_ms = d->due_ms;
-    farm->row.repeats = d->repeats;
-    farm->row.running = ++farm->tokens;
-    farm->began_ms = farm->row.now_ms;
-    farm->dies = t_random(seed, 20) == 0;
-    farm->ends_ms = farm->began_ms + 1 + t_random(seed, 200000);
-}
-
-static void call(struct farm *farm, uint64_t *seed)
-{
-    struct rowlock_job_decision d = rowlock__job_decide(&farm->row, &rules);
-
-    switch (d.act) {
-    case ROWLOCK_JOB_CLAIM:
-        take(farm, &d, seed);
-        break;
-    case ROWLOCK_JOB_SETTLE:
-        farm->lost += d.lost;
-        farm->row.running = 0;
-        farm->row.due_ms = d.due_ms;
-        break;
-    case ROWLOCK_JOB_PLAN:
-        farm->row.known = farm->row.same_schedule = true;
-        farm->row.due_ms = d.due_ms;
-        break;
-    case ROWLOCK_JOB_AWAIT:
-    case ROWLOCK_JOB_WAIT:
-        t_true(d.until_ms > farm->row.now_ms);
-        break;
-    }
-}
-
-/*
- * 25 nodes call at random intervals of at most a minute; one run in twenty dies. No due time is run
- * twice except as a repetition. None is delayed by more than the longest run, a ttl and a call.
- */
-static void a_farm(const char *text, uint64_t seed)
-{
-    struct farm farm = {{0}, 0, 0, 0, false, 0, 0, 0};
-    int64_t begin = t_utc("2026-01-01T00:00Z"), now = begin;
-
-    given(text, "2026-01-01T00:00Z");
-    for (; now < begin + MONTHS_MS; now += 1 + t_random(&seed, 60000)) {
-        int64_t newest = rowlock__schedule_previous(&schedule, now - 200000 - TTL_MS - 60000);
-
-        pass(&farm, now);
-        call(&farm, &seed);
-        t_true(newest < begin || farm.row.last_ms >= newest);
-    }
-    t_true(farm.lost > 0 && farm.repeats > 0);
-}
-
-TEST(farms_that_live_for_months)
-{
-    uint64_t last = (uint64_t)t_effort(1, 8);
-
-    for (uint64_t seed = 1; seed <= last; seed++) {
-        a_farm("every 5m", seed);
-        a_farm("17 * * * *", seed + 100);
-    }
 }
