@@ -182,14 +182,6 @@ static int run_real(struct rowlock_link *link, unsigned transaction_flags,
     return real->run(link->link, transaction_flags, calls, n, budget, outcome, error);
 }
 
-static bool is_scripted(struct sim_client *client, unsigned transaction_flags)
-{
-    if (!client->next_reply_lost || !(transaction_flags & ROWLOCK_COMMIT))
-        return false;
-    client->next_reply_lost = false;
-    return true;
-}
-
 static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
                size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
@@ -210,8 +202,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     if (link->dead) /* lost while the batch waited */
         return gone(link, error);
     committed(link);
-    if (!code &&
-        (sim_chance(sim.temper.lose_reply) || is_scripted(link->client, transaction_flags))) {
+    if (!code && sim_chance(sim.temper.lose_reply)) {
         tell("%s loses its connection before the answer comes", story_client(link->client->id));
         cut(link);
     }

@@ -48,17 +48,10 @@ enum sim_wrong {
     SIM_RIGHT,
     /* a holder counts its ttl from the answer instead of from the request */
     SIM_COUNTS_FROM_ANSWER,
-    SIM_IGNORES_QUEUE,   /* a grant ignores the queue */
-    SIM_NEW_OWNER,       /* after a lost reply the retry uses another owner id */
-    SIM_STEPS_OVER,      /* a grant treats a lease as expired a second too early */
-    SIM_REVIVES,         /* a renewal that finds no heartbeat inserts one */
-    SIM_IGNORES_STOP,    /* a renewal ignores that the lease was broken */
-    SIM_MISCOUNTS,       /* one permit too many is granted */
-    SIM_LEAVES_THE_DEAD, /* a look does not remove dead tickets */
-    SIM_STRIKES_ALL,     /* a roll call also removes the tickets of waiters that answered */
-    SIM_ANSWERS_NOTHING, /* a look does not answer a roll call */
-    SIM_CALLS_NOBODY,    /* a roll call marks no ticket, and so never removes a frozen waiter */
-    SIM_LEASE_WRONGS,    /* the following ones concern jobs */
+    SIM_NEW_OWNER,                         /* after a lost reply the retry uses another owner id */
+    SIM_REVIVES,                           /* a renewal that finds no heartbeat inserts one */
+    SIM_LEAVES_THE_DEAD,                   /* a look does not remove dead tickets */
+    SIM_LEASE_WRONGS,                      /* the following ones concern jobs */
     SIM_CLAIMS_BLINDLY = SIM_LEASE_WRONGS, /* a claim does not check whether the row has changed */
     SIM_CLEARS_SUCCESSOR,                  /* a finish ends any run that the job has */
     SIM_FORGETS_THE_LOST, /* a claim does not record that the previous run was lost */
@@ -141,9 +134,8 @@ struct sim_client {
     long op;               /* in the record */
     bool locks;            /* it holds a transaction lock on `asks` */
     bool breaking_now;
-    char owner[40];        /* of its last acquire */
-    const void *blocks_on; /* a condition variable */
-    bool next_reply_lost;  /* set by a script: the reply to its next COMMIT is lost */
+    char owner[40];                       /* of its last acquire */
+    const void *blocks_on;                /* a condition variable */
     void (*meets)(const char *statement); /* set by a script: called before each statement */
     bool met_busy;                        /* a try found the file locked by a transaction */
 };
@@ -316,6 +308,8 @@ void story_reply(struct sim_client *client, const struct rowlock_step *step,
 
 /* ---- wrong.c */
 const char *wrong_name(enum sim_wrong wrong);
+/* Where to begin the search for a history that finds it; 0: anywhere. */
+uint64_t wrong_seed(enum sim_wrong wrong);
 /* the kind of history that must detect it */
 const struct sim_kind *wrong_kind(enum sim_wrong wrong);
 void wrong_free(void);

@@ -14,7 +14,6 @@ struct story {
 };
 
 /* A NULL name ends each list. */
-extern const struct story stories[];
 extern const struct story file_stories[];  /* their texts depend on SQLite's lock of the file */
 extern const struct story table_stories[]; /* with statements of several clients in between */
 

@@ -370,14 +370,6 @@ static int execute(struct table_link *link, unsigned flags, struct rowlock_call 
     return ROWLOCK_OK;
 }
 
-static bool is_scripted(struct sim_client *client, unsigned flags)
-{
-    if (!client->next_reply_lost || !(flags & ROWLOCK_COMMIT))
-        return false;
-    client->next_reply_lost = false;
-    return true;
-}
-
 static void lose(struct table_link *link, bool lost, const char *when)
 {
     if (!lost || link->state == ROWLOCK_STATE_DEAD)
@@ -408,8 +400,7 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
         return gone(error);
     code = execute(link, flags, calls, n, budget, outcome, error);
     if (!code)
-        lose(link, sim_chance(sim.temper.lose_reply) || is_scripted(link->client, flags),
-             " before the answer comes");
+        lose(link, sim_chance(sim.temper.lose_reply), " before the answer comes");
     sim_pass(latency());
     if (link->state != ROWLOCK_STATE_DEAD)
         return code;
