@@ -22,8 +22,6 @@
 #include "simulation/vfs.h"
 
 #define FIRST_SEED 1
-/* a node whose command was not started reports after its run was recorded as lost */
-#define KNOWN_FARM 5172
 
 static unsigned test_number, failures;
 
@@ -223,21 +221,11 @@ static int check_functions(uint64_t seed)
     return failures != 0;
 }
 
-static void run_known(uint64_t seed)
-{
-    bool good = sim.kind->history(seed);
-
-    result(good, "the farm of a seed that failed once keeps every promise");
-    if (!good)
-        tell_failure(seed);
-}
-
 static int check_jobs(uint64_t seed)
 {
     uint64_t farms = effort(10, 60);
 
     run_again(seed);
-    run_known(KNOWN_FARM);
     run_right(seed, farms);
     run_wrong(seed, farms);
     if (effort(0, 1))
