@@ -344,18 +344,3 @@ TEST(where_a_schedule_ends_in_a_line)
     t_int((long long)rowlock__schedule_length(" \t "), 3);
     t_int((long long)rowlock__schedule_length(""), 0);
 }
-
-TEST(a_year_of_minutes)
-{
-    struct rowlock_zone *zone;
-    struct rowlock_schedule schedule;
-    int64_t at = t_utc("2050-12-31T22:59Z");
-    int n = 0;
-
-    t_ok(rowlock__zone_open("Europe/Berlin", &zone, &t_error));
-    schedule = read_in("* * * * *", zone);
-    while ((at = rowlock__schedule_next(&schedule, at)) < t_utc("2051-12-31T23:00Z"))
-        n++;
-    t_int(n, 365 * 1440);
-    rowlock__zone_close(zone);
-}
