@@ -157,24 +157,6 @@ TEST(every_vendors_error_gets_its_code_and_leaves_the_right_transaction)
     }
 }
 
-TEST(errors_come_in_the_order_of_the_script)
-{
-    struct rowlock_link *link =
-        open_product("Microsoft SQL Server", "UPDATE work|HYT00|1222|Lock request time out\n"
-                                             "UPDATE work|40001|1205|deadlock victim\n"
-                                             "UPDATE work|23000|2627|duplicate key\n");
-
-    t_fails(run_one(link, ROWLOCK_BEGIN, &work), ETIMEDOUT);
-    t_left(KEPT);
-    t_fails(run_one(link, ROWLOCK_INSIDE, &work), EROLLEDBACK);
-    t_left(GONE);
-    t_fails(run_one(link, ROWLOCK_BEGIN, &work), EDB);
-    t_text(t_error.sqlstate, "23000");
-    t_left(KEPT);
-    t_ok(run_one(link, ROWLOCK_COMMIT, &work));
-    t_odbc_close(link);
-}
-
 TEST(a_commit_that_loses_the_connection_is_unknown)
 {
     struct rowlock_link *link =
