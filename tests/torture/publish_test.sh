@@ -29,30 +29,26 @@ check the_page_is_that_of_its_data is_published
 mkdir -p "$copy/build/torture/"{results,mutations}
 before=$(grep -v '^#' "$copy/docs/torture/cells.tsv")
 result counter/none/sqlite-native 1234567 '' 0
+result java-lease/mixed/postgresql-row 7654321 '' 0
 echo 'found by ways/none/postgresql-native in 5 s, seed 2: overlap: one and two' \
     >"$copy/build/torture/mutations/lock_beside_a_lease"
-replaces_one() {
+replaces_two() {
     local changed
     publish || return 1
     changed=$(diff <(echo "$before") <(grep -v '^#' "$copy/docs/torture/cells.tsv") | grep '^>')
     echo "$changed"
-    [ "$changed" = "> counter	none	sqlite-native	1234567	1	3	0	0	-	0	20000	9	0	2	5	7	$(
-        )2026-12-01	abc" ]
+    [[ $changed == "> counter	none	sqlite-native	1234567	1	3	0	0	-	0	20000	9	0	2	5	7	$(
+        )2026-12-01	abc"$'\n'"> java-lease	mixed	postgresql-row	7654321	"*abc ]]
 }
-check a_new_result_replaces_that_of_its_cell_alone replaces_one
+check new_results_replace_those_of_their_cells_alone replaces_two
 sums_up() {
     row sqlite-native
     row counter
+    row 'java-\.\.\.'
     [[ $(row sqlite-native) == *' 1,'*' | 0 | 20,000 |' ]] &&
-        [[ $(row counter) == *' 1,'*' | 0 | 20,000 |' ]]
+        [[ $(row counter) == *' 1,'*' | 0 | 20,000 |' ]] && [[ $(row 'java-\.\.\.') == *' 7,'* ]]
 }
-check the_tables_have_the_new_operations_and_waits sums_up
-result java-lease/mixed/postgresql-row 7654321 '' 0
-has_packages() {
-    publish && row 'java-\.\.\.' && grep '^java-lease	mixed	postgresql-row	7654321	' \
-        "$copy/docs/torture/cells.tsv" && [[ $(row 'java-\.\.\.') == *' 7,'* ]]
-}
-check the_workloads_of_a_package_are_one_row has_packages
+check the_tables_have_the_new_operations_and_waits_and_one_row_for_a_package sums_up
 has_mistake() {
     grep "lock_beside_a_lease	.*	ways/none/postgresql-native	5	2	overlap: one and two\$" \
         "$copy/docs/torture/mistakes.tsv"

@@ -37,11 +37,10 @@ refuses() { # VARIABLE=VALUE TEXT
 }
 check a_cell_that_does_not_exist_is_refused refuses \
     CELL='counter/none/sqlite-native no/such/cell' "no cell matches 'no/such/cell'"
-check a_number_of_clients_is_checked refuses CLIENTS=0 "CLIENTS='0'"
-check a_pace_is_checked refuses PACE=0.5 "PACE='0.5'"
-check a_time_is_checked refuses SECONDS_EACH=10s "SECONDS='10s'"
-check a_number_of_operations_is_checked refuses OPERATIONS=many "OPERATIONS='many'"
-check a_seed_is_checked refuses SEED=1e9 "SEED='1e9'"
+for wrong in CLIENTS=0 PACE=0.5 SECONDS_EACH=10s OPERATIONS=many SEED=1e9; do
+    name=${wrong%%=*}
+    check "$wrong is refused" refuses "$wrong" "${name%_EACH}='${wrong#*=}'"
+done
 
 # Workers that execute this instead of their operations, or of another mode.
 run_with() { # COMMAND [MODE [VARIABLE=VALUE...]]
