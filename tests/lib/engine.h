@@ -119,6 +119,11 @@ struct engine {
     void (*end_forgotten)(void *admin);
 };
 
+/* Whether a session waits for a lock, by the text of MariaDB's SHOW ENGINE INNODB STATUS. Not by
+   information_schema.innodb_trx: that is a cached snapshot, refreshed only when no session has read
+   it for a tenth of a second. A poll would therefore never see a change. */
+int t_innodb_waits(const char *status, long session);
+
 extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb;
 /* The engine reached by ODBC or JDBC. */
 const struct engine *t_odbc_engine(const char *name);

@@ -98,30 +98,19 @@ static int is_waiting_on_mysql(void *admin, long session)
     return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
 }
 
-/* Not information_schema.innodb_trx: that is a cached snapshot, refreshed only when no session
-   has read it for a tenth of a second. A poll would therefore never see a change. */
 static int is_waiting(void *admin, long session)
 {
-    char mark[64];
     MYSQL_RES *result;
     MYSQL_ROW row;
-    int waiting = 0;
+    int waiting;
 
     if (t_is_mysql())
         return is_waiting_on_mysql(admin, session);
-    snprintf(mark, sizeof mark, "MariaDB thread id %ld,", session);
     if (mysql_query(admin, "SHOW ENGINE INNODB STATUS"))
         return 0;
     result = mysql_store_result(admin);
     row = result ? mysql_fetch_row(result) : NULL;
-    for (char *at = row ? strstr(row[2], "\n---TRANSACTION") : NULL, *end; at; at = end) {
-        end = strstr(at + 1, "\n---TRANSACTION");
-        if (end)
-            *end = '\0';
-        waiting |= strstr(at, mark) && strstr(at, "\nLOCK WAIT");
-        if (end)
-            *end = '\n';
-    }
+    waiting = row && t_innodb_waits(row[2], session);
     mysql_free_result(result);
     return waiting;
 }

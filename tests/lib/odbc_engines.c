@@ -142,33 +142,25 @@ static long mariadb_session(void *handle)
 }
 
 struct look {
-    char mark[64];
+    long session;
     int waiting;
 };
 
-/* As in mariadb.c: the status of InnoDB, in the third column. */
+/* The status is in the third column. */
 static void look_at(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct look *look = data;
     char *text = n > 2 ? strndup(columns[2].bytes, columns[2].length) : NULL;
 
-    for (char *at = text ? strstr(text, "\n---TRANSACTION") : NULL, *end; at; at = end) {
-        end = strstr(at + 1, "\n---TRANSACTION");
-        if (end)
-            *end = '\0';
-        look->waiting |= strstr(at, look->mark) && strstr(at, "\nLOCK WAIT");
-        if (end)
-            *end = '\n';
-    }
+    look->waiting = text && t_innodb_waits(text, look->session);
     free(text);
 }
 
 static int mariadb_is_waiting(void *admin, long session)
 {
-    struct look look = {.waiting = 0};
+    struct look look = {.session = session};
     char ignored[300];
 
-    snprintf(look.mark, sizeof look.mark, "MariaDB thread id %ld,", session);
     transport_rows(admin, "SHOW ENGINE INNODB STATUS", look_at, &look, ignored, sizeof ignored);
     return look.waiting;
 }

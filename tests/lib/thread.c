@@ -6,7 +6,9 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/harness.h"
 #include "lib/test.h"
@@ -106,6 +108,22 @@ struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlo
 {
     return start(
         &(struct thread){.connection = connection, .work = lock, .want = want, .wait_ms = wait_ms});
+}
+
+int t_innodb_waits(const char *status, long session)
+{
+    static const char head[] = "\n---TRANSACTION";
+    char mark[64];
+
+    snprintf(mark, sizeof mark, "MariaDB thread id %ld,", session);
+    for (const char *at = strstr(status, head), *end; at; at = end) {
+        const char *own = strstr(at, mark), *waits = strstr(at, "\nLOCK WAIT");
+
+        end = strstr(at + 1, head);
+        if (own && waits && (!end || (own < end && waits < end)))
+            return 1;
+    }
+    return 0;
 }
 
 static void await(struct thread *thread, int polling)
