@@ -83,6 +83,16 @@ static struct session open_session(const struct server *server)
     return session;
 }
 
+/* The only session of its server. */
+static struct session open_alone(void)
+{
+    struct server server = serve();
+    struct session session = open_session(&server);
+
+    close(server.listener);
+    return session;
+}
+
 static void nothing(void *data)
 {
     (void)data;
@@ -118,8 +128,7 @@ static bool on_exec(int fd)
 
 TEST(a_call_that_returns_in_time_is_left_alone)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct rowlock_budget budget = within(60000);
 
     for (int i = 0; i < 2000; i++) {
@@ -133,13 +142,11 @@ TEST(a_call_that_returns_in_time_is_left_alone)
     answer(&session);
     t_int(blocking_read(&session), 'c'); /* the socket is as it was */
     close_session(&session);
-    close(server.listener);
 }
 
 TEST(the_deadline_cancels_a_call)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct rowlock_budget budget = within(30);
     struct rowlock_watched end;
 
@@ -149,14 +156,12 @@ TEST(the_deadline_cancels_a_call)
     t_int(end.result, ROWLOCK_WATCH_CANCELED);
     t_int(end.why, ROWLOCK_WAKE_DEADLINE);
     close_session(&session);
-    close(server.listener);
 }
 
 /* The number of an interrupt_fd that was closed may be another file in the next call. */
 TEST(an_interrupt_cancels_a_call_whichever_file_has_the_number)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
 
     for (int i = 0; i < 5; i++) {
         struct rowlock_budget budget = within(60000);
@@ -181,7 +186,6 @@ TEST(an_interrupt_cancels_a_call_whichever_file_has_the_number)
             continue; /* of a second cancel */
     }
     close_session(&session);
-    close(server.listener);
 }
 
 struct obeys_later {
@@ -199,8 +203,7 @@ static void answer_the_third(void *data)
 
 TEST(a_cancel_without_effect_is_repeated)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct obeys_later later = {.session = &session};
     struct rowlock_budget budget = within(0);
 
@@ -210,13 +213,11 @@ TEST(a_cancel_without_effect_is_repeated)
     t_int(rowlock__watch_end(session.watch).result, ROWLOCK_WATCH_CANCELED);
     t_true(later.tries >= 3);
     close_session(&session);
-    close(server.listener);
 }
 
 TEST(a_server_that_ignores_the_cancel_is_given_up)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct rowlock_budget budget = within(20);
 
     budget.give_up_ms = budget.deadline_ms + 50;
@@ -225,13 +226,11 @@ TEST(a_server_that_ignores_the_cancel_is_given_up)
     t_true(rowlock__now_ms() >= budget.give_up_ms);
     t_int(rowlock__watch_end(session.watch).result, ROWLOCK_WATCH_GIVEN_UP);
     close_session(&session);
-    close(server.listener);
 }
 
 TEST(without_a_cancel_the_session_is_given_up_at_once)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct rowlock_budget budget = within(20);
     struct rowlock_watched end;
 
@@ -242,7 +241,6 @@ TEST(without_a_cancel_the_session_is_given_up_at_once)
     t_int(end.result, ROWLOCK_WATCH_GIVEN_UP);
     t_int(end.why, ROWLOCK_WAKE_DEADLINE);
     close_session(&session);
-    close(server.listener);
 }
 
 /* As when the client library closes its socket, and another thread opens one. */
@@ -290,8 +288,7 @@ static void release(void *data)
    machine the call may be given up before a cancel begins: then the handles are free at once. */
 TEST(a_cancel_that_blocks_delays_nobody_and_frees_the_handles_later)
 {
-    struct server server = serve();
-    struct session session = open_session(&server);
+    struct session session = open_alone();
     struct rowlock_budget budget = within(20);
     int n;
 
@@ -308,7 +305,6 @@ TEST(a_cancel_that_blocks_delays_nobody_and_frees_the_handles_later)
     t_int(sem_wait(&stuck.released), 0);
     close(session.socket);
     close(session.peer);
-    close(server.listener);
 }
 
 TEST(opening_sets_close_on_exec_and_finds_the_socket_by_its_port)
