@@ -88,6 +88,9 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     run "$ROWLOCK" --json cron tab --check
     [ "$(json '$[1].name' <<<"$output")/$(json '$[1].schedule' <<<"$output")" \
         = "two words/every 5m" ]
+    : >empty
+    run -0 "$ROWLOCK" cron --check empty
+    [ "$output" = "0 jobs" ]
     printf '@hourly again\\n -- true\n  0 24 * * * late -- true\n' >>tab
     run -64 "$ROWLOCK" cron --check tab
     [ "$output" \

@@ -4,12 +4,19 @@
 
 load lib
 
+setup_file() { # the help of each verb, once: the tests read it many times
+    cd "$BATS_FILE_TMPDIR" || return 1
+    "$ROWLOCK" help >all
+    sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' all >verbs
+    for verb in $(verbs); do "$ROWLOCK" help "$verb" >"of-$verb"; done
+}
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     export ROWLOCK_TEST_URL="sqlite:$BATS_TEST_TMPDIR/test.db"
     source_folder=$BATS_TEST_DIRNAME/../..
 }
-verbs() { "$ROWLOCK" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'; }
+verbs() { cat "$BATS_FILE_TMPDIR/verbs"; }
+help_of() { cat "$BATS_FILE_TMPDIR/${1:+of-}${1:-all}"; } # [VERB]
 long_options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]+' | tr -d ' ,' | sort -u; }
 refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and the usage
     local word=$1
@@ -60,11 +67,11 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
 @test "leases: every mistake has a message, with the right command" {
     refused "NAME" acquire --ttl 5m
     refused "--ttl 5m" acquire a
-    refused "--ttl" acquire --ttl 0.5s a
+    refused "--ttl: a lease lasts 1s at least" acquire --ttl 0.5s a
     refused "--ttl" acquire --ttl soon a
-    refused "--limit" acquire --ttl 5m --limit 0 a
-    refused "--limit" acquire --ttl 5m --limit 2 a b
-    refused "--limit" acquire --ttl 5m --limit 2 -s a
+    refused "number from 1" acquire --ttl 5m --limit 0 a
+    refused "one NAME" acquire --ttl 5m --limit 2 a b
+    refused "neither -x nor -s" acquire --ttl 5m --limit 2 -s a
     refused "--while-pid" acquire --while-pid 0 a
     refused "--while-pid" acquire --while-pid self a
     refused "in a script \$\$" acquire --while-pid 0 a
@@ -111,6 +118,10 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "--conflict-exit-code" run --tx -E 256 a -- true
     refused "--kill-after" run --tx --kill-after x a -- true
     refused "--max-run" run --max-run 0 a -- true
+    refused "is not a duration" run --max-run soon a -- true
+    refused "--limit" run --tx --limit 2 a -- true
+    refused "--ttl" run --tx --ttl 5s a -- true
+    refused "--note" run --tx --note x a -- true
     refused "exclude each other" run -n -w 3 a -- true
     refused "exclude each other" run -w 3 --nonblock a -- true
     refused "exclude each other" acquire --ttl 1m -n -w 0 a
@@ -120,6 +131,21 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "'extra' follows the command of -c" run a -c true extra
     refused "exclude each other" run a -c pg_dump -- -Fc
     [ ! -e test.db ]
+}
+
+@test "refresh, use, expire, subjects: every mistake has a message" {
+    refused "--max-age is missing" refresh cache -- true
+    refused "command is missing" refresh cache --max-age 1h
+    refused "SUBJECT is missing" refresh --max-age 1h -- true
+    refused "one SUBJECT" refresh a b --max-age 1h -- true
+    refused "go together" use a --max-age 1h -- true
+    refused "go together" use a --refresh true -- true
+    refused "--refresh: its command is one word" use a --refresh -- x
+    refused "247" refresh "$(printf 's%.0s' {1..248})" --max-age 1h -- true
+    refused "max-age" refresh cache --max-age soon -- true
+    refused "" expire
+    refused "" expire a b
+    refused "" subjects a b
 }
 
 @test "run: names come before -c, or after it, not on both sides" {
@@ -203,24 +229,18 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
 }
 
 @test "help on standard output, for every verb, by three ways" {
-    [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" --help)" ]
-    [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" -h 2>&1)" ]
+    [ "$(help_of)" = "$("$ROWLOCK" --help)" ]
+    [ "$(help_of)" = "$("$ROWLOCK" -h 2>&1)" ]
+    [ "$(help_of run)" = "$("$ROWLOCK" --json run -h)" ]
     [ "$(verbs | wc -l)" -ge 5 ]
     for verb in $(verbs); do
-        "$ROWLOCK" help "$verb" >1
-        "$ROWLOCK" "$verb" --help >2
-        "$ROWLOCK" --json "$verb" -h >3
-        cmp 1 2
-        cmp 1 3
-        grep -q "^usage: rowlock $verb" 1
+        "$ROWLOCK" "$verb" --help | cmp - "$BATS_FILE_TMPDIR/of-$verb"
+        help_of "$verb" | grep -q "^usage: rowlock $verb"
     done
 }
 
 @test "lines of help fit a terminal" {
-    for verb in "" $(verbs); do
-        # shellcheck disable=SC2086
-        "$ROWLOCK" help $verb | awk 'length > 100 { print; bad = 1 } END { exit bad }'
-    done
+    cat "$BATS_FILE_TMPDIR"/{all,of-*} | awk 'length > 100 { print; bad = 1 } END { exit bad }'
 }
 
 # ---- help, manual page and completion have one source -----------------------------------------
@@ -230,12 +250,12 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 @test "every verb has a text, and every text a verb" {
     [ "$(verbs | sort)" = "$(cd "$source_folder/man/verbs" && ls ./*.txt |
         sed -n 's|^\./\([a-z]*\)\.txt$|\1|p' | sort)" ]
-    for verb in $(verbs); do [ "$("$ROWLOCK" help "$verb" | wc -w)" -gt 3 ]; done
+    for verb in $(verbs); do [ "$(help_of "$verb" | wc -w)" -gt 3 ]; done
 }
 
 @test "every verb takes the options that its help names" {
     for verb in $(verbs); do
-        "$ROWLOCK" help "$verb" | sed -n 's/^ \{2,6\}\(-[^ ].*\)/\1/p' | sed 's/   .*//' >options
+        help_of "$verb" | sed -n 's/^ \{2,6\}\(-[^ ].*\)/\1/p' | sed 's/   .*//' >options
         while read -r line; do
             value=
             [[ $line != *[A-Z]* ]] || value='=x'
@@ -251,28 +271,27 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 }
 
 @test "help knows every option in the source" {
-    for verb in "" $(verbs); do
-        # shellcheck disable=SC2086
-        "$ROWLOCK" help $verb
-    done >all
+    cat "$BATS_FILE_TMPDIR"/{all,of-*} | grep -oE -- '--[a-z-]+' | sed 's/^--//' | sort -u >known
     grep -rohE '\{?"[a-z-]+", ([^ ]+, )?(no|required)_argument' \
         "$source_folder"/src/{command,run,show,demo} |
         sed 's/.*"\(.*\)".*/\1/' | sort -u >source
     [ "$(wc -l <source)" -gt 40 ]
     grep -qx while-pid source
-    while read -r option; do
-        grep -qE -- "--$option\b" all || { echo "$option"; false; }
-    done <source
+    comm -23 source known >unknown
+    [ ! -s unknown ] || { cat unknown && false; }
 }
+
+in_words() { grep -oE -- '--[a-z-]+|[[:alnum:]]{4,}' | tr '[:upper:]' '[:lower:]' | sort -u; }
 
 @test "manual pages: one for every verb, with its text and options" {
     for verb in $(verbs | grep -vx help); do
         page=$ROWLOCK_TEST_BIN/man/rowlock-$verb.1
         plain "$page" >page
-        grep -q "^rowlock-$verb - $("$ROWLOCK" help | sed -n "s/^  $verb  *//p")\$" page
-        "$ROWLOCK" help "$verb" | sed '1d' | grep -oE '[[:alnum:]]{4,}' | sort -u >said
-        for word in $(cat said); do grep -qi "$word" page || { echo "$verb: $word"; false; }; done
-        for option in $("$ROWLOCK" help "$verb" | long_options); do grep -q -- "$option" page; done
+        grep -q "^rowlock-$verb - $(help_of | sed -n "s/^  $verb  *//p")\$" page
+        help_of "$verb" | sed 1d | in_words >said
+        in_words <page >there
+        comm -23 said there >missing
+        [ ! -s missing ] || { echo "$verb:"; cat missing; false; }
         run -0 groff -man -Tutf8 -ww -z "$page"
         [ -z "$output" ]
     done
@@ -282,7 +301,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     plain "$source_folder/man/rowlock.1" >page
     for verb in $(verbs); do grep -q "^\.B $verb$" page; done
     for verb in $(verbs | grep -vx help); do grep -q "rowlock-$verb (1)" page; done
-    for option in $("$ROWLOCK" help | long_options); do grep -q -- "$option" page; done
+    for option in $(help_of | long_options); do grep -q -- "$option" page; done
     for word in 0 1 64 69 75 123 124 125 126 127 ROWLOCK_URL ROWLOCK_URL_FILE ROWLOCK_NAME \
         ROWLOCK_TOKEN ROWLOCK_OWNER ROWLOCK_HELD ROWLOCK_DUE ROWLOCK_ATTEMPT; do
         grep -q "^\.B.* *$word\b" page || { echo "$word"; false; }
@@ -294,11 +313,11 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         words=$(bash -c '. "$0"; COMP_WORDS=(rowlock $1 ""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
             _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" \
                 "$verb")
-        # shellcheck disable=SC2086
-        for option in $("$ROWLOCK" help $verb | long_options); do
-            grep -qx -- "$option" <<<"$words" || { echo "$verb $option"; false; }
-        done
-        [ -n "$verb" ] || for name in $(verbs); do grep -qx "$name" <<<"$words"; done
+        {
+            help_of "$verb" | long_options
+            [ -n "$verb" ] || verbs
+        } | sort | comm -23 - <(sort <<<"$words") >missing
+        [ ! -s missing ] || { echo "$verb:"; cat missing; false; }
     done
 }
 
@@ -546,26 +565,6 @@ names_completed() { completed "$1" | grep -v '^-'; }
     [ "${lines[0]}" = "rowlock: unknown verb: 'no\\\\nverb'" ]
 }
 
-@test "cron --check reports every wrong line, and an empty file has 0 jobs" {
-    cat >tab <<'TAB'
-61 * * * * one -- x
-@daily two -- x
-@dayly three -- x
-@daily two -- y
-TAB
-    run -64 "$ROWLOCK" cron --check tab
-    [ "${#lines[@]}" = 3 ]
-    [[ ${lines[0]} == "rowlock: tab:1:1: "*61* ]]
-    [[ ${lines[1]} == "rowlock: tab:3:1: "*dayly* ]]
-    [[ ${lines[2]} == "rowlock: tab:4:8: "*"line 2" ]]
-    for text in "" "# nothing"; do
-        echo "$text" >tab
-        run -0 "$ROWLOCK" cron --check tab
-        [ "$output" = "0 jobs" ]
-        [ "$("$ROWLOCK" --json cron --check tab)" = "[]" ]
-    done
-}
-
 @test "make refuses an unknown driver, and lists the known ones" {
     run make -C "$source_folder" BUILD="$BATS_TEST_TMPDIR/build" DRIVERS="sqlite oracle" summary
     echo "$output"
@@ -575,17 +574,20 @@ TAB
 
 @test "completion of fish: verbs, options, values, names of a named database, a command line" {
     cd "$BATS_TEST_TMPDIR"
-    offered() { # LINE: the words that Tab offers at its end
+    offered_to() { # LINE...: the words that Tab offers at the end of each
         PATH="$(dirname "$ROWLOCK"):$PATH" HOME=$PWD fish --no-config -c \
-            'source $argv[1]; complete -C $argv[2]' "$ROWLOCK_TEST_BIN/completion/rowlock.fish" \
-            "$1" | sed 's/\t.*//' | sort | paste -sd' '
+            'source $argv[1]; for line in $argv[2..]; complete -C $line; end' \
+            "$ROWLOCK_TEST_BIN/completion/rowlock.fish" "$@" | sed 's/\t.*//' | sort
     }
+    offered() { offered_to "$1" | paste -sd' '; }
+    offered_to 'rowlock ' | comm -13 - <(verbs | sort) >missing
     for verb in $(verbs); do
-        [[ " $(offered 'rowlock ') " == *" $verb "* ]]
-        for option in $("$ROWLOCK" help "$verb" | long_options); do
-            [[ " $(offered "rowlock $verb $option") " == *" $option "* ]]
-        done
+        lines=()
+        for option in $(help_of "$verb" | long_options); do lines+=("rowlock $verb $option"); done
+        [ ${#lines[@]} = 0 ] || offered_to "${lines[@]}" |
+            comm -13 - <(help_of "$verb" | long_options) >>missing
     done
+    [ ! -s missing ] || { cat missing && false; }
     "$ROWLOCK" --db "sqlite:$PWD/names.db" hold --for 1h --note why "it's \$HOME" >/dev/null 2>&1
     "$ROWLOCK" --db "sqlite:$PWD/names.db" job nightly --every 50w -- true
     [[ $(offered "rowlock --db sqlite:$PWD/names.db ls it") == "it"*"\$HOME" ]]
