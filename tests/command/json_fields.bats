@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The members of every verb's JSON are those that its manual page lists.
 # Runs on: sqlite/native postgresql/native mariadb/row
+# Quick: sqlite/native
+# Rest: sqlite/native
 
 load lib
 

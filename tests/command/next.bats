@@ -2,33 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # next: gapless numbers for scripts.
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: sqlite/native
+# Rest: sqlite/native, because conformance/counter draws on every engine
 
 load lib
 
 setup_file() { install_technique; }
 
-@test "next counts from 1, each counter separately" {
+@test "next counts from 1, or begins at --start, once; it draws --count numbers" {
     [ "$(rowlock next plain)" = 1 ]
     [ "$(rowlock next plain)" = 2 ]
-    [ "$(rowlock next other)" = 1 ]
-    [ "$(rowlock next plain)" = 3 ]
-}
-
-@test "next begins at --start, once, and draws --count numbers" {
     [ "$(rowlock next --start 1000 --count 3 block | paste -sd' ')" = "1000 1001 1002" ]
     [ "$(rowlock next --start 5 block)" = 1003 ]
     [ "$(rowlock --json next --count 10 block)" = '{"name":"block","first":1004,"last":1013}' ]
     [ "$(rowlock next --start -3 below)" = -3 ]
-}
-
-@test "eight concurrent processes draw every number once" {
-    for i in 1 2 3 4 5 6 7 8; do
-        start sh -c 'for i in 1 2 3 4 5; do "$0" --db "$1" next busy || exit; done >numbers.$2' \
-            "$ROWLOCK" "$ROWLOCK_TEST_URL" "$i"
-    done
-    for pid in "${all_started[@]}"; do wait "$pid"; done
-    [ "$(sort -n numbers.* | paste -sd' ')" = "$(seq 40 | paste -sd' ')" ]
 }
 
 @test "while the counter's name is held, next waits according to its options" {
@@ -52,7 +39,6 @@ setup_file() { install_technique; }
 }
 
 @test "next draws no number that cannot be printed, and names the one that it failed to print" {
-    rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
     status=0
     rowlock next unread >&- 2>said || status=$?
     cat said
@@ -85,26 +71,4 @@ setup_file() { install_technique; }
     cat said
     [ "$status" = 125 ]
     [ "$(rowlock next readerless)" = 1 ]
-}
-
-@test "the same number from SQL as from the command" {
-    [ "$(rowlock next door)" = 1 ]
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        [ "$(sql "BEGIN; SELECT rowlock.next('door'); ROLLBACK")" = 2 ]
-        [ "$(sql "SELECT rowlock.next('door')")" = 2 ]
-        [ "$(sql "SELECT rowlock.next('door', 5)")" = 3 ]
-        run sql "SELECT rowlock.next('door', 0)"
-        [ "$status" != 0 ]
-        [ "$(rowlock next door)" = 8 ]
-        ;;
-    mariadb)
-        begin="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
-        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; ROLLBACK")" = 2 ]
-        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; COMMIT")" = 2 ]
-        [ "$(rowlock next door)" = 3 ]
-        sql "CALL rowlock_prepare('counter:new')"
-        [ "$(sql "$begin; CALL rowlock_next('new', @n); SELECT @n; COMMIT")" = 1 ]
-        ;;
-    esac
 }

@@ -3,6 +3,7 @@
 # schema and vacuum: the verbs that create, show and clean rowlock's tables.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
+# Rest: first
 
 load lib
 
@@ -79,15 +80,6 @@ load lib
     [ "$stderr" = "" ]
 }
 
-@test "another technique is refused while one is installed" {
-    install_technique
-    other=insert
-    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] &&
-        echo row || echo native)
-    run -64 rowlock schema install --technique "$other"
-    [[ $output == *"$ROWLOCK_TEST_TECHNIQUE"* ]]
-}
-
 @test "uninstall removes it and reports that, or reports that nothing is installed" {
     install_technique
     run -0 rowlock schema uninstall
@@ -99,22 +91,6 @@ load lib
     install_technique
     run rowlock --json schema uninstall
     [ "$output" = '{"schema":"removed"}' ]
-}
-
-@test "eight nodes install concurrently" {
-    for round in 1 2 3; do
-        rowlock schema uninstall
-        pids=()
-        for node in 1 2 3 4 5 6 7 8; do
-            rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE" >"out-$node" 2>&1 3>&- &
-            pids+=($!)
-        done
-        failed=0
-        for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
-        cat out-*
-        [ $failed = 0 ]
-        rowlock demo --workers 2 --hold 1 >/dev/null
-    done
 }
 
 @test "vacuum reports how many rows it removed" {
