@@ -4,6 +4,7 @@
 # the shell with a real cache table; and other behaviour of the command.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
+# Rest: sqlite/native, because conformance/refresh and leases/refresh run on every engine
 
 load lib
 
@@ -110,26 +111,6 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 1 ]
 }
 
-@test "row 7: users wait for a refresh, and a refresh for users" {
-    enter refresh --max-age 1h -- ./gate ./fill
-    first=$started
-    start_here use -- ./app "INSERT INTO data_cache VALUES (100)"
-    waits
-    touch go
-    wait "$first"
-    wait "$started"
-    [ "$(./app "SELECT count(*) FROM data_cache")" = 2 ]
-    rm go
-    enter use -- ./gate
-    first=$started
-    start_here refresh --max-age 0 -- ./fill
-    waits
-    touch go
-    wait "$first"
-    wait "$started"
-    [ "$(filled)" = 2 ]
-}
-
 # ---- fresh data, and failures -----------------------------------------------------------------
 
 @test "fresh data is not refreshed, and causes no wait; its age is by the database's clock" {
@@ -166,12 +147,6 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 2 ]
 }
 
-@test "a command that does not exist gives 127, and is recorded as an error" {
-    run -127 here refresh --max-age 1h -- ./no-such-command
-    [ "$(of_subject status)" = ERROR ]
-    [ "$(of_subject exit)" = 127 ]
-}
-
 @test "while a command runs every session sees the subject as processing" {
     enter refresh --max-age 1h --description "rates of the day" -- ./gate ./fill
     [ "$(of_subject status)" = PROCESSING ]
@@ -185,30 +160,6 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     wait "$started"
     [ "$(of_subject status)" = COMPLETE ]
     [[ $(of_subject updated) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
-}
-
-@test "p6: rowlock was killed: after its lease the subject shows an error, and the next refreshes" {
-    enter refresh --ttl 4s --max-age 1h -- ./gate
-    kill -9 "$started"
-    here refresh --max-age 1h --verbose -- ./fill
-    [ "$(filled)" = 1 ]
-    enter refresh --ttl 4s --max-age 0 -- ./gate
-    kill -9 "$started"
-    died() { [ "$(of_subject status)" = ERROR ] && [[ $(of_subject error) == *died* ]]; }
-    until_true died
-}
-
-@test "p5: a refresh under a lost lock does not count, though the command exits with 0" {
-    start_here refresh --max-age 1h -- \
-        perl -e '$SIG{TERM} = sub { exit 0 };
-            open my $f, ">", "inside.1"; close $f; sleep 1 while 1'
-    until_true inside 1
-    rowlock break "subject:$subject"
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 123 ]
-    [ "$(of_subject status)" = ERROR ]
-    [ "$(of_subject error)" = "the lock was lost" ]
 }
 
 @test "p5: a command that exits with 0 because the lock is lost has not refreshed" {
@@ -239,16 +190,6 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     here refresh --max-age 1h -- touch made
     [ -e made ]
     [ "$(of_subject status)" = COMPLETE ]
-}
-
-@test "a signal ends the command and is reported; the next call retries" {
-    enter refresh --max-age 1h -- ./gate
-    kill -TERM "$started"
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 143 ]
-    [ "$(of_subject error)" = "killed by signal 15" ]
-    here refresh --max-age 1h -- ./fill
 }
 
 @test "a refused call exits with 75, or the status of -E; -w limits the wait" {
@@ -339,17 +280,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject status)" = COMPLETE ]
 }
 
-@test "use: a signal ends its command, and so does the second one" {
-    enter use --max-age 1h --refresh ./fill -- ./gate
-    kill -TERM "$started"
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 143 ]
-    is_free "subject:$subject"
-}
-
 @test "use: a signal ends its wait, also the one after the refresh" {
-    echo 'start_next() { :; }' >/dev/null
     cat >block <<'BLOCK'
 #!/bin/sh
 ./fill
@@ -416,24 +347,4 @@ BLOCK
     [[ ${lines[0]} == SUBJECT*STATUS*AGE*ENDED*BY*ABOUT* ]]
     grep -q "^$subject  *COMPLETE " <<<"$output"
     grep -q "^$subject 2  *ERROR .*exit 2" <<<"$output"
-}
-
-@test "wrong usage is 64, with a message" {
-    wrong() { # TEXT ARGUMENT...
-        run rowlock "${@:2}"
-        echo "$output"
-        [ "$status" = 64 ] && [[ $output == *"$1"* ]]
-    }
-    wrong "--max-age is missing" refresh cache -- true
-    wrong "COMMAND" refresh cache --max-age 1h
-    wrong "SUBJECT is missing" refresh --max-age 1h -- true
-    wrong "one SUBJECT" refresh a b --max-age 1h -- true
-    wrong "go together" use a --max-age 1h -- true
-    wrong "go together" use a --refresh true -- true
-    wrong "--refresh: its command is one word" use a --refresh -- x
-    wrong "247" refresh "$(printf 's%.0s' {1..248})" --max-age 1h -- true
-    wrong "max-age" refresh cache --max-age soon -- true
-    wrong "" expire
-    wrong "" expire a b
-    wrong "" subjects a b
 }
