@@ -3,6 +3,7 @@
 # cron: the jobs that the daemon starts, signals, a changed crontab, and two daemons at once.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite/native, because cron_servers tests what a server may do to the daemon
 
 load lib
 load run.bash
@@ -163,20 +164,6 @@ TAB
     json_sql "(SELECT group_concat(json_extract(value, '\$.due') || ' ' || (json_extract(value,
               '\$.repeat') + 1), char(10))
                FROM json_each(document, '\$[0].history'))" <json | tac | diff - ran
-}
-
-@test "two daemons: one run for each due time" {
-    echo 'every 1s shared -- echo "$ROWLOCK_TOKEN" >>ran' >tab
-    start_cron
-    first=$daemon
-    start_cron
-    until [ "$(wc -l <ran 2>/dev/null || echo 0)" -ge 8 ]; do sleep 0.1; done
-    stop_cron
-    daemon=$first stop_cron
-    rowlock --json jobs shared >json
-    [ "$(json_sql "(SELECT count(*) - count(DISTINCT json_extract(value, '\$.due'))
-                    FROM json_each(document, '\$[0].history'))" <json)" = 0 ]
-    [ "$(sort ran | uniq -d)" = "" ]
 }
 
 @test "a daemon dies with all its runs: another takes its job over after the lease" {
@@ -359,36 +346,6 @@ TAB
     ends_with 0 "$daemon"
 }
 
-@test "--retry and --max-run in the file" {
-    cat >tab <<'TAB'
-every 50w again --retry 2 --backoff 1ms -- echo again >>ran; exit 9
-every 50w long --max-run 2s -- sleep 970
-TAB
-    start_cron
-    until_true has_run again 3
-    until_true said "^rowlock: long: ended with status 124 after "
-    run_is long 0 outcome "timed out"
-    stop_cron
-    run_is again 0 repeat 2
-    [ "$(wc -l <ran)" = 3 ]
-}
-
-@test "hold prevents a job, break stops it" {
-    token=$(rowlock hold --for 2h --note maintenance job:kept 2>/dev/null)
-    echo 'every 50w kept -- echo kept >>ran' >tab
-    echo "every 50w broken -- $(lives_on broken)" >>tab
-    start_cron
-    until_true is_there broken.pid
-    [ ! -e ran ]
-    rowlock break job:broken
-    until_true said "^rowlock: broken: ended with status 123 after "
-    run_is broken 0 outcome broken
-    rowlock release job:kept --token "$token"
-    kill -s HUP "$daemon" # it would ask within a minute
-    until_true has_run kept 1
-    stop_cron
-}
-
 @test "a command has no input, no URL, no descriptor of rowlock's, and the daemon's signals" {
     cat >tab <<TAB
 every 50w look -- (readlink /proc/self/fd/0; ls /proc/\$\$/fd | tr '\n' ' '; echo; \
@@ -415,15 +372,5 @@ TAB
     until_true runs_nowhere a
     run_is a 0 outcome done
     run_is a 0 output kept
-    stop_cron
-}
-
-@test "an empty file waits for HUP" {
-    : >tab
-    start_cron
-    until_true said "0 jobs in 'tab'"
-    echo 'every 1s first -- echo first >>ran' >tab
-    kill -s HUP "$daemon"
-    until_true has_run first 1
     stop_cron
 }

@@ -3,6 +3,7 @@
 # jobs: its output for people, for scripts and for monitoring.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite postgresql
 
 load lib
 load run.bash
@@ -262,15 +263,4 @@ checked() { # STATUS PATTERN [NAME]
     run -1 rowlock jobs a --forget
     [[ $output == *"no job 'a' is known"* ]]
     [ "$(sql "SELECT count(*) FROM $(as_table run)")" = 0 ]
-}
-
-@test "control characters and wide characters in names" {
-    job $'bell\a, \u202e and \xc2\x9b' "${rarely[@]}" -- true
-    rowlock jobs >said
-    grep -qF 'bell\x07, \u202e and \u009b' said
-    rowlock --json jobs >said
-    grep -qF 'bell\u0007, \u202e and \u009b' said
-    checked 0 "fine: 1 job"
-    job $'evil\n' "${rarely[@]}" -- false || true
-    checked 1 "failing: 'evil\\\\n' since *"
 }
