@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire --while-pid: keeps the lease of a process that rowlock did not start.
+# acquire --while-pid: keeps the lease of a process that rowlock did not start. leases/keeper and
+# leases/life renew on every engine.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
+# Rest: sqlite postgresql
 
 load lib
 
@@ -18,7 +20,7 @@ is_named() { # PID WORD: waits until the process runs that program
 keeper_of() { item "$1" '$[0].pid'; }
 renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 
-@test "it returns with the token, renews while the process runs, releases when it has ended" {
+@test "it returns with the token, and releases when the process has ended" {
     start sleep 300
     until_true is_named "$started" sleep
     token=$(acquire_while "$started" one)
@@ -29,14 +31,6 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     kill "$started"
     until_true is_free one
     until_true is_gone "$keeper"
-}
-
-@test "it renews" {
-    start sleep 300
-    acquire_while "$started" renewed --ttl 6s
-    until_true renewed_since renewed "$(item renewed '$[0].expires')"
-    until_true renewed_since renewed "$(item renewed '$[0].expires')"
-    kill "$started"
 }
 
 @test "a lost connection does not lose the lease" {
@@ -145,14 +139,6 @@ client() { # a process of the database itself: reads statements
     grep "gets TERM: the keeper of its lease of 'told' got signal 15" err
     until_true is_gone "$keeper"
     is_free told
-}
-
-@test "p6 a keeper killed -9: the lease passes on when it expires" {
-    start sleep 300
-    acquire_while "$started" killed --ttl 4s
-    kill -s KILL "$(keeper_of killed)"
-    rowlock acquire -w 20 --ttl 1s killed
-    kill "$started"
 }
 
 @test "a lock that an ancestor holds is not waited for" {

@@ -84,13 +84,6 @@ setup_file() { install_technique; }
     [ "$output" = '{"name":"many","broken":2}' ]
 }
 
-@test "a lease of several names ends for all of them" {
-    rowlock acquire --ttl 1m all.a all.b
-    rowlock break --now all.a
-    is_free all.a
-    is_free all.b
-}
-
 # start_fence NAME TOKEN: a transaction that has checked the token, and ends on request.
 start_fence() {
     rm -f statements out

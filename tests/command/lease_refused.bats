@@ -100,12 +100,3 @@ says_waiting() { # COUNT: each verb reports it
     done
     [ ! -e ran ]
 }
-
-@test "69: a database without a schema, and the command to run" {
-    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # where the tables are created on first use
-    empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
-    sql "CREATE DATABASE ${empty##*/}"
-    refused 69 "$empty" || { sql "DROP DATABASE ${empty##*/}"; false; }
-    sql "DROP DATABASE ${empty##*/}"
-    for verb in run acquire hold; do grep -q 'rowlock schema install' $verb; done
-}
