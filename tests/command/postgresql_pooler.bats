@@ -37,8 +37,6 @@ directly() { ROWLOCK_TEST_URL=$direct "$@"; }
     [ ! -e ran ]
 }
 
-expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
-
 @test "acquire --while-pid keeps and releases; check, renew and release take its token" {
     start sleep 300
     token=$(rowlock acquire --while-pid "$started" --ttl 15s a)

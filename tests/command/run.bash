@@ -25,6 +25,9 @@ tree_is_gone() {
     for file in daemon grandchild command; do is_gone "$(cat $file)" || return 1; done
 }
 is_there_again() { ! is_gone "$1"; }
+state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+is_stopped() { [ "$(state_of "$1")" = T ]; }
+expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; } # INSTANT: the lease of a
 
 ends_with() { # STATUS PID: of a child that was started in the background
     local status=0

@@ -5,14 +5,12 @@
 # caller's processes live.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
-# Rest: sqlite postgresql
+# Rest: sqlite/native: the guard has no database; run_frozen runs it on servers
 
 load lib
 load run.bash
 
 setup_file() { install_technique; }
-
-is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 
 # ---- rowlock -----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 # run while processes are killed at random: no work under the lock is lost or done twice.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: mariadb/row
+# Rest: mariadb/row, because leases/load kills holders on every engine
 
 load lib
 load run.bash
@@ -21,46 +22,21 @@ ADD
     chmod +x add
 }
 has_lines() { [ "$(wc -l <list)" -ge "$1" ]; }
-lists_each_once() { # N
-    [ "$(wc -l <list)" = "$1" ]
-    [ "$(sort -u list | wc -l)" = "$1" ]
-}
 
-@test "p1, p6: 12 processes, random kills of holders and waiters: each addition is done once" {
+@test "p1, p6: 8 processes, random kills of holders and waiters: each addition is done once" {
     write_add
     : >list
-    for worker in {1..12}; do
-        start bash -c 'for i in {1..10}; do
+    for worker in {1..8}; do
+        start bash -c 'for i in {1..6}; do
             until "$1" --db "$2" run --ttl 5s a -- ./add "$0.$i"; do [ -e list ] || exit; done
         done' "$worker" "$ROWLOCK" "$ROWLOCK_TEST_URL"
     done
-    for lines in {10..90..10}; do
+    for lines in 8 16 24 32; do
         until_true has_lines "$lines"
-        [ $((lines % 20)) = 10 ] || continue
         victim=$(pgrep -x rowlock -P "$(IFS=,; echo "${all_started[*]}")" | shuf -n 1)
         [ -z "$victim" ] || kill -s KILL "$victim" || true
     done
     wait "${all_started[@]}"
-    lists_each_once 120
-}
-
-@test "p1: one of them is stopped while it holds: no addition is lost" {
-    write_add
-    : >list
-    for worker in {1..4}; do
-        start bash -c 'for i in {1..10}; do
-            until "$1" --db "$2" run --ttl 5s a -- ./add "$0.$i"; do [ -e list ] || exit; done
-        done' "$worker" "$ROWLOCK" "$ROWLOCK_TEST_URL"
-    done
-    workers=("${all_started[@]}")
-    until_true has_lines 5
-    start_leased --ttl 5s a -- sh -c "./add last; $(pid_into holding); exec sleep 970"
-    holder=$started
-    until_true is_there holding
-    kill -s STOP "$holder"
-    wait "${workers[@]}"
-    is_gone "$(cat holding)"
-    kill -s CONT "$holder"
-    ends_with 123 "$holder"
-    lists_each_once 41
+    [ "$(wc -l <list)" = 48 ]
+    [ "$(sort -u list | wc -l)" = 48 ]
 }

@@ -4,6 +4,7 @@
 # terminal is a pty of script(1), whose keyboard is descriptor 5.
 # Runs on: sqlite/native postgresql/native
 # Quick: never
+# Rest: sqlite/native, because neither the terminal nor the stand-in depends on the engine
 
 load lib
 load run.bash
@@ -26,8 +27,6 @@ at_terminal() {
 type_in() { printf '%b' "$1" >&5; }
 shows() { grep -q -- "$1" screen 2>/dev/null; }
 run_line="'$ROWLOCK' --db '$ROWLOCK_TEST_URL' run"
-state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
-is_stopped() { [ "$(state_of "$1")" = T ]; }
 is_asleep() { [ "$(state_of "$1")" = S ]; }
 sleeps_on() { # it has arrived, and is not only on its way
     local look
@@ -161,39 +160,6 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     rowlock release busy --token "$token"
 }
 
-@test "^C ends a shell's loop, because rowlock ends by the signal" {
-    at_terminal "exec bash -c 'for i in 1 2 3; do
-        $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
-        touch went-on; done'"
-    until_true is_there began
-    until_true is_held a
-    type_in '\003'
-    ends_with 130 "$terminal"
-    [ "$(wc -l <began)" = 1 ]
-    [ ! -e went-on ]
-}
-
-@test "^Z stops it, fg and the lease continue, and the exit status is the command's" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'\n"
-    until_true is_there command
-    command=$(cat command)
-    [ "$(group_of "$command")" = "$(foreground_of "$command")" ]
-    type_in '\032'
-    until_true is_stopped "$command"
-    until_true is_stopped "$(parent_of "$(parent_of "$command")")"
-    type_in 'jobs >jobs\n'
-    until_true grep -q Stopped jobs
-    type_in 'fg\n'
-    until_true is_running "$command"
-    touch stop
-    type_in 'echo status $? >status; exit\n'
-    until_true has_text status
-    [ "$(cat status)" = "status 5" ]
-    ends_with 0 "$terminal"
-    is_free a
-}
-
 @test "fg, and the guard reports late that the command is awake: rowlock stays awake too" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'\n"
@@ -219,8 +185,8 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 # Behaves like an editor in job control: it reads the keyboard in raw mode, and handles ^Z as nano
-# and mutt do ("group"), as vi does ("term") or as less does ("self"). It records how often it was
-# continued.
+# and mutt do ("group") or as less does ("self"). It records how often it was continued. vi itself
+# sends TSTP to its group.
 editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo";
     open my $file, ">", "editor.tmp"; print $file $$;
     close $file; rename "editor.tmp", "editor"; my $times = 0;
@@ -228,16 +194,14 @@ editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo";
         last if $key eq "q";
         next if $key ne "\032";
         system "stty sane";
-        kill $how eq "term" ? "TSTP" : "STOP", $how eq "self" ? $$ : 0;
+        kill "STOP", $how eq "self" ? $$ : 0;
         system "stty raw -echo";
         open my $seen, ">>", "continued"; print $seen ++$times, "\n"; close $seen;
     }
     system "stty sane"; exit 7'
-expiry_of() { item "$1" '$[0].expires'; }
-expires_later_than() { [[ $(expiry_of "$1") > $2 ]]; }
-until_renewed() { # NAME TIMES: it was continued that often
+until_renewed() { # TIMES
     local n
-    for n in $(seq "$2"); do until_true expires_later_than "$1" "$(expiry_of "$1")"; done
+    for n in $(seq "$1"); do until_true expires_later_than "$(item a '$[0].expires')"; done
 }
 has_stand_in() { [ -n "$(pgrep -P "$1")" ] && [ "$(pgrep -P "$1" | wc -l)" = 2 ]; } # GUARD
 has_no_stand_in() { ! has_stand_in "$1"; }
@@ -250,18 +214,19 @@ survives_suspension() { # HOW
     until_true is_there editor
     editor=$(cat editor)
     rowlock=$(parent_of "$(parent_of "$editor")")
+    [ "$(group_of "$editor")" = "$(foreground_of "$editor")" ]
     for round in 1 2; do
         type_in '\032'
         until_true is_stopped "$editor"
         until_true is_stopped "$rowlock"
-        until_renewed a 4 # that is longer than the lease lasts
+        until_renewed 4 # that is longer than the lease lasts
         is_held a
         until_true is_stopped "$editor"
         is_stopped "$rowlock"
         type_in 'fg; echo status $? >>status\n'
         until_true has_line "$round" continued
         until_true is_running "$rowlock"
-        until_renewed a 2
+        until_renewed 1
         until_true has_no_stand_in "$(parent_of "$editor")"
     done
     type_in 'q'
@@ -272,9 +237,6 @@ survives_suspension() { # HOW
 }
 @test "p5: an editor survives ^Z for longer than its lease: it stops its group, as nano does" {
     survives_suspension group
-}
-@test "p5: an editor survives ^Z for longer than its lease, and fg: by TSTP, as vi does" {
-    survives_suspension term
 }
 @test "p5: an editor survives ^Z for longer than its lease, and fg: it stops itself, as less does" {
     survives_suspension self
@@ -340,7 +302,7 @@ survives_suspension() { # HOW
         sleep 1 until -e q(stop); exit 4'; echo status \$? >status\n"
     until_true is_there ready
     type_in '\032'
-    until_renewed a 4
+    until_renewed 2
     touch stop
     until_true has_line 'status 4' status
     type_in 'exit\n'
@@ -373,27 +335,6 @@ survives_suspension() { # HOW
     is_free a
 }
 
-@test "a full-screen program controls the terminal's modes" {
-    at_terminal "exec $run_line a -- sh -c 'stty raw -echo; touch raw
-        key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
-        stty sane; echo \$key >key'"
-    until_true is_there raw
-    type_in '\003'
-    ends_with 0 "$terminal"
-    [ "$(cat key)" = 3 ]
-}
-
-@test "an editor at the keyboard writes its file" {
-    echo 'who held it?' >file
-    at_terminal "TERM=vt100 exec $run_line a -- vi -u NONE file"
-    until_true shows 'who held it'
-    type_in 'onobody\033'
-    type_in ':wq\r'
-    ends_with 0 "$terminal"
-    diff file - <<<$'who held it?\nnobody'
-    is_free a
-}
-
 @test "p5: an editor at the keyboard is suspended beyond its lease, and writes its file after fg" {
     echo 'who held it?' >file
     at_terminal "TERM=vt100 exec bash --norc --noprofile -i"
@@ -402,7 +343,7 @@ survives_suspension() { # HOW
     type_in '\032'
     rowlock=$(item a '$[0].pid')
     until_true is_stopped "$rowlock"
-    until_renewed a 4
+    until_renewed 4
     type_in 'fg; echo status $? >status\n'
     until_true is_asleep "$rowlock"
     type_in 'onobody\033'

@@ -70,20 +70,8 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
     ends_with 130 "$terminal"
     exec 5>&-
     rm screen
-    at_terminal 60 "$here run a -- true"
-    until_true shows 'waiting .* for'
-    line=$(lines_drawn | head -n 1)
-    echo "$line"
-    [[ $line == *'…<K>'* ]]
-    [ "$(printf %s "${line%%<K>*}" | wc -L)" -le 58 ]
-    type_in '\003'
-    ends_with 130 "$terminal"
-}
-
-@test "on 80 columns the note keeps its place behind name, position, holder and time" {
-    rowlock hold a --for 1h --note 'replaces all disks, and takes until noon; ask Ann'
-    at_terminal 80 "$here run a -- true"
-    until_true shows "waiting .* for 'a', 1 of 1; .* since [0-9:]*: replaces.*…"
+    at_terminal 80 "$here run a -- true" # unit/waiting_text_test has every width
+    until_true shows "waiting .* for 'a', 1 of 1; .* since [0-9:]*: bell.*…"
     [ "$(lines_drawn | head -n 1 | sed 's/<K>.*//' | wc -L)" -le 77 ]
     type_in '\003'
     ends_with 130 "$terminal"
@@ -106,8 +94,6 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
     type_in 'exit\n'
 }
 is_drawn_again() { [ "$(lines_drawn | wc -l)" -gt "$1" ]; }
-state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
-is_stopped() { [ "$(state_of "$1")" = T ]; }
 
 @test "in the background, with -q and on a dumb terminal there is no line" {
     for line in "bash --norc --noprofile -mc \"$here run a -- true & wait\"" \
