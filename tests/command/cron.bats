@@ -8,34 +8,11 @@
 load lib
 load run.bash
 load job.bash
+load cron.bash
 
 setup_file() { install_technique; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    sql "DELETE FROM $(as_table job)"
-    sql "DELETE FROM $(as_table run)"
-}
-# A process that a daemon started outlives the daemon.
-teardown() {
-    end_started
-    local file
-    for file in *.pid; do [ ! -e "$file" ] || end_here "$(cat "$file")"; done
-}
-
-start_cron() { # [OPTION...]: starts the daemon of the file tab; its pid is in $daemon
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
-    daemon=$started
-}
-said() { grep -q "$1" err; }
 lives_on() { # NAME: a command that writes NAME.pid and keeps running
     echo "echo \$\$ >$1.tmp; mv $1.tmp $1.pid; exec sleep 970"
-}
-has_run() { # NAME TIMES
-    [ "$(grep -cx "$1" ran 2>/dev/null)" -ge "$2" ]
-}
-stop_cron() {
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
 }
 
 logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
@@ -180,8 +157,7 @@ TAB
     said "^rowlock: taken: started, retry 1, token"
     run_is taken 1 outcome lost
     kill -s TERM "$daemon"
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
 }
 
 @test "the daemon alone is killed: its run lives on, ends, and is recorded" {
@@ -246,8 +222,7 @@ TAB
     start_cron --grace 100ms
     until_true is_there polite.pid
     until_true test -s stubborn.pid
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     is_gone "$(cat polite.pid)"
     is_gone "$(cat stubborn.pid)"
     run_is polite 0 outcome failed
@@ -265,8 +240,7 @@ open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
 TAB
     start_cron --grace 100ms
     until_true test -s polite.pid
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     is_gone "$(cat polite.pid)"
     run_is polite 0 outcome failed
     run_is polite 0 exit 143

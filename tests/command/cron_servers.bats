@@ -7,19 +7,8 @@
 load lib
 load run.bash
 load job.bash
+load cron.bash
 load own_server.bash
-
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    sql "DELETE FROM $(as_table job)"
-    sql "DELETE FROM $(as_table run)"
-}
-start_cron() {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
-    daemon=$started
-}
-said() { grep -q "$1" err; }
-has_run() { [ "$(grep -cx "$1" ran 2>/dev/null)" -ge "$2" ]; }
 
 @test "the server restarts: runs live on, their end is recorded, and the daemon continues" {
     cat >tab <<'TAB'
@@ -46,8 +35,7 @@ TAB
     until_true runs_nowhere long
     run_is long 0 outcome done
     [ "$(grep -c "does not answer, trying" err)" = 1 ]
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
 }
 
 @test "a daemon that starts before the server waits for it; TERM ends the wait" {
@@ -55,13 +43,11 @@ TAB
     stop_server "$own"
     start_cron
     until_true said "the database does not answer"
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     start_cron
     start_own
     until_true is_there ran
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
 }
 
 @test "an error that waiting cannot cure ends it at once: no schema" {
@@ -90,8 +76,7 @@ set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
     rm -f ran
     until_true has_run often 1
     [ "$(grep -c "cannot be used" err)" = 1 ]
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
 }
 
 @test "the daemon's session keeps no session lock of the leases that it has passed to runs" {
@@ -110,8 +95,7 @@ set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
                       WHERE datname = 'test_own')")" = 0 ]
     }
     until_true no_marks
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
 }
 
 statements() {
@@ -139,8 +123,7 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
     # until the last questions are answered
     until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done
     [ "$(asked_in 15 "$own_question")" -le 1 ]
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || sql "ALTER ROLE tester RESET log_statement"
 }
 
@@ -167,8 +150,7 @@ TAB
     until_true said "bad: "
     run ! said "trying again"
     run ! has_run bad 1
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "DROP FUNCTION public.refuse() CASCADE" ;;
     mariadb) sql "DROP TRIGGER refuse" ;;
@@ -215,22 +197,20 @@ TAB
     until_done 2
     few_sessions -1
     [ -e X ]
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     is_honest
 }
 
 @test "p5: more jobs than sessions: every run recorded as done was executed; all get done" {
-    for i in {1..24}; do
+    for i in {1..12}; do
         echo "every 50w job$i --ttl 5s --retry 99 --backoff 1s --" \
             "sleep 0.5; echo \$ROWLOCK_TOKEN >>ran"
     done >tab
     touch ran
     few_sessions 4
     start_cron
-    until_done 24
+    until_done 12
     few_sessions -1
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
+    stop_cron
     is_honest
 }

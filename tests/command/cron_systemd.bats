@@ -8,18 +8,12 @@
 load lib
 load run.bash
 load job.bash
+load cron.bash
 
 setup_file() { install_technique; }
 setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    sql "DELETE FROM $(as_table job)"
-    sql "DELETE FROM $(as_table run)"
+    forget_jobs
     start_listener "$PWD/notify"
-}
-teardown() {
-    end_started
-    local file
-    for file in *.pid; do [ ! -e "$file" ] || end_here "$(cat "$file")"; done
 }
 
 # Writes each datagram to the file datagrams, as one line: its newlines become blanks.
@@ -41,10 +35,6 @@ start_notifying() { # [VARIABLE=VALUE...]: starts the daemon of the file tab; it
 got() { grep -q "$1" datagrams; }
 times() { # TIMES TEXT
     [ "$(grep -c "$2" datagrams)" -ge "$1" ]
-}
-stop_cron() {
-    kill -s TERM "$daemon"
-    ends_with 0 "$daemon"
 }
 
 @test "READY follows the first answer; STATUS names the running and the next jobs" {

@@ -45,6 +45,11 @@ is_due_in() {
     esac
     sql "UPDATE $(as_table job) SET due = $now + $2 WHERE name = '$1'"
 }
+forget_jobs() { # of earlier tests, in a setup
+    cd "$BATS_TEST_TMPDIR" || return 1
+    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM $(as_table run)"
+}
 due_of() { sql "SELECT due FROM $(as_table job) WHERE name = '$1'"; }
 as_utc() { date -u -d "@${1%???}" "+%Y-%m-%dT%H:%M:%S.${1: -3}Z"; } # MS since 1970
 # as_sql TABLE: its name on this engine

@@ -10,11 +10,7 @@ load run.bash
 load job.bash
 
 setup_file() { install_technique; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    sql "DELETE FROM $(as_table job)"
-    sql "DELETE FROM $(as_table run)"
-}
+setup() { forget_jobs; }
 
 kept() { view "$1" last_output; }
 

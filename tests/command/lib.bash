@@ -112,6 +112,12 @@ start() {
     all_started+=("$started")
 }
 all_started=()
+ends_with() { # STATUS PID: of a child that was started in the background
+    local status=0
+    wait "$2" || status=$?
+    echo "ended with $status"
+    [ "$status" = "$1" ]
+}
 # end_started [SIGNAL]: ends those that still run. The number of one that has ended may belong to
 # another process by now, but not to another child of this shell.
 end_started() {

@@ -171,9 +171,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     kill -s STOP "$started" # no renewal succeeds; the guard ends the command
     until_true is_gone "${command#inside.}"
     kill -s CONT "$started"
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 123 ]
+    ends_with 123 "$started"
     [ "$(of_subject status)" = ERROR ]
     here refresh --max-age 1h -- touch made
     [ -e made ]
@@ -182,9 +180,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 @test "p5: if the lease is too old before the command starts, it does not run; the next refreshes" {
     start_too_late "subject:$subject" refresh --verbose --max-age 1h --ttl 4s "$subject" -- touch \
         ran
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 123 ]
+    ends_with 123 "$started"
     [ ! -e ran ]
     [ "$(of_subject status)" = ERROR ]
     here refresh --max-age 1h -- touch made
@@ -271,9 +267,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     start_here refresh --max-age 0 -- sh -c './app "DELETE FROM data_cache"; exit 3'
     waits
     touch go
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 3 ]
+    ends_with 3 "$started"
     wait "$using"
     [ "$(cat out)" = 1 ]
     [ "$(wc -l <fills)" = 2 ]
@@ -297,9 +291,7 @@ BLOCK
     taken() { [ -s token ] && is_waited_for "subject:$subject"; }
     until_true taken
     kill -TERM "$using"
-    status=0
-    wait "$using" || status=$?
-    [ "$status" = 143 ]
+    ends_with 143 "$using"
     [ ! -e used ]
 }
 

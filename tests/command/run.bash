@@ -29,12 +29,6 @@ state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev
 is_stopped() { [ "$(state_of "$1")" = T ]; }
 expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; } # INSTANT: the lease of a
 
-ends_with() { # STATUS PID: of a child that was started in the background
-    local status=0
-    wait "$2" || status=$?
-    echo "ended with $status"
-    [ "$status" = "$1" ]
-}
 # ends_soon STATUS PID URL: checks that a rowlock of start_tree, whose command is dead or dying,
 # does not wait for the unresponsive database at URL. The measure of time is another rowlock,
 # started after the command's death: it waits there until it gives up connecting. Giving up a

@@ -7,6 +7,7 @@
 
 load lib
 load run.bash
+load proxy.bash
 load own_server.bash
 
 setup_file() {
@@ -22,37 +23,6 @@ teardown_file() {
 each_of_server() { # SIGNAL: to the server and its processes
     # shellcheck disable=SC2046
     kill -s "$1" "$OWN_PID" $(pgrep -P "$OWN_PID") || true
-}
-
-# A proxy that is one process: while stopped, it swallows everything. While the file hold exists, it
-# keeps back what the server says; it writes the file passed when it hands some of it over.
-proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
-    my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
-    my ($select, %peer, %is_server) = IO::Select->new($listen); $SIG{PIPE} = "IGNORE";
-    open my $p, ">", "port.tmp"; print $p $listen->sockport; close $p; rename "port.tmp", "port";
-    for (;;) {
-        for my $from ($select->can_read) {
-            if ($from == $listen) {
-                my $in = $listen->accept; my $out = IO::Socket::INET->new($to) or die;
-                ($peer{$in}, $peer{$out}, $is_server{$out}) = ($out, $in, 1);
-                $select->add($in, $out); next;
-            }
-            if ($is_server{$from} && -e "hold") { select undef, undef, undef, 0.02; next }
-            my $got = sysread $from, my $data, 65536;
-            if ($got) {
-                syswrite $peer{$from}, $data;
-                if ($is_server{$from}) { open my $passed, ">", "passed" }
-                next;
-            }
-            $select->remove($from, $peer{$from}); shutdown $peer{$from}, 2; shutdown $from, 2;
-        }
-    }'
-start_proxy() { # sets proxy_url
-    local rest=${ROWLOCK_TEST_URL##*@} scheme=${ROWLOCK_TEST_URL%@*}
-    start perl -e "$proxy" "${rest%%/*}"
-    proxy_pid=$started
-    until_true is_there port
-    proxy_url="$scheme@127.0.0.1:$(cat port)/${rest#*/}"
 }
 
 @test "p5: the server hangs: the command is killed, and rowlock ends while the server still hangs" {

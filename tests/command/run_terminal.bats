@@ -8,6 +8,7 @@
 
 load lib
 load run.bash
+load terminal.bash
 
 setup_file() { install_technique; }
 teardown() {
@@ -15,16 +16,8 @@ teardown() {
     end_started
 }
 
-# at_terminal COMMAND: the screen goes to the file screen, and input comes from descriptor 5.
-# COMMAND is a line for $SHELL, which tests/run sets to the simplest one: it stays in front of its
-# command, and a ^C ends it, unless the line begins with exec.
-at_terminal() {
-    mkfifo keys
-    start sh -c 'exec script -qefc "$0" screen <keys >/dev/null' "$1"
-    terminal=$started
-    exec 5>keys
-}
-type_in() { printf '%b' "$1" >&5; }
+# tests/run sets $SHELL to the simplest one: it stays in front of its command, and a ^C ends it,
+# unless the line begins with exec.
 shows() { grep -q -- "$1" screen 2>/dev/null; }
 run_line="'$ROWLOCK' --db '$ROWLOCK_TEST_URL' run"
 is_asleep() { [ "$(state_of "$1")" = S ]; }

@@ -7,6 +7,7 @@
 
 load lib
 load run.bash
+load terminal.bash
 
 setup_file() { install_technique; }
 teardown() {
@@ -17,15 +18,7 @@ teardown() {
 }
 
 here="'$ROWLOCK' --db '$ROWLOCK_TEST_URL'"
-at_terminal() { # COMMAND: a line for a shell; the screen goes to the file screen
-    rm -f keys screen
-    mkfifo keys
-    start env TERM=xterm NO_COLOR=1 sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
-        "stty rows 20 cols 100; $1"
-    terminal=$started
-    exec 5>keys
-}
-type_in() { printf '%b' "$1" >&5; }
+on_screen() { TERM=xterm NO_COLOR=1 at_terminal "stty rows 20 cols 100; $1"; } # LINE
 # The last frame: everything after the last jump to the upper left corner.
 frame() { tr -d '\000' <screen | sed 's/\x1b\[H/\f/g' | awk 'BEGIN { RS = "\f" } { last = $0 }
     END { print last }' | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\r//g'; }
@@ -98,7 +91,7 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
 
 @test "on a terminal: keys filter, sort, pause, help, and quit; the terminal is restored" {
     make_scene
-    at_terminal "before=\$(stty -g); $here top --interval 500ms; echo status \$? >status
+    on_screen "before=\$(stty -g); $here top --interval 500ms; echo status \$? >status
         [ \"\$before\" = \"\$(stty -g)\" ] && touch restored"
     until_true shows '^long .*held'
     shows '^failing .*failing'
@@ -148,7 +141,7 @@ is_first() { [ "$(frame | sed -n '/^NAME/{n;p;}' | cut -d' ' -f1)" = "$1" ]; }
 @test "a frame has the size of the terminal, and follows it" {
     for name in a long; do rowlock acquire --ttl 1h "$name"; done
     rowlock acquire --ttl 1h --note "$(printf '\033]0;title\007%0200d' 0)" b
-    at_terminal "stty rows 12 cols 60; exec $here top --interval 500ms"
+    on_screen "stty rows 12 cols 60; exec $here top --interval 500ms"
     until_true shows '^b .*held'
     [ "$(frame | wc -l)" = 12 ]
     [ "$(frame | wc -L)" -le 60 ]
@@ -164,7 +157,7 @@ is_wide() { [ "$(frame | wc -l)" = 30 ] && [ "$(frame | wc -L)" -gt 60 ]; }
 @test "^C, TERM and ^Z: the terminal is restored, and fg takes it again" {
     rowlock acquire --ttl 1h a
     for how in key TERM; do
-        at_terminal "before=\$(stty -g); trap : INT; $here top --interval 500ms
+        on_screen "before=\$(stty -g); trap : INT; $here top --interval 500ms
             echo \$? >status; [ \"\$before\" = \"\$(stty -g)\" ] && touch restored-$how"
         until_true shows '^a .*held'
         if [ $how = key ]; then
@@ -177,7 +170,7 @@ is_wide() { [ "$(frame | wc -l)" = 30 ] && [ "$(frame | wc -L)" -gt 60 ]; }
         tail -c 200 screen | grep -aq '?1049l'
         exec 5>&-
     done
-    at_terminal "exec bash --norc --noprofile -i"
+    on_screen "exec bash --norc --noprofile -i"
     type_in "before=\$(stty -g); $here top --interval 500ms\n"
     until_true shows '^a .*held'
     type_in '\032'

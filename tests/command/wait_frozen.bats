@@ -8,34 +8,9 @@
 
 load lib
 load run.bash
+load proxy.bash
 
 setup_file() { install_technique; }
-
-# Forwards N answers, counted over all connections, and no more; while stopped, it swallows
-# everything.
-proxy='use IO::Socket::INET; use IO::Select; my ($to, $left, $port) = @ARGV;
-    my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
-    my ($select, %peer, %server) = IO::Select->new($listen);
-    open my $p, ">", "$port.tmp"; print $p $listen->sockport; close $p; rename "$port.tmp", $port;
-    for (;;) {
-        for my $from ($select->can_read) {
-            if ($from == $listen) {
-                my $in = $listen->accept; my $out = IO::Socket::INET->new($to) or die;
-                ($peer{$in}, $peer{$out}, $server{$out}) = ($out, $in, 1); $select->add($in, $out);
-                next;
-            }
-            my $got = sysread $from, my $data, 65536;
-            if ($got) { syswrite $peer{$from}, $data if !$server{$from} || $left-- > 0; next }
-            $select->remove($from, $peer{$from}); shutdown $peer{$from}, 2; shutdown $from, 2;
-        }
-    }'
-start_proxy() { # FILE ANSWERS: sets proxy_url
-    local rest=${ROWLOCK_TEST_URL##*@} scheme=${ROWLOCK_TEST_URL%@*}
-    start perl -e "$proxy" "${rest%%/*}" "$2" "$1"
-    proxy_pid=$started
-    until_true is_there "$1"
-    proxy_url="$scheme@127.0.0.1:$(cat "$1")/${rest#*/}"
-}
 
 start_measure() { # SECONDS
     start "$ROWLOCK" --db "$proxy_url" acquire -w "$1" --ttl 60s measure
@@ -45,11 +20,11 @@ is_still_measured() { ! is_gone "$measure"; }
 
 @test "-w ends soon after its time, whichever answer of the database is the first to be missing" {
     for answers in {0..15}; do
-        start_proxy "port$answers" "$answers"
+        start_proxy "$answers" "port$answers"
         start "$ROWLOCK" --db "$proxy_url" acquire -w 1 --ttl 60s "a$answers"
         waiting[answers]=$started
     done
-    start_proxy measuring 0
+    start_proxy 0 measuring
     start_measure 11
     for answers in {0..15}; do
         statuses[answers]=0
@@ -64,7 +39,7 @@ is_still_measured() { ! is_gone "$measure"; }
 
 @test "-w ends soon after its time, if the database falls silent during the wait for the lock" {
     hold a
-    start_proxy port 1000000
+    start_proxy
     start "$ROWLOCK" --db "$proxy_url" run -w 6 --ttl 60s a -- touch ran
     waiting=$started
     until_true is_waited_for a
@@ -80,7 +55,7 @@ is_still_measured() { ! is_gone "$measure"; }
 
 @test "-w of a transaction's lock ends soon after its time too" {
     hold b
-    start_proxy port 1000000
+    start_proxy
     start "$ROWLOCK" --db "$proxy_url" run --tx -w 6 b -- touch ran
     waiting=$started
     until_true somebody_waits

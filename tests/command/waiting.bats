@@ -7,6 +7,7 @@
 
 load lib
 load run.bash
+load terminal.bash
 
 setup_file() { install_technique; }
 teardown() {
@@ -15,16 +16,7 @@ teardown() {
     rowlock break --now a || true
 }
 
-# at_terminal COLUMNS COMMAND: the screen goes to the file screen.
-at_terminal() {
-    rm -f keys
-    mkfifo keys
-    start env TERM=xterm sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
-        "stty cols $1; exec $2"
-    terminal=$started
-    exec 5>keys
-}
-type_in() { printf '%b' "$1" >&5; }
+in_columns() { TERM=xterm at_terminal "stty cols $1; exec $2"; } # COLUMNS COMMAND
 shows() { grep -aq -- "$1" screen 2>/dev/null; }
 here="'$ROWLOCK' --db '$ROWLOCK_TEST_URL'"
 # The line as it was drawn last, with the cursor's movements made visible.
@@ -35,7 +27,7 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m -w 1h a
     first=$started
     until_true is_waited_for a
-    at_terminal 200 "$here run a -- sh -c 'echo it runs; exit 3'"
+    in_columns 200 "$here run a -- sh -c 'echo it runs; exit 3'"
     until_true shows "waiting .* for 'a', 2 of 2 in the queue; held by $(uname -n) hold since"
     shows ": new disks, ask Ann"
     kill "$first"
@@ -52,7 +44,7 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
     rowlock hold subject:a --for 1h --note n
     for command in 'acquire --ttl 1m a' 'hold a --note m' \
         'refresh a --max-age 0 -- true' 'use a -- true'; do
-        at_terminal 200 "$here $command"
+        in_columns 200 "$here $command"
         until_true shows "waiting .* for '.*a', 1 of 1 in the queue; held by .* hold since"
         type_in '\003'
         ends_with 130 "$terminal"
@@ -64,13 +56,13 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
 
 @test "it is cut to the width, and what others wrote is escaped" {
     rowlock hold a --for 1h --note "$(printf 'bell \a, line\nrm -rf, \033[2J 日本日本日本日本日本')"
-    at_terminal 200 "$here run a -- true"
+    in_columns 200 "$here run a -- true"
     until_true shows 'bell \\x07, line\\nrm -rf, \\x1b\[2J 日本'
     type_in '\003'
     ends_with 130 "$terminal"
     exec 5>&-
     rm screen
-    at_terminal 80 "$here run a -- true" # unit/waiting_text_test has every width
+    in_columns 80 "$here run a -- true" # unit/waiting_text_test has every width
     until_true shows "waiting .* for 'a', 1 of 1; .* since [0-9:]*: bell.*…"
     [ "$(lines_drawn | head -n 1 | sed 's/<K>.*//' | wc -L)" -le 77 ]
     type_in '\003'
@@ -79,7 +71,7 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
 
 @test "^Z stops the wait, fg continues it and the line, and the status is the command's" {
     rowlock hold a --for 1h --note n
-    at_terminal 200 "bash --norc --noprofile -i"
+    in_columns 200 "bash --norc --noprofile -i"
     type_in "$here run a -- sh -c 'exit 3'\n"
     until_true shows "for 'a', 1 of 1 in the queue"
     waiting=$(pgrep -x rowlock -P "$(pgrep -P "$terminal" bash)")
@@ -100,7 +92,7 @@ is_drawn_again() { [ "$(lines_drawn | wc -l)" -gt "$1" ]; }
         "env TERM=dumb $here run a -- true" "$here run -q a -- true"; do
         rm -f screen said
         rowlock hold a --for 1h --note n
-        at_terminal 200 "$line"
+        in_columns 200 "$line"
         until_true is_waited_for a
         start sh -c "exec $here run --verbose a -- true 2>said"
         until_true has_text said # so the other has waited for more than a second, too
@@ -178,7 +170,7 @@ proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
     postgres*\?*) url="$url&sslmode=disable&gssencmode=disable" ;;
     postgres*) url="$url?sslmode=disable&gssencmode=disable" ;;
     esac
-    at_terminal 200 "'$ROWLOCK' --db '$url' run a -- sh -c 'echo it runs; exit 4'"
+    in_columns 200 "'$ROWLOCK' --db '$url' run a -- sh -c 'echo it runs; exit 4'"
     until_true has_text refused
     rowlock break --now a
     ends_with 4 "$terminal"

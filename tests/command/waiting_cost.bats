@@ -7,6 +7,7 @@
 
 load lib
 load own_server.bash
+load terminal.bash
 
 setup_file() {
     use_own
@@ -53,14 +54,12 @@ has_read() { [ "$(count_logged 'LOG: *execute .*: SELECT r.state')" -ge 4 ]; }
         SELECT 'j' || i, 1, 'every 1d', rowlock.now_ms() - 7200000, 0
           FROM pg_catalog.generate_series(1, 300) i"
     from=$(wc -l <"$own_log")
-    mkfifo keys
-    start env TERM=xterm NO_COLOR=1 sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
+    TERM=xterm NO_COLOR=1 at_terminal \
         "stty rows 20 cols 100; exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' top --interval 500ms"
-    exec 5>keys
     until_true has_read
-    printf '/j\n' >&5
+    type_in '/j\n'
     until_true has_filtered
-    printf q >&5
+    type_in q
     exec 5>&-
     until_true is_gone "$started"
     logged | grep -v '^ \|^\t' | cut -c1-150
