@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # next: gapless numbers for scripts.
 # Runs on: sqlite postgresql mariadb
-# Quick: sqlite/native
-# Rest: sqlite/native, because conformance/counter draws on every engine
+# Quick: first
+# Rest: first, because conformance/counter draws by every technique
 
 load lib
 
@@ -71,4 +71,26 @@ setup_file() { install_technique; }
     cat said
     [ "$status" = 125 ]
     [ "$(rowlock next readerless)" = 1 ]
+}
+
+@test "the same number from SQL as from the command" {
+    [ "$(rowlock next door)" = 1 ]
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        [ "$(sql "BEGIN; SELECT rowlock.next('door'); ROLLBACK")" = 2 ]
+        [ "$(sql "SELECT rowlock.next('door')")" = 2 ]
+        [ "$(sql "SELECT rowlock.next('door', 5)")" = 3 ]
+        run sql "SELECT rowlock.next('door', 0)"
+        [ "$status" != 0 ]
+        [ "$(rowlock next door)" = 8 ]
+        ;;
+    mariadb)
+        begin="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
+        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; ROLLBACK")" = 2 ]
+        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; COMMIT")" = 2 ]
+        [ "$(rowlock next door)" = 3 ]
+        sql "CALL rowlock_prepare('counter:new')"
+        [ "$(sql "$begin; CALL rowlock_next('new', @n); SELECT @n; COMMIT")" = 1 ]
+        ;;
+    esac
 }
