@@ -3,6 +3,7 @@
 # demo: the program of the first article.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
+# Rest: first
 
 load lib
 
@@ -53,9 +54,4 @@ ask() { # EXPRESSION over the events in the file json
     [[ ${lines[-1]} == "0 hand-overs"* ]]
     run -0 rowlock demo --workers=2 --hold=0.001s
     [[ ${lines[-1]} == "1 hand-overs"* ]]
-}
-
-@test "many workers on one name" {
-    run -0 rowlock demo --workers 20 --hold 0
-    [[ ${lines[-1]} == "19 hand-overs"*"overlaps 0" ]]
 }

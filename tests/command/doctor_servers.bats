@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# doctor: settings, roles and clocks of a server. The test has a server of its own, whose clock it
+# doctor: settings and roles of a server. The test has a server of its own, whose clock it
 # sets by libfaketime.
 # Runs on: postgresql/native mariadb/row
 # Quick: postgresql/native
@@ -145,29 +145,4 @@ is_said() { grep -q "$2" "$1"; }
     exec 6>&-
     wait "${all_started[@]}" || true
     finds ok transactions '*'
-}
-
-@test "leases: one that expired while no node called, by the server's clock" {
-    rowlock acquire --ttl 30s forgotten >/dev/null
-    finds ok leases '*'
-    set_clock +10m
-    finds warn leases '*1 expired more than a minute ago*-> rowlock vacuum'
-    rowlock vacuum
-    finds ok leases '*'
-}
-
-@test "clock: ahead of this node's; one that jumps is a failure" {
-    finds ok clock '*steady over 2 s*'
-    set_clock +10m
-    finds warn clock "*this node's clock is [56]????? ms behind the database's*"
-    set_clock +0
-    start bash -c "$(declare -f set_clock)"'
-        BATS_FILE_TMPDIR=$0; for ((n = 1;; n++)); do set_clock +${n}s; sleep 0.3; done' \
-        "$BATS_FILE_TMPDIR"
-    until_true is_unsteady
-}
-is_unsteady() { # a slow machine may jump too seldom
-    rowlock doctor --only clock >found || true
-    cat found
-    grep -q "^FAIL  clock .*the database's clock advanced by [0-9-]* ms in [0-9]* ms.*chrony" found
 }

@@ -69,13 +69,6 @@ mend_history() {
     entries | jq -e '.held_ms | . >= 900 and . <= 3000'
 }
 
-@test "a lease that is broken and released is revoked" {
-    token=$(held one note 1h)
-    rowlock break one 2>/dev/null
-    run -123 rowlock release one --token "$token"
-    [ "$(hows)" = 'one revoked' ]
-}
-
 @test "a lease that is broken has the user, host and process that broke it first" {
     local token broken_by
     token=$(held one note 1h)
@@ -123,6 +116,7 @@ mend_history() {
     SUDO_USER=ben rowlock break --now busy
     until_true is_gone "$started"
     entries --waited 1s | jq -e '.waited_ms >= 1000 and (.broken_by | test("^ben@"))'
+    [ -z "$(entries --waited 1h)" ]
 }
 
 @test "a waiter that gives up is listed, also an interrupted one" {
@@ -137,16 +131,6 @@ mend_history() {
         and .held_ms == null and .waited_ms >= 0 and .note == "mine" and .problem'
     rowlock release busy --token "$token"
     level slow
-}
-@test "a lease that waited for a second is listed, with the time it waited" {
-    token=$(held slow note 1h)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run slow -- true
-    until_true has_waited slow
-    rowlock release slow --token "$token"
-    until_true is_gone "${all_started[0]}"
-    entries slow --waited 1s >all
-    jq -e '.how == "released" and .waited_ms >= 1000 and .command == "true"' all
-    [ -z "$(entries --waited 1h)" ]
 }
 has_waited() { # NAME: a waiter, for over a second
     rowlock --json ls "$1" | jq -e 'any(.state == "waiting"
@@ -250,12 +234,11 @@ rowlock schema set history changes that" ]]
 
 @test "WAITED is rounded to the nearest second, from a second on" {
     level all
+    rowlock run one -- true
     for waited in 999/999ms 1000/1s 1499/1s 1500/2s 1998/2s 59500/1m00s; do
-        rowlock run one -- true
         sql "UPDATE $table SET waited = ${waited%/*}"
         rowlock log >found
         grep -qE "exclusive +[^ ]+ +${waited#*/} " found || { cat found; return 1; }
-        sql "DELETE FROM $table"
     done
 }
 

@@ -57,12 +57,6 @@ keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop
     [ "$output" = "[]" ]
 }
 
-@test "a lease that acquire took for its caller has no process" {
-    take --note n one
-    [ "$(item one '$[0].pid')" = "" ]
-    [[ $(rowlock ls one) == *" $(uname -n) acquire "* ]]
-}
-
 @test "by name, holders before waiters in order; columns are aligned" {
     take --note 'ask Ann' long-name-of-a-lock
     take -s b
@@ -193,16 +187,6 @@ first
     rowlock --json ls >list
     [ "$(json_sql "json_array_length(document)" <tree)" = 7 ]
     diff <(sed 's/"expires":[^,]*,//' list) <(sed 's/"expires":[^,]*,//' tree)
-}
-
-@test "--tree with a pattern begins at the cause, although that does not match" {
-    take cause
-    take lone
-    nested app cause
-    waits_for app
-    run -0 rowlock ls --tree 'ap*'
-    [ ${#lines[@]} = 5 ]
-    [[ ${lines[1]} == cause\ * && ${lines[3]} == *"└─ app "* ]]
 }
 
 @test "--tree: a cycle is shown, and ends" {
@@ -383,7 +367,6 @@ session_of_holder() { # the session that does not wait
 
 # Without a name: PostgreSQL reports only the key of a lock, so another table must have the name.
 tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclusive "; }
-one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
 
 @test "without a name, all transactions are listed that the engine reports" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0

@@ -114,11 +114,3 @@ setup() {
     cat printed rows
     run ! grep -q -- "$secret" printed rows
 }
-
-@test "a file with the URL, readable by its owner alone, works" {
-    (umask 077; echo "$with_secret" >url)
-    unset ROWLOCK_URL
-    ROWLOCK_URL_FILE=$PWD/url run "$ROWLOCK" run --tx a -- echo fine
-    [ "$status" = 0 ]
-    [ "$output" = fine ]
-}

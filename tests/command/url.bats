@@ -85,6 +85,14 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [[ $output == *"unknown option; the known ones are socket, "* && $output != *hidden* ]]
 }
 
+# notes STATUS URL: run --verbose says that ROWLOCK_URL overrides the file; is_quiet: it does not
+notes() {
+    ROWLOCK_URL=$2 run "-$1" "$ROWLOCK" run --verbose x -- true && [[ $output == *"$note"* ]]
+}
+is_quiet() {
+    ROWLOCK_URL=$2 run "-$1" "$ROWLOCK" run --verbose x -- true && [[ $output != *"$note"* ]]
+}
+
 @test "--verbose reports that ROWLOCK_URL overrides the file of another database" {
     put_url config/rowlock/url user
     note="ROWLOCK_URL counts; '$here/config/rowlock/url' names another database"
@@ -96,30 +104,19 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     done
     run "$ROWLOCK" run x -- true
     [[ $output != *"$note"* ]]
-    for same in "sqlite:$here/user.db" "sqlite:$here/user.db?mode=rw"; do
-        ROWLOCK_URL=$same run -0 "$ROWLOCK" run --verbose x -- true
-        [[ $output != *"$note"* ]]
-    done
+    is_quiet 0 "sqlite:$here/user.db"
+    is_quiet 0 "sqlite:$here/user.db?mode=rw"
     echo 'postgresql://app:secret@127.0.0.1:1/shop' >config/rowlock/url
-    for same in 127.0.0.1:1/shop 'root@127.0.0.1:1/shop?connect_timeout=3'; do
-        ROWLOCK_URL=postgresql://$same run -69 "$ROWLOCK" run --verbose x -- true
-        [[ $output != *"$note"* ]]
-    done
-    ROWLOCK_URL=postgresql://127.0.0.1:1/other run -69 "$ROWLOCK" run --verbose x -- true
-    [[ $output == *"$note"* ]]
+    is_quiet 69 postgresql://127.0.0.1:1/shop
+    is_quiet 69 'postgresql://root@127.0.0.1:1/shop?connect_timeout=3'
+    notes 69 postgresql://127.0.0.1:1/other
     # the option of a server or database makes another one
-    for other in port=2 connect_timeout=3\&dbname=other; do
-        ROWLOCK_URL=postgresql://127.0.0.1:1/shop?$other run -69 "$ROWLOCK" run --verbose x -- true
-        [[ $output == *"$note"* ]]
-    done
+    notes 69 'postgresql://127.0.0.1:1/shop?port=2'
+    notes 69 'postgresql://127.0.0.1:1/shop?connect_timeout=3&dbname=other'
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
     echo 'jdbc:sqlserver://127.0.0.1:1;databaseName=shop;user=a' >config/rowlock/url
-    ROWLOCK_URL='jdbc:sqlserver://127.0.0.1:1;DatabaseName=shop;user=b' \
-        run -69 "$ROWLOCK" run --verbose x -- true
-    [[ $output != *"$note"* ]]
-    ROWLOCK_URL='jdbc:sqlserver://127.0.0.1:1;databaseName=other;user=a' \
-        run -69 "$ROWLOCK" run --verbose x -- true
-    [[ $output == *"$note"* ]]
+    is_quiet 69 'jdbc:sqlserver://127.0.0.1:1;DatabaseName=shop;user=b'
+    notes 69 'jdbc:sqlserver://127.0.0.1:1;databaseName=other;user=a'
 }
 
 @test "a file that group or others can read or write is refused" {
@@ -436,12 +433,6 @@ SH
 @test "the local file is rowlock's own: a list of it is empty before the first lock" {
     run -0 "$ROWLOCK" --db local --json ls
     [ "$output" = "[]" ]
-}
-
-@test "an unknown scheme, an impossible file: 69; 64 for text that is not a URL" {
-    run -69 "$ROWLOCK" --db nosuch://x vacuum
-    run -64 "$ROWLOCK" --db nothing vacuum
-    run -69 "$ROWLOCK" --db "sqlite:$here/no/folder/x.db" vacuum
 }
 
 fails_naming() { # SOURCE PLACE [ARGUMENT...]

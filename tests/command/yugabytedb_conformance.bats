@@ -42,7 +42,6 @@ passes() { # PROGRAM [TEST...]: all tests pass but these; ?TEST may pass
 
 @test "conformance: borrowed" { passes conformance/borrowed; }
 @test "conformance: bound" { passes conformance/bound; }
-@test "conformance: connection" { passes conformance/connection; }
 @test "conformance: counter" { passes conformance/counter; }
 @test "conformance: exclusion" { passes conformance/exclusion; }
 @test "conformance: isolation" { passes conformance/isolation; }
