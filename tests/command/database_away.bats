@@ -8,6 +8,7 @@
 load lib
 load run.bash
 load own_server.bash
+load terminal.bash
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -43,21 +44,6 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     cat err
     is_said 4
     [ -e ran ] && [ -e ran-limited ] && [ -e ran-beneath ]
-}
-
-@test "the same after a crash" {
-    held b
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 5m --note now b
-    waiting=$started
-    until_true are_waiting b 1
-    stop_server "$own" KILL
-    until_true is_said 1
-    start_own
-    until_true are_waiting b 1
-    rowlock release b --token "$token"
-    ends_with 0 "$waiting"
-    is_said 1
-    is_held b
 }
 
 @test "the same for a waiter in the server's own queue, behind a transaction" {
@@ -200,18 +186,15 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
 top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }
 @test "top reports that the database is away, with the age of the data, and continues" {
     held a
-    mkfifo keys
-    start env TERM=xterm sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
+    TERM=xterm at_terminal \
         "stty rows 20 cols 200; exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' top --interval 500ms"
-    terminal=$started
-    exec 5>keys
     until_true top_shows 'a  *.*held'
     stop_server "$own"
     until_true top_shows 'data of [0-9]*m*s ago: '
     start_own
     held later
     until_true top_shows 'later  *.*held'
-    printf q >&5
+    type_in q
     ends_with 0 "$terminal"
     exec 5>&-
     rowlock break --now a

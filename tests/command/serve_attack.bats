@@ -76,8 +76,9 @@ times=(253402300799999 9223372036854775807 -9223372036854775808)
         for column in lease.acquired heartbeat.expires waiter.since waiter.alive_until \
             run.started run.finished job.due job.last job.failed job.last_success \
             subject.began subject.ended subject.updated; do
-            sql "UPDATE rowlock_${column%.*} SET ${column#*.} = $at"
-        done
+            echo "UPDATE rowlock_${column%.*} SET ${column#*.} = $at;"
+        done >updates
+        sql "$(cat updates)"
         for verb in ls 'ls --tree' jobs subjects metrics 'jobs usual'; do
             # shellcheck disable=SC2086 # words
             rowlock $verb >list
