@@ -59,11 +59,6 @@ start_holder() { # NAME [OPTION...]
     until_true is_there holding
 }
 
-@test "--version names both drivers" {
-    run -0 "$ROWLOCK" --version
-    [[ $output == *odbc* && $output == *jdbc* ]]
-}
-
 excludes() {
     run -0 rowlock run backup -- echo done
     [ "$output" = done ]
@@ -110,48 +105,6 @@ warns_of_a_second_schema() { # each account has a schema of its own there
     engines() { echo derby; }
     on_each warns_of_a_second_schema
 }
-
-survives() {
-    start_holder --ttl 3s b
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- touch taken-over
-    until_true is_waited_for b
-    [ ! -e taken-over ]
-    kill -s KILL "$holder"
-    until_true is_there taken-over
-    wait "$started"
-    until_true is_free b
-}
-@test "p6: a waiter gets the lease of a killed holder" { on_each survives; }
-
-fails_in_one_line() { # COMMAND...
-    run "$@"
-    [ "$status" -ne 0 ]
-    [ "${#lines[@]}" = 1 ]
-    [[ $output != *hidden* && $output != *secret* ]]
-}
-
-refuses_a_wrong_password() {
-    case $1 in # the tests' servers of these accept any
-    postgresql | derby) return ;;
-    esac
-    fails_in_one_line "$ROWLOCK" --db "$(url_of "$1" hidden)" ls
-    [ "$status" = 69 ]
-}
-@test "a wrong password is one line without it" {
-    ROWLOCK_TEST_EFFORT=full on_each refuses_a_wrong_password
-}
-
-misses_the_driver() {
-    case $1 in
-    postgresql | mariadb)
-        fails_in_one_line "$ROWLOCK" \
-            --db "${ROWLOCK_TEST_URL/Driver=*.so/Driver=/nowhere.so};PWD=hidden" ls
-        ;;
-    *) ROWLOCK_CLASSPATH=/nowhere.jar fails_in_one_line rowlock ls ;;
-    esac
-    [ "$status" = 69 ]
-}
-@test "a missing driver is one line without the password" { on_each misses_the_driver; }
 
 examines() {
     rowlock schema install
