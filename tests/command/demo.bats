@@ -3,7 +3,6 @@
 # demo: the program of the first article.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
-# Rest: first
 
 load lib
 

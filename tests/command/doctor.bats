@@ -3,7 +3,6 @@
 # doctor: the checks of the schema, the account and its rows, and the self-test.
 # Runs on: sqlite postgresql mariadb
 # Quick: postgresql/native mariadb/row
-# Rest: first, because doctor_accounts examines the GRANTs of each technique
 
 load lib
 load run.bash

@@ -3,7 +3,6 @@
 # next: gapless numbers for scripts.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
-# Rest: first, because conformance/counter draws by every technique
 
 load lib
 

@@ -3,7 +3,6 @@
 # run --tx: a command under the lock of a transaction.
 # Runs on: postgresql mariadb
 # Quick: postgresql/native
-# Rest: first, because conformance/* lock by every technique
 
 load lib
 load run.bash

@@ -3,7 +3,6 @@
 # run: the command locks its own name in transactions, with the token of its lease.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
-# Rest: first
 
 load lib
 load run.bash

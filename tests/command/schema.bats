@@ -3,7 +3,6 @@
 # schema and vacuum: the verbs that create, show and clean rowlock's tables.
 # Runs on: sqlite postgresql mariadb
 # Quick: first
-# Rest: first
 
 load lib
 

@@ -7,7 +7,6 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: sqlite/native postgresql/native
- * Rest: sqlite/native postgresql/native mariadb/row derby/jdbc
  */
 #include <pthread.h>
 #include <signal.h>

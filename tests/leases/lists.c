@@ -3,7 +3,6 @@
  * A part of the list of holders and waiters: order, limits, patterns.
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <stdio.h>
 #include <string.h>

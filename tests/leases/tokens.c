@@ -4,7 +4,6 @@
  * ended.
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include "lib/grants.h"
 

@@ -5,7 +5,6 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
- * Rest: sqlite postgresql mariadb derby/jdbc
  */
 #include <stdatomic.h>
 #include <stdio.h>
