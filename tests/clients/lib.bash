@@ -17,7 +17,11 @@ once() {
     mkdir -p "$(dirname "$SHARED/$1")"
     (
         flock 9
-        [ -e "$SHARED/$1.made" ] || { "${@:2}" "$SHARED/$1" && : >"$SHARED/$1.made"; }
+        if [ ! -e "$SHARED/$1.made" ]; then
+            rm -rf "${SHARED:?}/$1"
+            "${@:2}" "$SHARED/$1" || exit
+            : >"$SHARED/$1.made"
+        fi
     ) 9>"$SHARED/$1.lock" >&2
 }
 

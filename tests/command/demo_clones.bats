@@ -4,7 +4,6 @@
 # names.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
-# Rest: sqlite/native; plain.bats runs it through ODBC and JDBC
 
 load lib
 

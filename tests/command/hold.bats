@@ -4,7 +4,6 @@
 # reason.
 # Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native
-# Rest: sqlite/native
 
 load lib
 

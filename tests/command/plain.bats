@@ -7,14 +7,7 @@
 
 load lib
 
-# The quick scope has one engine of each driver.
-engines() {
-    if [ "$ROWLOCK_TEST_EFFORT" = full ]; then
-        echo postgresql mariadb derby h2 hsqldb
-    else
-        echo postgresql h2
-    fi
-}
+engines() { echo postgresql mariadb derby h2 hsqldb; }
 # ENGINE [PASSWORD]: its odbc: or jdbc: URL
 url_of() {
     local variable=ROWLOCK_TEST_${1^^} file=psqlodbcw.so account=UID=tester port database

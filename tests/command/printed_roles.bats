@@ -3,6 +3,7 @@
 # Every verb by each role of the printed GRANTs: what it may do, and what it is refused.
 # Runs on: postgresql mariadb
 # Quick: first
+# Rest: postgresql mariadb
 
 load lib
 load serve

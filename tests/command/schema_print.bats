@@ -4,6 +4,7 @@
 # the least privileges can lock. Its functions have comments.
 # Runs on: postgresql mariadb
 # Quick: first
+# Rest: postgresql mariadb
 
 load lib
 

@@ -63,6 +63,20 @@ C
     [[ $output != *yugabytedb* ]]
 }
 
+@test "jobs, subjects, counters and the demonstration" {
+    rowlock job --every 1d j -- touch done
+    [ -e done ]
+    rowlock job --every 1d j -- touch again
+    [ ! -e again ]
+    rowlock refresh s --max-age 1h -- touch fresh
+    rm fresh
+    rowlock refresh s --max-age 1h -- touch fresh
+    [ ! -e fresh ]
+    rowlock subjects | grep COMPLETE
+    [ "$(rowlock next c)$(rowlock next c)" = 12 ]
+    rowlock demo --workers 3 --hold 1
+}
+
 @test "a wait that the cluster ends is a timeout" {
     sql "CREATE OR REPLACE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql AS
          \$\$ BEGIN RAISE EXCEPTION

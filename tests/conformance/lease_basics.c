@@ -164,6 +164,29 @@ TEST(a_kept_lease_that_is_released_wakes_its_waiter)
     t_give(next.lease);
 }
 
+/* On SQLite a transaction that writes keeps all others out: leases/sqlite_fence. */
+TEST(p4_a_fence_keeps_an_expired_lease_until_commit)
+{
+    struct rowlock_connection *holder = t_open(), *writer, *next;
+    struct rowlock_lease *lease, *other = NULL;
+    int code;
+
+    if (!t_facts()->server)
+        return;
+    writer = t_open(), next = t_open();
+    lease = t_granted(holder, t_x("fenced"), MINUTE);
+    t_ok(t_begin(writer, t_x("written"), -1));
+    t_ok(rowlock_fence(writer, "fenced", rowlock_token(lease), &t_error));
+    t_expire(t_native(), rowlock_token(lease));
+    code = t_acquire(next, t_x("fenced"), MINUTE, 0, &other);
+    t_true(code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
+    t_ok(rowlock_commit(writer, &t_error));
+    t_ok(t_acquire(next, t_x("fenced"), MINUTE, -1, &other));
+    t_true(rowlock_token(other) > rowlock_token(lease));
+    t_give(other);
+    rowlock_lease_free(lease);
+}
+
 TEST(a_lease_outlives_its_object)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();

@@ -6,6 +6,7 @@
  *
  * Runs on: postgresql/native mariadb/row odbc jdbc
  * Quick: postgresql/native mariadb/row
+ * Rest: postgresql/native mariadb/row mariadb/odbc derby/jdbc h2/jdbc
  */
 #include <fcntl.h>
 #include <glob.h>

@@ -5,6 +5,7 @@
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: sqlite postgresql mariadb postgresql/odbc
+ * Rest: sqlite postgresql mariadb mariadb/odbc derby/jdbc
  */
 #include <string.h>
 

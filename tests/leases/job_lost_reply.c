@@ -295,3 +295,28 @@ TEST(p5_a_finish_repeated_after_a_lost_reply_does_no_harm)
 
     t_true(sent + got > 0); /* the reply to COMMIT may be a single message */
 }
+
+/* A finish that never arrived, and is repeated after another node has recorded the run as lost,
+   reports the loss. */
+TEST(p5_a_finish_that_comes_too_late_says_so)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open(), *connection = through_proxy();
+    struct rowlock_lease *lease = claimed(connection, &job), *next;
+    void *hand = t_native();
+
+    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
+    t_fails(finish(lease, 0), ECONN);
+    t_int(t_job_runs(one, hand, &job), 1);
+    t_expire(hand, rowlock_token(lease));
+    next = claimed(one, &job);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    t_fails(finish(lease, 0), ELOST);
+    t_fails(finish(lease, 0), ELOST);
+    t_int(t_job_runs(one, hand, &job), 1);
+    t_int(t_job_seen(one, hand, &job).token, rowlock_token(next));
+    t_ok(finish(next, 0));
+    rowlock_lease_free(lease);
+    rowlock_lease_free(next);
+    close_it(connection);
+}

@@ -56,23 +56,29 @@ static int note(const struct rowlock_holder *holder, void *data)
 TEST(p9_every_name_is_a_name_of_its_own)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_want wants[N];
-    struct rowlock_lease *lease = NULL, *same, *none = NULL;
+    struct rowlock_want wants[N / 2 + 1];
+    size_t n = 0;
+    struct rowlock_lease *lease = NULL, *leases[N] = {NULL}, *same, *none = NULL;
     struct seen seen = {0};
 
-    for (size_t i = 0; i < N; i++)
-        wants[i] = i % 2 ? t_s(name_of(i)) : t_x(name_of(i));
-    t_ok(t_acquire_all(one, wants, N, 0, 0, &lease));
+    for (size_t i = 0; i < N; i += 2, n++)
+        wants[n] = n % 2 ? t_s(name_of(i)) : t_x(name_of(i));
+    t_ok(t_acquire_all(one, wants, n, 0, 0, &lease));
+    for (size_t i = 1; i < N; i += 2)
+        leases[i] = t_granted(two, t_x(name_of(i)), 0);
     t_ok(rowlock_list(one, NULL, note, &seen, &t_error));
     for (size_t i = 0; i < N; i++) {
         t_int((long long)seen.named[i], 1);
-        t_ok(rowlock_adopt(one, name_of(i), rowlock_token(lease), &same, &t_error));
+        t_ok(rowlock_adopt(one, name_of(i), rowlock_token(leases[i] ? leases[i] : lease), &same,
+                           &t_error));
         rowlock_lease_free(same);
         t_fails(t_acquire(two, t_x(name_of(i)), 0, 0, &none), EBUSY);
     }
     t_int((long long)seen.others, 0);
     t_fails(rowlock_adopt(one, "another", rowlock_token(lease), &same, &t_error), ELOST);
     t_give(lease);
+    for (size_t i = 1; i < N; i += 2)
+        t_give(leases[i]);
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 

@@ -5,6 +5,7 @@
  *
  * Runs on: postgresql mariadb odbc jdbc
  * Quick: first
+ * Rest: postgresql mariadb derby/jdbc
  */
 #include <stdatomic.h>
 #include <stdio.h>

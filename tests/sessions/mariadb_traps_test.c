@@ -5,6 +5,7 @@
  *
  * Runs on: mariadb
  * Quick: first
+ * Rest: mariadb
  */
 #include <mysql.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
  *
  * Runs on: postgresql
  * Quick: first
+ * Rest: postgresql/native postgresql/row
  */
 #include <libpq-fe.h>
 #include <stdio.h>

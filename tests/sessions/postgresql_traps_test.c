@@ -5,6 +5,7 @@
  *
  * Runs on: postgresql
  * Quick: first
+ * Rest: postgresql
  */
 #include <libpq-fe.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 # effects, and their refusals.
 # Runs on: mariadb
 # Quick: first
+# Rest: mariadb
 
 load mariadb
 

@@ -3,6 +3,7 @@
 # MariaDB's views for people, and the rights of an account that has only the printed GRANTs.
 # Runs on: mariadb
 # Quick: first
+# Rest: mariadb
 
 load mariadb
 

@@ -3,6 +3,7 @@
 # acquire, renew, release: leases acquired by SQL alone equal those of the command.
 # Runs on: postgresql
 # Quick: first
+# Rest: postgresql/native postgresql/row
 
 # shellcheck disable=SC2154
 load lib

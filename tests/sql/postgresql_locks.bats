@@ -3,6 +3,7 @@
 # exclusive, shared, their tries, unlock and vacuum, as psql and every driver may call them.
 # Runs on: postgresql
 # Quick: first
+# Rest: postgresql
 
 load lib
 

@@ -4,6 +4,7 @@
 # 15.
 # Runs on: postgresql
 # Quick: first
+# Rest: postgresql
 
 # shellcheck disable=SC2154
 load lib

@@ -3,6 +3,7 @@
 # The views: holders and waiters, names, jobs, subjects; and the roles that may read them.
 # Runs on: postgresql
 # Quick: first
+# Rest: postgresql
 
 # shellcheck disable=SC2154
 load lib

@@ -3,6 +3,7 @@
 # The claims of docs/security.md about a role that locks, and about a role without any grant.
 # Runs on: postgresql mariadb
 # Quick: first
+# Rest: postgresql mariadb
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
