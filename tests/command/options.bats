@@ -9,6 +9,11 @@ setup_file() { # the help of each verb, once: the tests read it many times
     "$ROWLOCK" help >all
     sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' all >verbs
     for verb in $(verbs); do "$ROWLOCK" help "$verb" >"of-$verb"; done
+    # A completion gives up after a second, which may be too short on a busy machine.
+    mkdir unlimited
+    printf '#!/bin/sh\nshift\nexec "$@"\n' >unlimited/timeout
+    chmod +x unlimited/timeout
+    export PATH="$PWD/unlimited:$PATH"
 }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -15,6 +15,7 @@
 
 #define HOUR 3600000
 #define NODES 8
+#define PATIENCE 4 /* claims, until a busy server has answered one in time */
 
 static struct rowlock_schedule *schedule;
 
@@ -45,12 +46,17 @@ static struct rowlock_claim claim(struct rowlock_connection *connection,
     return claim;
 }
 
+/* A claim waits for the name 250 ms at most, in which a busy server may not answer. A node asks
+   again. */
 static struct rowlock_lease *claimed(struct rowlock_connection *connection,
                                      const struct rowlock_job *job)
 {
     struct rowlock_lease *lease;
+    enum rowlock_claimed answer = claim(connection, job, &lease).claimed;
 
-    t_int(claim(connection, job, &lease).claimed, ROWLOCK_JOB_CLAIMED);
+    for (int i = 0; answer == ROWLOCK_JOB_RUNNING && i < PATIENCE; i++)
+        answer = claim(connection, job, &lease).claimed;
+    t_int(answer, ROWLOCK_JOB_CLAIMED);
     return lease;
 }
 

@@ -99,7 +99,8 @@ static void end_wait(void *altering, void *waiting, void *observer, int n)
 
 /* A session's first call of a procedure reads its text from mysql.proc, and there waits for a
    session that creates one. DDL of a third session ends that wait by an error, if it needs a table
-   that the first has open, here by HANDLER. */
+   that the first has open, here by HANDLER. The calls wait without a limit: a try that was ended
+   once is repeated for 250 ms, and on a busy machine the writer may take longer. */
 TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
 {
     enum { ACQUIRE, BEGIN, LOCK, CALLS };
@@ -113,7 +114,8 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
     writer = enter(), altering = enter(), observer = enter();
     my_row(observer, "CREATE TABLE scanned (n INTEGER) ENGINE = InnoDB");
     for (int call = ACQUIRE; call < CALLS; call++) {
-        struct acquisition acquisition = {.wants = {t_x("text")}, .n = 1, .ttl_ms = 60000};
+        struct acquisition acquisition = {
+            .wants = {t_x("text")}, .n = 1, .wait_ms = -1, .ttl_ms = 60000};
         struct rowlock_connection *borrowed = NULL;
         void *handle = enter();
         struct thread *thread;
@@ -125,8 +127,8 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
             t_own_begin(handle, t_engine()->begin);
         lock_texts(writer, observer);
         thread = call == ACQUIRE ? t_acquire_thread(borrowed, &acquisition)
-                 : call == BEGIN ? t_begin_thread(borrowed, t_x("text"), 0)
-                                 : t_lock_thread(borrowed, t_x("text"), 0);
+                 : call == BEGIN ? t_begin_thread(borrowed, t_x("text"), -1)
+                                 : t_lock_thread(borrowed, t_x("text"), -1);
         end_wait(altering, handle, observer, call);
         unlock_texts(writer, observer);
         if (call == LOCK) { /* what it had locked before the error stays locked */
@@ -221,6 +223,8 @@ static void leave_name(struct load *load, int name, int shared)
     atomic_fetch_add(&load->inside[name], shared ? -1 : 1000);
 }
 
+#define FEWEST 20 /* grants, on however busy a machine */
+
 /* No assertion here: a thread must not end the test. */
 static int ask(MYSQL *hand, struct load *load, char *out, size_t size, const char *text)
 {
@@ -257,7 +261,8 @@ static void *client(void *data)
     unsigned dice = (unsigned)mysql_thread_id(hand);
     char token[200], text[300], out[200];
 
-    while (t_now() < load->end && !atomic_load(&load->errors)) {
+    while ((t_now() < load->end || atomic_load(&load->granted) <= FEWEST) &&
+           !atomic_load(&load->errors)) {
         int name = rand_r(&dice) % load->names, shared = rand_r(&dice) % 3 == 0;
 
         if (!take(hand, load, name, shared, token))
@@ -298,7 +303,6 @@ static void run_load(void *hand, int names)
     print_message("# %d names: %d grants\n", names, atomic_load(&load.granted));
     t_text(load.error, "");
     t_int(atomic_load(&load.overlaps), 0);
-    t_true(atomic_load(&load.granted) > 20);
     t_int(deadlocks(hand) - before, 0);
     t_int(my_number(hand, "SELECT (SELECT count(*) FROM rowlock_lease) + "
                           "(SELECT count(*) FROM rowlock_heartbeat)"),
