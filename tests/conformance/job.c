@@ -54,8 +54,10 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
     struct rowlock_lease *lease;
     enum rowlock_claimed answer = claim(connection, job, &lease).claimed;
 
-    for (int i = 0; answer == ROWLOCK_JOB_RUNNING && i < PATIENCE; i++)
+    for (int i = 0; answer == ROWLOCK_JOB_RUNNING && i < PATIENCE; i++) {
+        print_message("# asked again: %s; %s\n", t_error.text, t_all_rows(t_native()));
         answer = claim(connection, job, &lease).claimed;
+    }
     t_int(answer, ROWLOCK_JOB_CLAIMED);
     return lease;
 }
