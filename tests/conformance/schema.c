@@ -150,9 +150,13 @@ TEST(without_a_schema_locks_are_refused_or_it_is_made)
 
 TEST(p11_a_missing_schema_is_reported_inside_a_transaction_too)
 {
-    struct rowlock_connection *gone = uninstalled(), *own;
-    void *handle = t_engine()->open(t_url());
+    struct rowlock_connection *gone, *own;
+    void *handle;
 
+    if (!t_facts()->wraps)
+        t_not_here(WHY_WRAP);
+    gone = uninstalled();
+    handle = t_engine()->open(t_url());
     t_ok(t_engine()->wrap(handle, NULL, &own, &t_error));
     t_own_begin(handle, t_engine()->begin);
     t_fails(t_lock(own, t_x(t_name(1)), 0), ESCHEMA);
