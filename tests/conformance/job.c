@@ -15,7 +15,6 @@
 
 #define HOUR 3600000
 #define NODES 8
-#define PATIENCE 4 /* claims, until a busy server has answered one in time */
 
 static struct rowlock_schedule *schedule;
 
@@ -46,18 +45,14 @@ static struct rowlock_claim claim(struct rowlock_connection *connection,
     return claim;
 }
 
-/* A claim waits for the name 250 ms at most, in which a busy server may not answer. A node asks
-   again. */
 static struct rowlock_lease *claimed(struct rowlock_connection *connection,
                                      const struct rowlock_job *job)
 {
     struct rowlock_lease *lease;
     enum rowlock_claimed answer = claim(connection, job, &lease).claimed;
 
-    for (int i = 0; answer == ROWLOCK_JOB_RUNNING && i < PATIENCE; i++) {
-        print_message("# asked again: %s; %s\n", t_error.text, t_all_rows(t_native()));
-        answer = claim(connection, job, &lease).claimed;
-    }
+    if (answer != ROWLOCK_JOB_CLAIMED)
+        print_message("# not claimed: %s; %s\n", t_error.text, t_all_rows(t_native()));
     t_int(answer, ROWLOCK_JOB_CLAIMED);
     return lease;
 }

@@ -313,34 +313,7 @@ TEST(p7_a_pooled_waiter_that_gives_up_leaves_the_queue)
 /* A killed one would leave the same ticket: the server sees neither. */
 TEST(p6_a_pooled_head_that_froze_is_overtaken_and_queues_again)
 {
-    struct rowlock_connection *one = pooled(), *two = pooled();
-    struct holder_plan plan = {
-        .want = t_x("frozen"), .ttl_ms = HOUR, .wait_ms = -1, .url = extra_pooled_url()};
-    struct rowlock_lease *lease = t_granted(one, t_x("frozen"), HOUR);
-    struct acquisition us = {.wants = {t_x("frozen")}, .ttl_ms = HOUR, .wait_ms = -1};
-    struct child child = t_child(t_hold_body, &plan);
-    struct thread *thread;
-    long long began;
-    void *hand = t_native();
-
-    t_until_queued(hand, "frozen", 1);
-    kill(child.pid, SIGSTOP);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "frozen", 2);
-    began = t_now();
-    t_give(lease);
-    t_ok(t_join(thread));
-    print_message("# %lld ms after it froze\n", t_now() - began);
-    t_within(began, 15000);
-    t_int(t_has_spoken(&child), 0);
-    kill(child.pid, SIGCONT);
-    t_until_queued(hand, "frozen", 1);
-    t_int(t_has_spoken(&child), 0);
-    t_give(us.lease);
-    t_int(t_hear(&child), '!');
-    t_int(leases_of(hand, "frozen"), 1);
-    t_end_child(&child, SIGKILL);
-    t_forget_leases(hand);
+    t_overtakes_frozen(pooled(), pooled(), extra_pooled_url(), 15000);
 }
 
 /* ---- requests by SQL ------------------------------------------------------------------------- */

@@ -325,33 +325,7 @@ TEST(p6_a_waiter_killed_while_the_name_is_in_a_transaction)
 
 TEST(p6_a_frozen_head_is_overtaken_and_queues_again)
 {
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("frozen"), HOUR);
-    struct holder_plan plan = {.want = t_x("frozen"), .ttl_ms = HOUR, .wait_ms = -1};
-    struct acquisition us = {.wants = {t_x("frozen")}, .ttl_ms = HOUR, .wait_ms = -1};
-    struct child child = t_child(t_hold_body, &plan);
-    struct thread *thread;
-    long long began;
-    void *hand = t_native();
-
-    t_until_queued(hand, "frozen", 1);
-    kill(child.pid, SIGSTOP);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "frozen", 2);
-    began = t_now();
-    t_give(lease);
-    t_ok(t_join(thread));
-    print_message("# overtaken after %lld ms\n", t_now() - began);
-    t_within(began, 20000);
-    t_int(t_has_spoken(&child), 0);
-    kill(child.pid, SIGCONT);
-    t_until_queued(hand, "frozen", 1);
-    t_int(t_has_spoken(&child), 0);
-    t_give(us.lease);
-    t_int(t_hear(&child), '!');
-    t_int(leases_of(hand, "frozen"), 1);
-    t_end_child(&child, SIGKILL);
-    t_forget_leases(hand);
+    t_overtakes_frozen(t_open(), t_open(), NULL, 20000);
 }
 
 /* While the name is held, the first waiter may be as slow as it likes. */

@@ -14,6 +14,8 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
+#define HOUR 3600000
+
 /* ---- one lease ------------------------------------------------------------------------------- */
 
 struct rowlock_want t_p(const char *name, int limit, int count)
@@ -268,6 +270,37 @@ int t_hold_body(const void *data, int to)
         return 1;
     for (;;)
         pause();
+}
+
+void t_overtakes_frozen(struct rowlock_connection *one, struct rowlock_connection *two,
+                        const char *url, int ms)
+{
+    struct rowlock_lease *lease = t_granted(one, t_x("frozen"), HOUR);
+    struct holder_plan plan = {.want = t_x("frozen"), .ttl_ms = HOUR, .wait_ms = -1, .url = url};
+    struct acquisition us = {.wants = {t_x("frozen")}, .ttl_ms = HOUR, .wait_ms = -1};
+    struct child child = t_child(t_hold_body, &plan);
+    struct thread *thread;
+    long long began;
+    void *hand = t_native();
+
+    t_until_queued(hand, "frozen", 1);
+    kill(child.pid, SIGSTOP);
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, "frozen", 2);
+    began = t_now();
+    t_give(lease);
+    t_ok(t_join(thread));
+    print_message("# overtaken after %lld ms\n", t_now() - began);
+    t_within(began, ms);
+    t_int(t_has_spoken(&child), 0);
+    kill(child.pid, SIGCONT);
+    t_until_queued(hand, "frozen", 1);
+    t_int(t_has_spoken(&child), 0);
+    t_give(us.lease);
+    t_int(t_hear(&child), '!');
+    t_int(leases_of(hand, "frozen"), 1);
+    t_end_child(&child, SIGKILL);
+    t_forget_leases(hand);
 }
 
 /* ---- sessions on the server ------------------------------------------------------------------ */

@@ -96,6 +96,10 @@ struct holder_plan {
     const char *url; /* NULL: t_url() */
 };
 int t_hold_body(const void *plan, int to);
+/* Of two waiters the first, a child at `url` (NULL: t_url()), freezes. Once `one` releases, `two`
+   gets the lease within `ms`; the child wakes, queues again, and is next. */
+void t_overtakes_frozen(struct rowlock_connection *one, struct rowlock_connection *two,
+                        const char *url, int ms);
 
 /* ---- sessions on the server ------------------------------------------------------------------ */
 
