@@ -6,7 +6,6 @@
  *
  * Runs on: postgresql mariadb postgresql/odbc
  * Quick: first
- * Rest: postgresql/native mariadb/row postgresql/odbc
  */
 #include <signal.h>
 #include <stdatomic.h>

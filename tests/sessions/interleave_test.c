@@ -227,8 +227,8 @@ static void run_pair(enum door a, enum door b, const enum step_kind *first,
     run_all(2, (enum door[]){a, b}, (const enum step_kind *[]){first, second});
 }
 
-/* Through every two doors that the engine has; in the quick scope two scripts that
-   differ meet at each door once. */
+/* Through every two doors that the engine has. The quick scope runs two different scripts through
+   three of the nine pairs of doors. */
 static void run_doors(const enum step_kind *first, const enum step_kind *second)
 {
     if (!t_facts()->wraps) {

@@ -7,7 +7,6 @@
  *
  * Runs on: postgresql
  * Quick: first
- * Rest: postgresql/native
  */
 #include <libpq-fe.h>
 #include <stdatomic.h>

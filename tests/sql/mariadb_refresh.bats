@@ -4,7 +4,6 @@
 # They call rowlock_exclusive, and what conformance/refresh calls on every technique.
 # Runs on: mariadb
 # Quick: first
-# Rest: mariadb/row
 
 load mariadb
 
