@@ -32,6 +32,7 @@ TEST(p7_waiters_of_any_mode_are_served_in_their_order)
     atomic_int turn = 0;
     void *hand = t_native();
 
+    t_keep_places(hand, "order");
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] = (struct acquisition){
             .wants = {i % 3 ? t_x("order") : t_p("order", 3, 3)}, .wait_ms = -1, .turn = &turn};

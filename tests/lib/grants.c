@@ -136,6 +136,16 @@ void t_until_queued(void *hand, const char *name, long n)
     }
 }
 
+void t_keep_places(void *hand, const char *name)
+{
+    if (strcmp(t_facts()->engine, "sqlite") == 0)
+        t_native_sql(hand,
+                     "CREATE TRIGGER \"keep %s\" AFTER INSERT ON rowlock_waiter "
+                     "WHEN new.name = '%s' BEGIN UPDATE rowlock_waiter "
+                     "SET alive_until = %s WHERE name = new.name AND ticket = new.ticket; END",
+                     name, name, lease_instant(3600000));
+}
+
 static long rows(void *hand, const char *table)
 {
     return atol(t_native_sql(hand, "SELECT count(*) FROM %s", table));
