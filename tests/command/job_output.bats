@@ -63,7 +63,7 @@ kept() { view "$1" last_output; }
 @test "a frozen reader delays neither renewal nor loss" {
     mkfifo fifo
     start sh -c 'exec 9<>fifo; exec "$@" >fifo' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job a \
-        "${rarely[@]}" --ttl 2s -- bash -c "$(pid_into command); yes"
+        "${rarely[@]}" --ttl 6s -- bash -c "$(pid_into command); yes"
     holder=$started
     until_true is_there command
     token=$(view a running_token) expires=$(item job:a '$[0].expires')

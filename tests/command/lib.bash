@@ -193,6 +193,15 @@ is_held() { rowlock ls "$1" >/dev/null; }
 is_free() { ! is_held "$1"; }
 is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
 nobody_waits_for() { ! is_waited_for "$1"; }
+# In a SQLite file a waiter that is suspended for a second may lose its place. Those who enter the
+# queue of the name from now on keep theirs.
+keep_places() { # NAME
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] ||
+        sql "CREATE TRIGGER IF NOT EXISTS \"keep $1\" AFTER INSERT ON rowlock_waiter
+             WHEN new.name = '$1'
+             BEGIN UPDATE rowlock_waiter SET alive_until = new.alive_until + 3600000
+                    WHERE name = new.name AND ticket = new.ticket; END"
+}
 
 # start_too_late NAME OPTION...: a rowlock that acquires the lease NAME, with a ttl of 4s, and stops
 # before it starts its command, because its standard error is a full pipe. It continues when the

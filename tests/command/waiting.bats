@@ -107,6 +107,7 @@ shows_no_line() { ! shows 'waiting .* for'; }
 
 @test "without a terminal: nothing, and with --verbose a message; then none after the wait" {
     rowlock hold a --for 1h --note n
+    keep_places a
     start sh -c "exec $here run a -- true 2>silent"
     silent=$started
     until_true is_waited_for a

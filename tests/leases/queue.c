@@ -32,7 +32,7 @@ TEST(p7_waiters_of_any_mode_are_served_in_their_order)
     atomic_int turn = 0;
     void *hand = t_native();
 
-    t_keep_places(hand, "order");
+    t_keep_places(hand, "order", 1);
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] = (struct acquisition){
             .wants = {i % 3 ? t_x("order") : t_p("order", 3, 3)}, .wait_ms = -1, .turn = &turn};
@@ -221,9 +221,11 @@ static void killed(unsigned who)
     void *hand = t_native();
 
     for (int i = 0; i < DEAD; i++) {
+        t_keep_places(hand, name, !(who & 1U << i));
         children[i] = t_child(t_hold_body, &plan);
         t_until_queued(hand, name, i + 1);
     }
+    t_keep_places(hand, name, 1);
     thread = t_acquire_thread(last, &us);
     t_until_queued(hand, name, DEAD + 1);
     for (int i = 0; i < DEAD; i++)
@@ -336,10 +338,12 @@ TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
     struct rowlock_lease *lease = t_granted(one, t_x("in time"), HOUR);
     struct holder_plan plan = {.want = t_x("in time"), .ttl_ms = HOUR, .wait_ms = -1};
     struct acquisition us = {.wants = {t_x("in time")}, .wait_ms = -1};
-    struct child child = t_child(t_hold_body, &plan);
+    struct child child;
     struct thread *thread;
     void *hand = t_native();
 
+    t_keep_places(hand, "in time", 1);
+    child = t_child(t_hold_body, &plan);
     t_until_queued(hand, "in time", 1);
     thread = t_acquire_thread(two, &us);
     t_until_queued(hand, "in time", 2);

@@ -136,9 +136,12 @@ void t_until_queued(void *hand, const char *name, long n)
     }
 }
 
-void t_keep_places(void *hand, const char *name)
+void t_keep_places(void *hand, const char *name, int keep)
 {
-    if (strcmp(t_facts()->engine, "sqlite") == 0)
+    if (strcmp(t_facts()->engine, "sqlite") != 0)
+        return;
+    t_native_sql(hand, "DROP TRIGGER IF EXISTS \"keep %s\"", name);
+    if (keep)
         t_native_sql(hand,
                      "CREATE TRIGGER \"keep %s\" AFTER INSERT ON rowlock_waiter "
                      "WHEN new.name = '%s' BEGIN UPDATE rowlock_waiter "

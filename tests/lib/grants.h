@@ -47,8 +47,9 @@ long leases_of(void *hand, const char *name);
 /* Polls until `n` waiters are queued for the name. */
 void t_until_queued(void *hand, const char *name, long n);
 /* For a test of the order. In a SQLite file a waiter that is suspended for a second may lose its
-   place; from now on the waiters for the name keep theirs. Without effect on other engines. */
-void t_keep_places(void *hand, const char *name);
+   place; those that enter the queue of the name from now on keep theirs, or (`keep` is 0) no
+   further ones do. Without effect on other engines. */
+void t_keep_places(void *hand, const char *name, int keep);
 /* "leases 0 heartbeats 0 waiters 0" when nothing is left. */
 const char *t_all_rows(void *hand);
 #define NO_ROWS "leases 0 heartbeats 0 waiters 0"

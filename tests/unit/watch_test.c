@@ -201,18 +201,31 @@ static void answer_the_third(void *data)
         answer(later->session);
 }
 
-TEST(a_cancel_without_effect_is_repeated)
+static bool is_canceled_by_the_third(void)
 {
     struct session session = open_alone();
     struct obeys_later later = {.session = &session};
     struct rowlock_budget budget = within(0);
+    char read;
+    bool is_canceled;
 
-    budget.give_up_ms = 0;
     rowlock__watch_begin(session.watch, &budget, answer_the_third, &later);
-    t_int(blocking_read(&session), 'c');
-    t_int(rowlock__watch_end(session.watch).result, ROWLOCK_WATCH_CANCELED);
-    t_true(later.tries >= 3);
+    read = blocking_read(&session);
+    is_canceled = rowlock__watch_end(session.watch).result == ROWLOCK_WATCH_CANCELED;
+    t_int(read, is_canceled ? 'c' : '-');
+    t_true(!is_canceled || later.tries >= 3);
     close_session(&session);
+    return is_canceled;
+}
+
+/* A session is given up after 2 s, in which a busy machine may suspend the test. */
+TEST(a_cancel_without_effect_is_repeated)
+{
+    int tries = 1;
+
+    while (!is_canceled_by_the_third() && tries < 5)
+        tries++;
+    t_true(tries < 5);
 }
 
 TEST(a_server_that_ignores_the_cancel_is_given_up)
