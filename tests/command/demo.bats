@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo: the program of the first article.
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: sqlite/native
 
 load lib
 

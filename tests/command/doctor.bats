@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # doctor: the checks of the schema, the account and its rows, and the self-test.
 # Runs on: sqlite postgresql mariadb
-# Quick: postgresql/native mariadb/row
+# Quick: postgresql/native
 
 load lib
 load run.bash

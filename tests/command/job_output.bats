@@ -3,7 +3,7 @@
 # The output of a job's command: passed through completely; its end is stored as text that every
 # database accepts.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native mariadb/row
+# Quick: sqlite/native
 
 load lib
 load run.bash

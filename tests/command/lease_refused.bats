@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run, acquire, hold: the message and the exit status when a lease is refused.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native postgresql/native
+# Quick: postgresql/native
 
 load lib
 

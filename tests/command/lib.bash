@@ -36,18 +36,20 @@ is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]
 tls='' password=secret
 ! is_mysql || tls='?ssl=on' password=''
 
-until_true() { # COMMAND...: repeats it until it succeeds, for two minutes at most
-    local tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        if [ $tries -le 25 ]; then
-            sleep 0.02
-        elif [ $tries -le 1225 ]; then
-            sleep 0.1 # the command needs the processor too
-        else
+# Repeats the COMMAND until it succeeds, for three minutes at most. The pauses are as long as the
+# COMMAND takes, because what it waits for needs the processor too. The COMMAND may be a function,
+# which sees these local names.
+until_true() { # COMMAND...
+    local _since=$SECONDS _tries=0 _least=20000 _tried _pause
+    while _tried=${EPOCHREALTIME/[.,]/} && ! "$@"; do
+        if [ $((SECONDS - _since)) -ge 180 ]; then
             echo "never true: $*"
             return 1
         fi
+        [ $((_tries += 1)) -le 25 ] || _least=100000
+        _pause=$((${EPOCHREALTIME/[.,]/} - _tried))
+        _pause=$((_pause < _least ? _least : _pause < 500000 ? _pause : 500000))
+        sleep "0.$(printf %06d $_pause)"
     done
 }
 is_there() { [ -e "$1" ]; }

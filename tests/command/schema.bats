@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # schema and vacuum: the verbs that create, show and clean rowlock's tables.
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: sqlite/native postgresql/native mysql
 
 load lib
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # serve: its pages and documents with the rows of each database. serve_http.bats tests the rest.
 # Runs on: sqlite postgresql mariadb
-# Quick: postgresql/native
-# Rest: postgresql/native; serve_http.bats and serve_attack.bats run on SQLite
+# Quick: sqlite/native
+# Rest: postgresql/native
 
 load lib
 load job.bash

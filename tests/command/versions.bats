@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/versions where no archive has MySQL: make check-mysql fails; with OPTIONAL=1, as in .ci/run,
 # it only reports that in its last line.
+# Quick: never
 
 versions() { # BUILD [VARIABLE=VALUE...]
     run env DEBIAN_ARCHIVE=http://127.0.0.1:1/debian BUILD="$1" "${@:2}" \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the commands and the program on docs/coming-from.md.
 # Runs on: sqlite/native
+# Quick: never
 
 load coming_from.bash
 
