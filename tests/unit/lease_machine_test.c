@@ -180,6 +180,29 @@ TEST(a_try_on_a_busy_file_is_repeated_for_that_moment)
     t_story("try 250ms, pause 10ms, try 1ms, done EBUSY");
 }
 
+/* A deadlock says nothing about the name, and the other transaction may be one of a vacuum. */
+TEST(a_try_that_the_server_ended_is_repeated_more_and_more_seldom)
+{
+    begin(0);
+    tell(1, FAILS(EROLLEDBACK));
+    tell(10, NOTHING);
+    tell(240, FAILS(EABORTED));
+    tell(20, NOTHING);
+    tell(1, GRANTED(5));
+    t_story("try, pause 10ms, try 240ms, pause 20ms, try 230ms, done 5");
+
+    begin(0);
+    tell(1, FAILS(EROLLEDBACK));
+    for (int pause = 10; pause <= 160; pause *= 2) {
+        tell(pause, NOTHING);
+        tell(1, FAILS(EROLLEDBACK));
+    }
+    tell(250, NOTHING);
+    tell(1, FAILS(EROLLEDBACK));
+    t_story("try, pause 10ms, try 240ms, pause 20ms, try 230ms, pause 40ms, try 210ms, pause 80ms, "
+            "try 170ms, pause 160ms, try 90ms, pause 250ms, try 1ms, done EBUSY");
+}
+
 TEST(p6_a_try_behind_a_dead_ticket_removes_it)
 {
     begin(0);

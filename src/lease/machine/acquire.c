@@ -36,6 +36,21 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
                                dice);
 }
 
+/* The server ended the attempt, as it ends the victim of a deadlock, which says nothing about the
+   name. The next attempts follow after growing pauses. */
+static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
+{
+    if (!m->tries)
+        return rowlock__queue_enter(m, now);
+    if (!m->retry_until_ms) /* the first attempt of this session */
+        m->pause_ms = 0;
+    if (m->pause_ms >= BUSY_MAX_MS)
+        return rowlock__step_finish(m, ROWLOCK_EBUSY);
+    m->retry_until_ms = now + TRY_WAIT_MS;
+    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__step_backoff(m, STEP_MS, BUSY_MAX_MS),
+                               dice);
+}
+
 /* A try behind a ticket: if its owner is dead, we get its session lock at once and
    remove its row. */
 static step probe(machine *m, int64_t now, const reply *r)
@@ -135,11 +150,11 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
 /* ---- transitions ----------------------------------------------------------------------------- */
 
 /* Nothing was done: the file is busy, or we were the victim of a deadlock. */
-static step not_done(machine *m, int64_t now, uint32_t dice)
+static step not_done(machine *m, int64_t now, int code, uint32_t dice)
 {
     switch (m->state) {
     case TRYING:
-        return try_again(m, now, dice);
+        return code == ROWLOCK_ETIMEDOUT ? try_again(m, now, dice) : try_as_if_new(m, now, dice);
     case PROBING:
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
     case QUEUING:
@@ -159,9 +174,9 @@ static step failed(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_ETIMEDOUT:
     case ROWLOCK_EROLLEDBACK:
     case ROWLOCK_EABORTED:
-        return not_done(m, now, dice);
+        return not_done(m, now, code, dice);
     case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: retried until the deadline */
-        return m->tries ? rowlock__step_give_up(m, code) : not_done(m, now, dice);
+        return m->tries ? rowlock__step_give_up(m, code) : not_done(m, now, code, dice);
     default:
         return rowlock__step_give_up(m, code);
     }
