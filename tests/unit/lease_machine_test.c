@@ -180,7 +180,7 @@ TEST(a_try_on_a_busy_file_is_repeated_for_that_moment)
     t_story("try 250ms, pause 10ms, try 1ms, done EBUSY");
 }
 
-/* A deadlock says nothing about the name, and the other transaction may be one of a vacuum. */
+/* The victim of a deadlock may have waited for a vacuum, while the name was free. */
 TEST(a_try_that_the_server_ended_is_repeated_more_and_more_seldom)
 {
     begin(0);

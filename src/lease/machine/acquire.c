@@ -36,8 +36,8 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
                                dice);
 }
 
-/* The server ended the attempt, as it ends the victim of a deadlock, which says nothing about the
-   name. The next attempts follow after growing pauses. */
+/* The server ended the attempt, as it ends the victim of a deadlock: the name may be free. The next
+   attempts follow after growing pauses. */
 static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
 {
     if (!m->tries)
