@@ -146,8 +146,7 @@ static void answer_all(struct asked *asked)
 
     put_runs(asked);
     past = asked->pasts.row;
-    if (asked->pasts.n > 1)
-        qsort(asked->pasts.row, asked->pasts.n, asked->pasts.size, latest_first);
+    rowlock__rows_sort(&asked->pasts, latest_first);
     for (size_t i = 0; i < asked->pasts.n && (int64_t)i < asked->limit; i++)
         answer(asked->work, &past[i]);
 }
@@ -190,8 +189,8 @@ int rowlock__emulate_history(struct rowlock_work *work)
         asked.pattern = rowlock__rows_copy(&asked.runs, pattern.bytes, pattern.length);
     if (!code)
         code = read_pasts(&asked);
-    if (!code && (asked.pasts.failed || asked.runs.failed))
-        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&asked.pasts, code, work->error);
+    code = rowlock__rows_complete(&asked.runs, code, work->error);
     if (!code)
         answer_all(&asked);
     rowlock__rows_clear(&asked.pasts);

@@ -46,12 +46,6 @@ static int by_key(const void *a, const void *b)
     return order ? order : rowlock__order(right->held.expires_ms, left->held.expires_ms);
 }
 
-static void sort(struct rowlock_rows *rows, int (*by)(const void *, const void *))
-{
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, by);
-}
-
 /* The first row that is not before `sought`. */
 static size_t find(const struct rowlock_rows *rows, const void *sought,
                    int (*by)(const void *, const void *))
@@ -111,7 +105,7 @@ static void add_pauses(struct sources *from)
         if (pause)
             *pause = row[i];
     }
-    sort(&from->pauses, by_key);
+    rowlock__rows_sort(&from->pauses, by_key);
 }
 
 /* The lease that no process keeps and that lasts longest; token 0: none. */
@@ -212,8 +206,8 @@ static int read_sources(struct rowlock_work *work, const struct rowlock_value *n
         code = rowlock__read_leases(work, name ? lease : NULL, NULL, &out->leases);
     if (!code)
         code = rowlock__read_runs(work, only, &out->runs);
-    sort(&out->runs, by_job);
-    sort(&out->leases, by_token);
+    rowlock__rows_sort(&out->runs, by_job);
+    rowlock__rows_sort(&out->leases, by_token);
     add_pauses(out);
     return rowlock__rows_complete(&out->pauses, code, work->error);
 }
@@ -266,7 +260,7 @@ int rowlock__emulate_run_list(struct rowlock_work *work)
     if (!code && runs.n) {
         rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
         code = rowlock__read_leases(work, key, NULL, &leases);
-        sort(&leases, by_token);
+        rowlock__rows_sort(&leases, by_token);
     }
     run = runs.row;
     for (size_t i = 0; !code && i < runs.n; i++) {
@@ -335,8 +329,7 @@ int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowloc
     int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_JOB : ROWLOCK_PLAIN_JOBS, &value,
                                  job_row, rows);
 
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, by_name);
+    rowlock__rows_sort(rows, by_name);
     return rowlock__rows_complete(rows, code, work->error);
 }
 
@@ -346,8 +339,7 @@ int rowlock__read_runs(struct rowlock_work *work, const char *key, struct rowloc
     int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_RUNS : ROWLOCK_PLAIN_RUNS_ALL, &value,
                                  run_row, rows);
 
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, latest_first);
+    rowlock__rows_sort(rows, latest_first);
     return rowlock__rows_complete(rows, code, work->error);
 }
 
@@ -364,8 +356,7 @@ int rowlock__read_run_tokens(struct rowlock_work *work, const char *key, struct 
     struct rowlock_value value = rowlock__text_value(key);
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_TOKENS, &value, token_row, rows);
 
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, latest_first);
+    rowlock__rows_sort(rows, latest_first);
     return rowlock__rows_complete(rows, code, work->error);
 }
 

@@ -90,8 +90,7 @@ static int read_all(struct rowlock_work *work, const char *key, struct rowlock_n
 
     if (!code)
         code = rowlock__read_waiters(work, key, 0, NULL, &rows->waiters);
-    if (rows->leases.n > 1)
-        qsort(rows->leases.row, rows->leases.n, rows->leases.size, by_name_and_token);
+    rowlock__rows_sort(&rows->leases, by_name_and_token);
     return code;
 }
 

@@ -122,8 +122,7 @@ static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
     struct rowlock_rows beats = {.size = sizeof(struct beat)};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, beat_row, &beats);
 
-    if (beats.n > 1)
-        qsort(beats.row, beats.n, beats.size, by_token);
+    rowlock__rows_sort(&beats, by_token);
     for (size_t i = 0; !code && beats.n && i < rows->n; i++) {
         struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->row + i;
         struct beat sought = {.token = row->held.token};
@@ -198,8 +197,7 @@ int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t la
     int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_WAITERS : ROWLOCK_PLAIN_WAITERS_ALL,
                                  values, waiter_row, &reading);
 
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, by_ticket);
+    rowlock__rows_sort(rows, by_ticket);
     return rowlock__rows_complete(rows, code, work->error);
 }
 

@@ -243,8 +243,7 @@ static int end_heartbeats(struct rowlock_work *work)
         if (!code)
             code = rowlock__work_commit(work);
     }
-    if (!code && tokens.failed)
-        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&tokens, code, work->error);
     rowlock__rows_clear(&tokens);
     return code;
 }

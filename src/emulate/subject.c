@@ -59,8 +59,7 @@ static int read_subject(struct rowlock_work *work, const char *key, struct rowlo
 
     rows->n = 0;
     code = rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT, &value, subject_row, rows);
-    return !code && rows->failed ? rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory")
-                                 : code;
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 /* Reads it without a lock. `*busy`: a refresh is under way, and on this engine readers wait for
@@ -76,8 +75,7 @@ static int look_at_subject(struct rowlock_work *work, const char *key, struct ro
         return read_subject(work, key, rows);
     code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &value, subject_row, rows,
                                      REFUSE_MS, busy);
-    return !code && rows->failed ? rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory")
-                                 : code;
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 /* Refreshes that began no later than this count as stale; -1: none was expired. */
@@ -289,8 +287,7 @@ int rowlock__emulate_subject_fail(struct rowlock_work *work)
     name = rowlock__text_value(key);
     code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
                                      REFUSE_MS, &busy);
-    if (!code && rows.failed)
-        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&rows, code, work->error);
     if (!code && !busy && !rows.n && version == 1) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, REFUSE_MS, &busy);
         if (rowlock__work_is_duplicate(work, code))
@@ -474,8 +471,7 @@ int rowlock__emulate_subject_list(struct rowlock_work *work)
     code = name.type == ROWLOCK_NULL
                ? rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECTS, NULL, subject_row, &rows)
                : read_subject(work, key, &rows);
-    if (rows.n > 1)
-        qsort(rows.row, rows.n, rows.size, by_name);
+    rowlock__rows_sort(&rows, by_name);
     for (size_t i = 0; !code && i < rows.n; i++)
         code = list_subject(work, (struct subject_row *)rows.row + i);
     rowlock__rows_clear(&rows);

@@ -460,11 +460,6 @@ const char *rowlock__copy_text(struct rowlock_rows *rows, const struct rowlock_v
                                          : NULL;
 }
 
-int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
-{
-    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
-}
-
 struct rowlock_value rowlock__optional_value(bool there, int64_t number)
 {
     return there ? rowlock__int_value(number) : rowlock__text_value(NULL);

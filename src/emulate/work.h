@@ -100,8 +100,6 @@ struct rowlock_key_row {
 void rowlock__take_key(void *data, const struct rowlock_value *columns, unsigned n);
 /* A column's text, copied into the rows; NULL for NULL. */
 const char *rowlock__copy_text(struct rowlock_rows *rows, const struct rowlock_value *column);
-/* The code, or ENOMEM if rows are missing. */
-int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
 /* The number, or NULL. */
 struct rowlock_value rowlock__optional_value(bool there, int64_t number);
 

@@ -116,8 +116,8 @@ static int read_pasts(struct rowlock_connection *connection,
         rowlock__int_value(exact ? limit : INT_MAX)};
     int code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, pasts, error);
 
-    code = rowlock__list_result(&pasts->rows, code, error);
-    return code ? code : rowlock__list_result(&pasts->breakers, code, error);
+    code = rowlock__rows_complete(&pasts->rows, code, error);
+    return code ? code : rowlock__rows_complete(&pasts->breakers, code, error);
 }
 
 static int by_token(const void *a, const void *b)
@@ -139,8 +139,7 @@ static int64_t put_breakers(struct pasts *pasts)
     const struct breaker *breaker;
     int64_t first_ms = INT64_MAX;
 
-    if (pasts->breakers.n > 1)
-        qsort(pasts->breakers.row, pasts->breakers.n, pasts->breakers.size, by_token);
+    rowlock__rows_sort(&pasts->breakers, by_token);
     for (size_t i = 0; i < pasts->rows.n; i++) {
         struct breaker wanted = {.token = past[i].token};
 
@@ -172,7 +171,7 @@ static int find_breakers(struct rowlock_connection *connection, struct pasts *pa
     if (first_ms == INT64_MAX)
         return ROWLOCK_OK;
     code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, pasts, error);
-    code = rowlock__list_result(&pasts->breakers, code, error);
+    code = rowlock__rows_complete(&pasts->breakers, code, error);
     if (!code)
         put_breakers(pasts);
     return code;
@@ -213,8 +212,7 @@ static int read_jobs(struct rowlock_connection *connection,
         if (!is_match(filter, past[i].name))
             past[n++] = past[i];
     rows->n = n;
-    if (n > 1)
-        qsort(past, n, sizeof *past, latest_first);
+    rowlock__rows_sort(rows, latest_first);
     return code;
 }
 

@@ -58,7 +58,7 @@ static int ask(struct rowlock_connection *connection, enum rowlock_statement_id 
         code = rowlock__list_check(connection, has_visitor, error);
     if (!code)
         code = rowlock__ask(connection, id, &value, row, rows, error);
-    return rowlock__list_result(rows, code, error);
+    return rowlock__rows_complete(rows, code, error);
 }
 
 int rowlock_jobs(struct rowlock_connection *connection, const char *name, rowlock_visit_job visit,

@@ -168,7 +168,7 @@ static int read_troubles(struct rowlock_connection *connection,
     else
         code = rowlock__ask(connection, ROWLOCK_SQL_JOB_LIST, &all, any_row, troubles, error);
     free(pattern);
-    return rowlock__list_result(&troubles->rows, code, error);
+    return rowlock__rows_complete(&troubles->rows, code, error);
 }
 
 int rowlock_job_troubles(struct rowlock_connection *connection,

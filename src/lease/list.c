@@ -165,7 +165,7 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
     if (!code && name && !is_held(&list))
         code = probe(connection, name, &value, &list, error);
-    code = rowlock__list_result(&list, code, error);
+    code = rowlock__rows_complete(&list, code, error);
     if (!code)
         show(&list, visit, data);
     rowlock__rows_clear(&list);
@@ -235,7 +235,7 @@ int rowlock_list_some(struct rowlock_connection *connection, const struct rowloc
     } else {
         code = ask_some(connection, choice, &list, error);
     }
-    code = rowlock__list_result(&list, code, error);
+    code = rowlock__rows_complete(&list, code, error);
     if (!code && choice->name)
         show(&list, visit, data);
     else if (!code)

@@ -181,8 +181,3 @@ int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
         return rowlock__fail(error, ROWLOCK_EINVAL, "visit must not be NULL");
     return rowlock__check_present(connection, error);
 }
-
-int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
-{
-    return code || !rows->failed ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-}

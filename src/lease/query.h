@@ -54,8 +54,6 @@ int rowlock__query_result(int code, struct rowlock_error *error);
 /* Checks before a list is read: `has_visitor`, and that the schema is installed. */
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
                         struct rowlock_error *error);
-/* After the rows were gathered: `code`, or ENOMEM. */
-int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
 
 /* Checks, before a query by name and token, that the connection is idle, that both are valid, and
    that the schema is installed. */

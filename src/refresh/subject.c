@@ -189,7 +189,7 @@ int rowlock_subjects(struct rowlock_connection *connection, const char *name,
     if (!code)
         code = rowlock__ask_alone(connection, ROWLOCK_SQL_SUBJECT_LIST, &value, true, list_row,
                                   &list, error);
-    code = rowlock__list_result(&list, code, error);
+    code = rowlock__rows_complete(&list, code, error);
     view = list.row;
     for (size_t i = 0; !code && i < list.n; i++)
         if (visit(&view[i], data))

@@ -247,8 +247,7 @@ int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding
         code = rowlock__fail(error, ROWLOCK_EINVAL, "visit must not be NULL");
     for (size_t i = 0; !code && i < sizeof examine / sizeof *examine; i++)
         code = examine[i](&examination, error);
-    if (!code && examination.findings.failed)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&examination.findings, code, error);
     if (!code)
         show(&examination.findings, visit, data);
     rowlock__rows_clear(&examination.findings);
@@ -274,8 +273,7 @@ int rowlock_schema_risk(struct rowlock_connection *connection, char **out,
         risk = strdup(text);
         examination.findings.failed |= !risk;
     }
-    if (!code && examination.findings.failed)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&examination.findings, code, error);
     if (!code)
         *out = risk;
     rowlock__rows_clear(&examination.findings);

@@ -266,8 +266,7 @@ int rowlock__read_privileges(struct rowlock_connection *connection,
         rowlock__ask(connection, ROWLOCK_SQL_PRIVILEGES, &object, held_row, &comparison, error);
 
     *account = NULL;
-    if (!code && comparison.held.failed)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&comparison.held, code, error);
     if (!code && comparison.held.n > 0 && !is_absent(&comparison))
         code = compare(&comparison, connection->dialect, account, error);
     rowlock__rows_clear(&comparison.held);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/error.h"
+
 struct rowlock_rows_text {
     struct rowlock_rows_text *next;
     char bytes[];
@@ -45,6 +47,17 @@ const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, siz
     text->next = rows->texts;
     rows->texts = text;
     return text->bytes;
+}
+
+void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, const void *))
+{
+    if (rows->n > 1) /* qsort must not get NULL */
+        qsort(rows->row, rows->n, rows->size, order);
+}
+
+int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
+{
+    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
 }
 
 void rowlock__rows_clear(struct rowlock_rows *rows)

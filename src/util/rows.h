@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rowlock.h"
+
 struct rowlock_rows {
     size_t size; /* of one row in bytes; the only member to initialize */
     void *row;   /* the array of all rows */
@@ -20,6 +22,11 @@ void *rowlock__rows_add(struct rowlock_rows *rows);
 
 /* A terminated copy with a fixed address, valid as long as the rows; "" if out of memory. */
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length);
+
+void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, const void *));
+
+/* After the rows were gathered: `code`, or ENOMEM if rows or texts are missing. */
+int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
 
 /* Frees the rows and their texts; `rows` is empty then. */
 void rowlock__rows_clear(struct rowlock_rows *rows);
