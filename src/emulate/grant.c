@@ -147,7 +147,7 @@ static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases
 static int judge_leases(struct granting *g, size_t i, const struct rowlock_rows *leases)
 {
     struct rowlock_asked asked = asked_of(g, i);
-    struct rowlock_judged judged = rowlock__judge_lease_rows(leases, &asked);
+    struct rowlock_judged judged = rowlock__judge_leases(leases, &asked);
 
     if (judged.status == ROWLOCK_STATUS_EXPIRED)
         return clear(g, i, leases);
@@ -213,7 +213,7 @@ static int look_queue(struct granting *g, size_t i)
     for (size_t j = 0; j < waiters.n; j++)
         take_own(g, &((const struct rowlock_waiter_row *)waiters.row)[j]);
     if (!code) {
-        judged = rowlock__judge_waiter_rows(&waiters, &asked);
+        judged = rowlock__judge_queue(&waiters, &asked);
         if (judged.status != ROWLOCK_STATUS_OK)
             refuse(g, i, judged.status, judged.number);
     }

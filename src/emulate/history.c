@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "emulate/job_rows.h"
-#include "util/error.h"
 
 #define WINDOW_MS 600000 /* the first read covers this time, each later read more */
 #define WINDOW_GROWS 8

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of jobs and runs, for display. They are read without locks. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "emulate/job_rows.h"

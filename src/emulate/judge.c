@@ -43,15 +43,17 @@ static bool are_in_the_way(const struct conflicts *c, const struct rowlock_asked
     return c->rows > c->permits || (asked->kind == 'p' && c->permits + asked->count > asked->limit);
 }
 
-struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+struct rowlock_judged rowlock__judge_leases(const struct rowlock_rows *leases,
                                             const struct rowlock_asked *asked)
 {
     struct conflicts live = {0}, all = {0};
 
-    for (size_t i = 0; i < n; i++) {
-        count_lease(&all, &held[i], asked);
-        if (held[i].alive)
-            count_lease(&live, &held[i], asked);
+    for (size_t i = 0; i < leases->n; i++) {
+        const struct rowlock_held *held = rowlock__rows_at(leases, i);
+
+        count_lease(&all, held, asked);
+        if (held->alive)
+            count_lease(&live, held, asked);
     }
     if (live.other_limit)
         return (struct rowlock_judged){.status = ROWLOCK_STATUS_LIMIT, .limit = live.other_limit};
@@ -63,40 +65,45 @@ struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, siz
     return (struct rowlock_judged){.status = ROWLOCK_STATUS_OK};
 }
 
-struct rowlock_judged rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+struct rowlock_judged rowlock__judge_queue(const struct rowlock_rows *waiters,
                                            const struct rowlock_asked *asked)
 {
     struct rowlock_judged judged = {.status = ROWLOCK_STATUS_OK};
     bool found = asked->ticket == 0;
 
-    for (size_t i = 0; i < n; i++) {
-        found = found || queued[i].ticket == asked->ticket;
-        if (!queued[i].alive || queued[i].own ||
-            (asked->ticket && queued[i].ticket >= asked->ticket))
+    for (size_t i = 0; i < waiters->n; i++) {
+        const struct rowlock_queued *queued = rowlock__rows_at(waiters, i);
+
+        found = found || queued->ticket == asked->ticket;
+        if (!queued->alive || queued->own || (asked->ticket && queued->ticket >= asked->ticket))
             continue;
         judged.status = ROWLOCK_STATUS_QUEUED;
         judged.before++;
-        if (queued[i].ticket > judged.number)
-            judged.number = queued[i].ticket;
+        judged.number = rowlock__most(judged.number, queued->ticket);
     }
     if (!found)
         judged = (struct rowlock_judged){.status = ROWLOCK_STATUS_UNQUEUED};
     return judged;
 }
 
-int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
-                             const struct rowlock_queued *queued, size_t n_queued,
+int64_t rowlock__other_limit(const struct rowlock_rows *leases, const struct rowlock_rows *waiters,
                              const struct rowlock_asked *asked, bool *is_held)
 {
     *is_held = true;
-    for (size_t i = 0; asked->kind == 'p' && i < n_held; i++)
-        if (held[i].kind == 'p' && held[i].alive && held[i].limit != asked->limit)
-            return held[i].limit;
+    for (size_t i = 0; asked->kind == 'p' && i < leases->n; i++) {
+        const struct rowlock_held *held = rowlock__rows_at(leases, i);
+
+        if (held->kind == 'p' && held->alive && held->limit != asked->limit)
+            return held->limit;
+    }
     *is_held = false;
-    for (size_t i = 0; asked->kind == 'p' && i < n_queued; i++)
-        if (queued[i].kind == 'p' && queued[i].alive && !queued[i].own &&
-            queued[i].limit != asked->limit && (!asked->ticket || queued[i].ticket < asked->ticket))
-            return queued[i].limit;
+    for (size_t i = 0; asked->kind == 'p' && i < waiters->n; i++) {
+        const struct rowlock_queued *queued = rowlock__rows_at(waiters, i);
+
+        if (queued->kind == 'p' && queued->alive && !queued->own && queued->limit != asked->limit &&
+            (!asked->ticket || queued->ticket < asked->ticket))
+            return queued->limit;
+    }
     return 0;
 }
 

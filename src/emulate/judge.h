@@ -9,6 +9,7 @@
 
 #include "dialect/dialect.h"
 #include "rowlock.h"
+#include "util/rows.h"
 
 /* A lease's row and its heartbeat. */
 struct rowlock_held {
@@ -44,9 +45,10 @@ struct rowlock_judged {
 /*
  * Judges a request by the leases of its name: OK, LEASED, LIMIT, or EXPIRED if only expired leases
  * conflict. A renewal of those may be in progress, so each must be deleted on condition that it has
- * expired.
+ * expired. A row of `leases` begins with a struct rowlock_held; one of `waiters` (below) with a
+ * struct rowlock_queued.
  */
-struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+struct rowlock_judged rowlock__judge_leases(const struct rowlock_rows *leases,
                                             const struct rowlock_asked *asked);
 /* Whether the modes of a request and of a lease conflict. Two permits do, although more permits may
    be free. */
@@ -54,13 +56,12 @@ bool rowlock__conflicts(char asked, char held);
 
 /* Judges a request by the queue: OK if it is first, QUEUED, or UNQUEUED if its ticket is not in the
    queue. Ignores tickets that are not alive. */
-struct rowlock_judged rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+struct rowlock_judged rowlock__judge_queue(const struct rowlock_rows *waiters,
                                            const struct rowlock_asked *asked);
 
 /* For a permit: the limit of a live lease, or of a live ticket before ours, that differs from the
    requested one; 0: none. `*is_held`: it is that of a lease. */
-int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
-                             const struct rowlock_queued *queued, size_t n_queued,
+int64_t rowlock__other_limit(const struct rowlock_rows *leases, const struct rowlock_rows *waiters,
                              const struct rowlock_asked *asked, bool *is_held);
 
 /* ---- the history ---- */

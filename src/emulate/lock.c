@@ -151,21 +151,18 @@ static int look(struct rowlock_work *work, const struct rowlock_wish *wish, int6
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     struct rowlock_asked asked = {.kind = wish->kind};
     int code = rowlock__read_leases(work, wish->key, NULL, &leases);
-    const struct rowlock_lease_row *row = leases.row;
-    struct rowlock_held *held = calloc(leases.n + 1, sizeof *held);
+    struct rowlock_lease_row *row = leases.row;
     size_t others = 0;
 
-    if (!code && !held)
-        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     *status = ROWLOCK_STATUS_OK;
     if (!code && wish->token)
         code = check_own_lease(work, wish, &leases, limit_ms, status);
     for (size_t i = 0; !code && i < leases.n; i++)
         if (row[i].held.token != wish->token)
-            held[others++] = row[i].held;
+            row[others++] = row[i];
+    leases.n = others;
     if (!code && *status == ROWLOCK_STATUS_OK)
-        *status = rowlock__judge_leases(held, others, &asked).status;
-    free(held);
+        *status = rowlock__judge_leases(&leases, &asked).status;
     rowlock__rows_clear(&leases);
     return code;
 }

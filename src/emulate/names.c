@@ -201,36 +201,6 @@ int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t la
     return rowlock__rows_complete(rows, code, work->error);
 }
 
-/* ---- judged ---------------------------------------------------------------------------------- */
-
-struct rowlock_judged rowlock__judge_lease_rows(const struct rowlock_rows *rows,
-                                                const struct rowlock_asked *asked)
-{
-    struct rowlock_held *held = calloc(rows->n + 1, sizeof *held);
-    struct rowlock_judged judged = {.status = ROWLOCK_STATUS_LEASED}; /* out of memory: no grant */
-
-    for (size_t i = 0; held && i < rows->n; i++)
-        held[i] = ((struct rowlock_lease_row *)rows->row)[i].held;
-    if (held)
-        judged = rowlock__judge_leases(held, rows->n, asked);
-    free(held);
-    return judged;
-}
-
-struct rowlock_judged rowlock__judge_waiter_rows(const struct rowlock_rows *rows,
-                                                 const struct rowlock_asked *asked)
-{
-    struct rowlock_queued *queued = calloc(rows->n + 1, sizeof *queued);
-    struct rowlock_judged judged = {.status = ROWLOCK_STATUS_QUEUED};
-
-    for (size_t i = 0; queued && i < rows->n; i++)
-        queued[i] = ((struct rowlock_waiter_row *)rows->row)[i].queued;
-    if (queued)
-        judged = rowlock__judge_queue(queued, rows->n, asked);
-    free(queued);
-    return judged;
-}
-
 void rowlock__name_rows_clear(struct rowlock_name_rows *rows)
 {
     rowlock__rows_clear(&rows->leases);

@@ -6,7 +6,7 @@
 #include "emulate/judge.h"
 #include "emulate/work.h"
 
-/* The rows own the texts (util/rows.h); NULL for SQL NULL. */
+/* The rows own the texts (util/rows.h); NULL for SQL NULL. The judge reads the first member. */
 struct rowlock_lease_row {
     struct rowlock_held held;
     int64_t pid, acquired_ms, now_ms;
@@ -52,13 +52,6 @@ int rowlock__read_leases(struct rowlock_work *work, const char *key,
    `owner` and `rows` as above. */
 int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t last,
                           const struct rowlock_value *owner, struct rowlock_rows *rows);
-
-/* rowlock__judge_leases and rowlock__judge_queue over such rows. Without memory, they grant
-   nothing: LEASED, QUEUED. */
-struct rowlock_judged rowlock__judge_lease_rows(const struct rowlock_rows *rows,
-                                                const struct rowlock_asked *asked);
-struct rowlock_judged rowlock__judge_waiter_rows(const struct rowlock_rows *rows,
-                                                 const struct rowlock_asked *asked);
 
 void rowlock__name_rows_clear(struct rowlock_name_rows *rows);
 

@@ -44,23 +44,12 @@ static int look_limit(const struct request *r, size_t i, const struct rowlock_na
                       char *detail, size_t size)
 {
     struct rowlock_asked asked = {r->wish[i].kind, r->wish[i].limit, r->wish[i].count, r->ticket};
-    struct rowlock_held *held = calloc(rows->leases.n + 1, sizeof *held);
-    struct rowlock_queued *queued = calloc(rows->waiters.n + 1, sizeof *queued);
-    bool is_held = false;
-    int64_t other = 0;
+    bool is_held;
+    int64_t other = rowlock__other_limit(&rows->leases, &rows->waiters, &asked, &is_held);
 
-    for (size_t j = 0; held && j < rows->leases.n; j++)
-        held[j] = ((struct rowlock_lease_row *)rows->leases.row)[j].held;
-    for (size_t j = 0; queued && j < rows->waiters.n; j++)
-        queued[j] = ((struct rowlock_waiter_row *)rows->waiters.row)[j].queued;
-    if (held && queued)
-        other =
-            rowlock__other_limit(held, rows->leases.n, queued, rows->waiters.n, &asked, &is_held);
     if (other)
         snprintf(detail, size, "it is %s with limit %lld, but limit %lld was requested",
                  is_held ? "held" : "waited for", (long long)other, (long long)asked.limit);
-    free(held);
-    free(queued);
     return other != 0;
 }
 
@@ -167,7 +156,7 @@ static void take_waiters(struct look *look, const struct rowlock_wish *wish,
 {
     const struct rowlock_waiter_row *row = waiters->row;
     struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, look->r.ticket};
-    struct rowlock_judged judged = rowlock__judge_waiter_rows(waiters, &asked);
+    struct rowlock_judged judged = rowlock__judge_queue(waiters, &asked);
 
     for (size_t i = 0; i < waiters->n; i++) {
         look->now_ms = row[i].now_ms;
@@ -196,7 +185,7 @@ static void take_leases(struct look *look, const struct rowlock_wish *wish,
                         const struct rowlock_rows *leases)
 {
     struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, look->r.ticket};
-    struct rowlock_judged judged = rowlock__judge_lease_rows(leases, &asked);
+    struct rowlock_judged judged = rowlock__judge_leases(leases, &asked);
     const struct rowlock_lease_row *row = leases->row;
 
     for (size_t i = 0; i < leases->n; i++)

@@ -27,7 +27,7 @@ static int visit(const struct request *r, int64_t limit_ms, bool *free_now)
         enum rowlock_status lease;
 
         code = rowlock__read_leases(r->work, r->wish[i].key, NULL, &leases);
-        lease = rowlock__judge_lease_rows(&leases, &asked).status;
+        lease = rowlock__judge_leases(&leases, &asked).status;
         *free_now = lease == ROWLOCK_STATUS_OK || lease == ROWLOCK_STATUS_EXPIRED;
         rowlock__rows_clear(&leases);
     }

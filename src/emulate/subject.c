@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subjects: data that is refreshed exactly once when it is stale. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "emulate/names.h"

@@ -35,6 +35,11 @@ void *rowlock__rows_add(struct rowlock_rows *rows)
     return memset((char *)rows->row + rows->n++ * rows->size, 0, rows->size);
 }
 
+const void *rowlock__rows_at(const struct rowlock_rows *rows, size_t i)
+{
+    return (const char *)rows->row + i * rows->size;
+}
+
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length)
 {
     struct rowlock_rows_text *text = malloc(sizeof *text + length + 1);

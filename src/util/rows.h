@@ -20,6 +20,9 @@ struct rowlock_rows {
 /* A new row, zeroed, or NULL. Valid until the next call, which may move the rows. */
 void *rowlock__rows_add(struct rowlock_rows *rows);
 
+/* Row `i`, which exists. */
+const void *rowlock__rows_at(const struct rowlock_rows *rows, size_t i);
+
 /* A terminated copy with a fixed address, valid as long as the rows; "" if out of memory. */
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length);
 

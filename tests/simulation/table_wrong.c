@@ -18,38 +18,40 @@ static struct rowlock_asked asked_wrongly(const struct rowlock_asked *asked)
     return wrong;
 }
 
-struct rowlock_judged __real_rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+struct rowlock_judged __real_rowlock__judge_leases(const struct rowlock_rows *leases,
                                                    const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_rows *leases,
                                                    const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_rows *leases,
                                                    const struct rowlock_asked *asked)
 {
     struct rowlock_asked wrong = asked_wrongly(asked);
-    struct rowlock_held seen[SIM_ROWS];
+    struct rowlock_held held[SIM_ROWS];
+    struct rowlock_rows seen = {.size = sizeof *held, .row = held};
     struct rowlock_judged judged;
-    size_t left = 0;
 
-    for (size_t i = 0; i < n && left < SIM_ROWS; i++)
-        if (!(sim.wrong == SIM_IGNORES_READERS && held[i].kind == 's') &&
-            !(sim.wrong == SIM_IGNORES_WRITERS && held[i].kind == 'x' && asked->kind == 's'))
-            seen[left++] = held[i];
-    judged = __real_rowlock__judge_leases(seen, left, &wrong);
+    for (size_t i = 0; i < leases->n && seen.n < SIM_ROWS; i++) {
+        held[seen.n] = *(const struct rowlock_held *)rowlock__rows_at(leases, i);
+        seen.n +=
+            !(sim.wrong == SIM_IGNORES_READERS && held[seen.n].kind == 's') &&
+            !(sim.wrong == SIM_IGNORES_WRITERS && held[seen.n].kind == 'x' && asked->kind == 's');
+    }
+    judged = __real_rowlock__judge_leases(&seen, &wrong);
     if (sim.wrong == SIM_SWEEPS_NOT && judged.status == ROWLOCK_STATUS_EXPIRED)
         judged.status = ROWLOCK_STATUS_OK;
     return judged;
 }
 
-struct rowlock_judged __real_rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+struct rowlock_judged __real_rowlock__judge_queue(const struct rowlock_rows *waiters,
                                                   const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_rows *waiters,
                                                   const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_rows *waiters,
                                                   const struct rowlock_asked *asked)
 {
     if (sim.wrong == SIM_JUDGES_NO_QUEUE || functions_ignore_queue())
         return (struct rowlock_judged){.status = ROWLOCK_STATUS_OK};
-    return __real_rowlock__judge_queue(queued, n, asked);
+    return __real_rowlock__judge_queue(waiters, asked);
 }
 
 int __real_rowlock__emulate_release(struct rowlock_work *work);

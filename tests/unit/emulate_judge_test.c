@@ -6,6 +6,12 @@
 #include "lib/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+/* An array as rows. */
+#define ROWS_OF(count, array) \
+    (&(struct rowlock_rows){.size = sizeof *(array), .row = (array), .n = (count)})
+#define ROWS(array) ROWS_OF(COUNT(array), array)
+
+static const struct rowlock_rows none = {.size = sizeof(struct rowlock_held)};
 
 static const struct rowlock_asked exclusive = {'x', 0, 1, 0}, shared = {'s', 0, 1, 0};
 static const struct rowlock_asked permit = {'p', 3, 1, 0}, two_permits = {'p', 3, 2, 0};
@@ -21,12 +27,12 @@ static struct rowlock_held held(char kind, int64_t token, bool alive)
 
 static enum rowlock_status beside(const struct rowlock_asked *asked, struct rowlock_held other)
 {
-    return rowlock__judge_leases(&other, 1, asked).status;
+    return rowlock__judge_leases(ROWS_OF(1, &other), asked).status;
 }
 
 TEST(p1_the_modes_of_leases_exclude_each_other)
 {
-    t_int(rowlock__judge_leases(NULL, 0, &exclusive).status, ROWLOCK_STATUS_OK);
+    t_int(rowlock__judge_leases(&none, &exclusive).status, ROWLOCK_STATUS_OK);
     t_int(beside(&exclusive, held('x', 1, true)), ROWLOCK_STATUS_LEASED);
     t_int(beside(&exclusive, held('s', 1, true)), ROWLOCK_STATUS_LEASED);
     t_int(beside(&exclusive, held('p', 1, true)), ROWLOCK_STATUS_LEASED);
@@ -44,12 +50,12 @@ TEST(p1_permits_are_granted_up_to_their_limit)
     struct rowlock_held three[] = {held('p', 5, true), held('p', 4, true), held('p', 4, true)};
     struct rowlock_asked other = {'p', 5, 1, 0};
 
-    t_int(rowlock__judge_leases(two, COUNT(two), &permit).status, ROWLOCK_STATUS_OK);
-    t_int(rowlock__judge_leases(two, COUNT(two), &two_permits).status, ROWLOCK_STATUS_LEASED);
-    t_int(rowlock__judge_leases(three, COUNT(three), &permit).status, ROWLOCK_STATUS_LEASED);
-    t_int(rowlock__judge_leases(three, COUNT(three), &permit).number, 4); /* it ends first */
-    t_int(rowlock__judge_leases(two, COUNT(two), &other).status, ROWLOCK_STATUS_LIMIT);
-    t_int(rowlock__judge_leases(two, COUNT(two), &other).limit, 3);
+    t_int(rowlock__judge_leases(ROWS(two), &permit).status, ROWLOCK_STATUS_OK);
+    t_int(rowlock__judge_leases(ROWS(two), &two_permits).status, ROWLOCK_STATUS_LEASED);
+    t_int(rowlock__judge_leases(ROWS(three), &permit).status, ROWLOCK_STATUS_LEASED);
+    t_int(rowlock__judge_leases(ROWS(three), &permit).number, 4); /* it ends first */
+    t_int(rowlock__judge_leases(ROWS(two), &other).status, ROWLOCK_STATUS_LIMIT);
+    t_int(rowlock__judge_leases(ROWS(two), &other).limit, 3);
 }
 
 TEST(p1_an_expired_lease_is_in_the_way_until_it_is_deleted)
@@ -58,8 +64,8 @@ TEST(p1_an_expired_lease_is_in_the_way_until_it_is_deleted)
 
     t_int(beside(&exclusive, held('x', 1, false)), ROWLOCK_STATUS_EXPIRED);
     t_int(beside(&shared, held('s', 1, false)), ROWLOCK_STATUS_OK);
-    t_int(rowlock__judge_leases(both, COUNT(both), &exclusive).status, ROWLOCK_STATUS_LEASED);
-    t_int(rowlock__judge_leases(both, COUNT(both), &exclusive).number, 2);
+    t_int(rowlock__judge_leases(ROWS(both), &exclusive).status, ROWLOCK_STATUS_LEASED);
+    t_int(rowlock__judge_leases(ROWS(both), &exclusive).number, 2);
 }
 
 TEST(p7_waiters_are_served_in_the_order_of_their_tickets)
@@ -69,15 +75,15 @@ TEST(p7_waiters_are_served_in_the_order_of_their_tickets)
                                      {.ticket = 30, .kind = 'x', .alive = true},
                                      {.ticket = 40, .kind = 'x', .alive = true}};
     struct rowlock_asked first = {'x', 0, 1, 10}, last = {'x', 0, 1, 40}, gone = {'x', 0, 1, 15};
-    struct rowlock_judged judged = rowlock__judge_queue(queue, COUNT(queue), &last);
+    struct rowlock_judged judged = rowlock__judge_queue(ROWS(queue), &last);
 
     t_int(judged.status, ROWLOCK_STATUS_QUEUED);
     t_int(judged.number, 30);
     t_int(judged.before, 2); /* a dead ticket does not count */
-    t_int(rowlock__judge_queue(queue, COUNT(queue), &first).status, ROWLOCK_STATUS_OK);
-    t_int(rowlock__judge_queue(queue, COUNT(queue), &gone).status, ROWLOCK_STATUS_UNQUEUED);
-    t_int(rowlock__judge_queue(queue, COUNT(queue), &exclusive).status, ROWLOCK_STATUS_QUEUED);
-    t_int(rowlock__judge_queue(&queue[1], 1, &exclusive).status, ROWLOCK_STATUS_OK);
+    t_int(rowlock__judge_queue(ROWS(queue), &first).status, ROWLOCK_STATUS_OK);
+    t_int(rowlock__judge_queue(ROWS(queue), &gone).status, ROWLOCK_STATUS_UNQUEUED);
+    t_int(rowlock__judge_queue(ROWS(queue), &exclusive).status, ROWLOCK_STATUS_QUEUED);
+    t_int(rowlock__judge_queue(ROWS_OF(1, &queue[1]), &exclusive).status, ROWLOCK_STATUS_OK);
 }
 
 TEST(permits_that_are_held_or_waited_for_with_another_limit_are_found)
@@ -87,14 +93,15 @@ TEST(permits_that_are_held_or_waited_for_with_another_limit_are_found)
     struct rowlock_asked before = {'p', 3, 1, 2};
     bool is_held = false;
 
-    t_int(rowlock__other_limit(&lease, 1, NULL, 0, &permit, &is_held), 0);
-    t_int(rowlock__other_limit(&lease, 1, &waiter, 1, &permit, &is_held), 4);
+    t_int(rowlock__other_limit(ROWS_OF(1, &lease), &none, &permit, &is_held), 0);
+    t_int(rowlock__other_limit(ROWS_OF(1, &lease), ROWS_OF(1, &waiter), &permit, &is_held), 4);
     t_true(!is_held);
-    t_int(rowlock__other_limit(NULL, 0, &waiter, 1, &before, &is_held), 0); /* it is behind us */
+    /* it is behind us */
+    t_int(rowlock__other_limit(&none, ROWS_OF(1, &waiter), &before, &is_held), 0);
     lease.limit = 9;
-    t_int(rowlock__other_limit(&lease, 1, NULL, 0, &permit, &is_held), 9);
+    t_int(rowlock__other_limit(ROWS_OF(1, &lease), &none, &permit, &is_held), 9);
     t_true(is_held);
-    t_int(rowlock__other_limit(&lease, 1, &waiter, 1, &exclusive, &is_held), 0);
+    t_int(rowlock__other_limit(ROWS_OF(1, &lease), ROWS_OF(1, &waiter), &exclusive, &is_held), 0);
 }
 
 static struct rowlock_run_end run_end(enum rowlock_run_outcome outcome,
