@@ -260,7 +260,7 @@ int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires
 static int log_beat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct rowlock_beat beat = {0, false};
+    struct rowlock_beat beat = {0};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
 
     if (code || work->affected == 0)

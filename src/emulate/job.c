@@ -294,28 +294,16 @@ int rowlock__emulate_job_due(struct rowlock_work *work)
 
 /* ---- the end of a run ------------------------------------------------------------------------ */
 
-struct beat {
-    bool stopped;
-    int64_t now_ms;
-};
-
-static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 2)
-        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[1]) != 0,
-                                             rowlock__value_number(&columns[2])};
-}
-
 /* Locks the heartbeat: no session ends or renews the lease until this transaction ends. */
 static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
 {
     struct rowlock_value token = rowlock__work_value(work, 0);
-    struct beat beat = {.stopped = false};
+    struct rowlock_beat beat = {.stopped = false};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
 
     end->has_lease = !code && work->affected > 0;
     if (!code && end->has_lease)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, beat_row, &beat);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, rowlock__take_beat, &beat);
     end->stopped = beat.stopped;
     return code;
 }

@@ -197,7 +197,7 @@ static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct rowlock_beat beat = {0, false}; /* a renewal after this read prevents the sweep below */
+    struct rowlock_beat beat = {0}; /* a renewal after this read prevents the sweep below */
     bool busy = false, swept;
     int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat,
                                          &beat, limit_ms, &busy);

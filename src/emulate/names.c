@@ -26,11 +26,23 @@ const char *rowlock__mode_of(char kind)
     return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
 }
 
+/* [token,] expires, stop, now_ms */
 void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    if (n > 1)
+    unsigned i = n > 3;
+
+    if (n > 2)
         *(struct rowlock_beat *)data = (struct rowlock_beat){
-            rowlock__value_number(&columns[0]), rowlock__value_number(&columns[1]) != 0};
+            i ? rowlock__value_number(&columns[0]) : 0, rowlock__value_number(&columns[i]),
+            rowlock__value_number(&columns[i + 2]), rowlock__value_number(&columns[i + 1]) != 0};
+}
+
+void rowlock__take_beats(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_beat *beat = rowlock__rows_add(data);
+
+    if (beat)
+        rowlock__take_beat(beat, columns, n);
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
@@ -57,25 +69,7 @@ static void lease_row(void *data, const struct rowlock_value *columns, unsigned 
     row->key = rowlock__copy_text(reading->rows, &columns[9]);
 }
 
-struct beat {
-    int64_t token, expires_ms, now_ms;
-    bool stopped;
-};
-
-/* [token,] expires, stop, now_ms */
-static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_rows *beats = data;
-    struct beat *beat = n < 3 ? NULL : rowlock__rows_add(beats);
-    unsigned i = n > 3;
-
-    if (beat)
-        *beat = (struct beat){
-            n > 3 ? rowlock__value_number(&columns[0]) : 0, rowlock__value_number(&columns[i]),
-            rowlock__value_number(&columns[i + 2]), rowlock__value_number(&columns[i + 1]) != 0};
-}
-
-static void join(struct rowlock_lease_row *row, const struct beat *beat)
+static void join(struct rowlock_lease_row *row, const struct rowlock_beat *beat)
 {
     row->has_beat = true;
     row->held.expires_ms = beat->expires_ms;
@@ -96,37 +90,35 @@ static bool seen_before(const struct rowlock_rows *rows, size_t i)
 
 static int read_beat(struct rowlock_work *work, int64_t token, struct rowlock_rows *rows)
 {
-    struct rowlock_rows beats = {.size = sizeof(struct beat)};
+    struct rowlock_beat beat = {0};
     struct rowlock_value value = rowlock__int_value(token);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, beat_row, &beats);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, &beat);
+    struct rowlock_lease_row *row = rows->row;
 
-    for (size_t i = 0; !code && beats.n && i < rows->n; i++) {
-        struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->row + i;
-
-        if (row->held.token == token)
-            join(row, beats.row);
-    }
-    rowlock__rows_clear(&beats);
+    for (size_t i = 0; !code && work->affected && i < rows->n; i++)
+        if (row[i].held.token == token)
+            join(&row[i], &beat);
     return code;
 }
 
 static int by_token(const void *a, const void *b)
 {
-    const struct beat *left = a, *right = b;
+    const struct rowlock_beat *left = a, *right = b;
 
     return rowlock__order(left->token, right->token);
 }
 
 static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
 {
-    struct rowlock_rows beats = {.size = sizeof(struct beat)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, beat_row, &beats);
+    struct rowlock_rows beats = {.size = sizeof(struct rowlock_beat)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, rowlock__take_beats, &beats);
 
     rowlock__rows_sort(&beats, by_token);
     for (size_t i = 0; !code && beats.n && i < rows->n; i++) {
         struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->row + i;
-        struct beat sought = {.token = row->held.token};
-        const struct beat *beat = bsearch(&sought, beats.row, beats.n, beats.size, by_token);
+        struct rowlock_beat sought = {.token = row->held.token};
+        const struct rowlock_beat *beat =
+            bsearch(&sought, beats.row, beats.n, beats.size, by_token);
 
         if (beat)
             join(row, beat);

@@ -26,11 +26,12 @@ char rowlock__kind_of(const struct rowlock_value *column);
 const char *rowlock__mode_of(char kind);
 
 struct rowlock_beat {
-    int64_t expires_ms;
+    int64_t token, expires_ms, now_ms; /* token 0: the statement has that of one lease */
     bool stopped;
 };
-/* A row callback for one heartbeat; `data` is a struct rowlock_beat. */
+/* Row callbacks for heartbeats; `data` is a struct rowlock_beat, or struct rowlock_rows of them. */
 void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n);
+void rowlock__take_beats(void *data, const struct rowlock_value *columns, unsigned n);
 
 /* The caller clears both lists. */
 struct rowlock_name_rows {

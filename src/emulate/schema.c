@@ -191,22 +191,16 @@ int rowlock__emulate_in_use(struct rowlock_work *work)
 /* ---- vacuum ---------------------------------------------------------------------------------- */
 
 #define SWEEP_MOST 200
-#define SWEEP_AFTER_MS 60000
+#define OLD_MS 60000
 #define SWEEP_WAIT_MS 250
 
-struct token_row {
-    int64_t token;
-    bool alive;
-};
-
-static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
+/* Whether the lease of a heartbeat has been expired for long. */
+static bool is_old(const struct rowlock_value *columns, unsigned n)
 {
-    struct token_row *row = n > 3 ? rowlock__rows_add(data) : NULL;
+    struct rowlock_beat beat = {0};
 
-    if (!row)
-        return;
-    row->token = rowlock__value_number(&columns[0]);
-    row->alive = rowlock__value_number(&columns[1]) > rowlock__value_number(&columns[3]);
+    rowlock__take_beat(&beat, columns, n);
+    return beat.expires_ms < beat.now_ms - OLD_MS;
 }
 
 static int expire_waiters(struct rowlock_work *work)
@@ -228,14 +222,14 @@ static int expire_waiters(struct rowlock_work *work)
 /* Deletes heartbeats without a lease. Only a mistake leaves one, and no other function finds it. */
 static int end_heartbeats(struct rowlock_work *work)
 {
-    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, token_row, &tokens);
-    const struct token_row *row = tokens.row;
+    struct rowlock_rows beats = {.size = sizeof(struct rowlock_beat)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, rowlock__take_beats, &beats);
+    const struct rowlock_beat *beat = beats.row;
 
-    for (size_t i = 0; !code && i < tokens.n; i++) {
-        struct rowlock_value token = rowlock__int_value(row[i].token);
+    for (size_t i = 0; !code && i < beats.n; i++) {
+        struct rowlock_value token = rowlock__int_value(beat[i].token);
 
-        if (row[i].alive)
+        if (beat[i].expires_ms > beat[i].now_ms)
             continue;
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, NULL, NULL);
         if (!code && work->affected == 0)
@@ -243,8 +237,8 @@ static int end_heartbeats(struct rowlock_work *work)
         if (!code)
             code = rowlock__work_commit(work);
     }
-    code = rowlock__rows_complete(&tokens, code, work->error);
-    rowlock__rows_clear(&tokens);
+    code = rowlock__rows_complete(&beats, code, work->error);
+    rowlock__rows_clear(&beats);
     return code;
 }
 
@@ -268,28 +262,27 @@ static int end_leases(struct rowlock_work *work, int64_t *removed)
     return code;
 }
 
-static void old_token_row(void *data, const struct rowlock_value *columns, unsigned n)
+static void old_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    if (n > 3 &&
-        rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - SWEEP_AFTER_MS)
-        token_row(data, columns, n);
+    if (is_old(columns, n))
+        rowlock__take_beats(data, columns, n);
 }
 
 /* Sweeps each lease in a transaction of its own. */
 int rowlock__emulate_sweep_some(struct rowlock_work *work)
 {
-    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, old_token_row, &tokens);
-    const struct token_row *row = tokens.row;
+    struct rowlock_rows beats = {.size = sizeof(struct rowlock_beat)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, old_row, &beats);
+    const struct rowlock_beat *beat = beats.row;
 
-    for (size_t i = 0; !code && i < tokens.n && i < SWEEP_MOST; i++) {
+    for (size_t i = 0; !code && i < beats.n && i < SWEEP_MOST; i++) {
         bool ended;
 
-        code = rowlock__end_expired(work, row[i].token, SWEEP_WAIT_MS, &ended);
+        code = rowlock__end_expired(work, beat[i].token, SWEEP_WAIT_MS, &ended);
         if (!code)
             code = rowlock__work_commit(work);
     }
-    rowlock__rows_clear(&tokens);
+    rowlock__rows_clear(&beats);
     return code;
 }
 
@@ -367,8 +360,7 @@ int rowlock__emulate_clock(struct rowlock_work *work)
 
 static void count_expired(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    if (n > 3 && rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - 60000)
-        ++*(int64_t *)data;
+    *(int64_t *)data += is_old(columns, n);
 }
 
 /* -> check rows */

@@ -405,13 +405,10 @@ int rowlock__emulate_subject_expire(struct rowlock_work *work)
 static int is_alive(struct rowlock_work *work, int64_t token, bool *alive)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    int64_t expires_ms = 0, now_ms = 0;
-    int code =
-        rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_int, &expires_ms);
+    struct rowlock_beat beat = {0};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, &beat);
 
-    if (!code)
-        code = rowlock__work_now(work, &now_ms);
-    *alive = expires_ms > now_ms;
+    *alive = beat.expires_ms > beat.now_ms;
     return code;
 }
 
