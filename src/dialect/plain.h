@@ -129,7 +129,7 @@ enum rowlock_plain_id {
 
 /* The statements of dialect.h that src/emulate/ carries out: a plain dialect has "" for them. */
 #define ROWLOCK_PROCEDURES(XX)         \
-    XX(BEGIN_LOCK, begin_lock)         \
+    XX(BEGIN_LOCK, lock)               \
     XX(LOCK, lock)                     \
     XX(PREPARE, prepare)               \
     XX(CLOCK, clock)                   \

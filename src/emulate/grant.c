@@ -23,24 +23,27 @@ struct granting {
     char detail[120];
 };
 
-static void answer(struct granting *g)
+void rowlock__answer_grant(struct rowlock_work *work, enum rowlock_status status, const char *key,
+                           struct rowlock_value token, int64_t number, const char *detail)
 {
-    char name[256] = "";
-    struct rowlock_value columns[] = {rowlock__int_value(g->status),
-                                      {.type = ROWLOCK_NULL},
-                                      rowlock__int_value(g->token),
-                                      rowlock__int_value(g->number),
-                                      {.type = ROWLOCK_NULL}};
+    struct rowlock_value hex = rowlock__text_value(key);
+    char name[256];
 
-    if (g->status != ROWLOCK_STATUS_OK && g->at < g->n) {
-        struct rowlock_value key = rowlock__text_value(g->wish[g->at].key);
+    rowlock__key_name(work, &hex, name);
+    rowlock__work_answer(work,
+                         (struct rowlock_value[]){rowlock__int_value(status),
+                                                  rowlock__text_value(key ? name : NULL), token,
+                                                  rowlock__int_value(number),
+                                                  rowlock__text_value(*detail ? detail : NULL)},
+                         5);
+}
 
-        rowlock__key_name(g->work, &key, name);
-        columns[1] = rowlock__text_value(name);
-    }
-    if (g->detail[0])
-        columns[4] = rowlock__text_value(g->detail);
-    rowlock__work_answer(g->work, columns, 5);
+static void answer(const struct granting *g)
+{
+    bool refused = g->status != ROWLOCK_STATUS_OK && g->at < g->n;
+
+    rowlock__answer_grant(g->work, g->status, refused ? g->wish[g->at].key : NULL,
+                          rowlock__int_value(g->token), g->number, g->detail);
 }
 
 struct drawn {

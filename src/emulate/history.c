@@ -118,10 +118,9 @@ static void put_runs(struct asked *asked)
 static int latest_first(const void *a, const void *b)
 {
     const struct past *left = a, *right = b;
+    int order = rowlock__order(right->ended_ms, left->ended_ms);
 
-    if (left->ended_ms != right->ended_ms)
-        return left->ended_ms > right->ended_ms ? -1 : 1;
-    return rowlock__order(right->token, left->token);
+    return order ? order : rowlock__order(right->token, left->token);
 }
 
 static void answer(struct rowlock_work *work, const struct past *past)
@@ -141,7 +140,7 @@ static void answer(struct rowlock_work *work, const struct past *past)
 
 static void answer_all(struct asked *asked)
 {
-    const struct past *past = asked->pasts.row;
+    const struct past *past;
 
     put_runs(asked);
     past = asked->pasts.row;

@@ -34,9 +34,7 @@ static int by_name_and_token(const void *a, const void *b)
     const struct rowlock_lease_row *left = a, *right = b;
     int order = strcmp(left->key, right->key);
 
-    if (order == 0 && left->held.token != right->held.token)
-        order = left->held.token < right->held.token ? -1 : 1;
-    return order;
+    return order ? order : rowlock__order(left->held.token, right->held.token);
 }
 
 /* `queue`: the last column, which only list_longest has; < 0: none. */

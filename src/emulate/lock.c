@@ -167,10 +167,6 @@ static int look(struct rowlock_work *work, const struct rowlock_wish *wish, int6
     return code;
 }
 
-struct token_row {
-    int64_t token;
-};
-
 /* The tokens of a name's expired leases that conflict, each once. */
 static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish,
                       struct rowlock_rows *tokens)
@@ -181,14 +177,14 @@ static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish
     int64_t last = 0;
 
     for (size_t i = 0; !code && i < leases.n; i++) {
-        struct token_row *token;
+        int64_t *token;
 
         if (row[i].held.alive || row[i].held.token == wish->token || row[i].held.token == last ||
             !rowlock__conflicts(wish->kind, row[i].held.kind))
             continue;
         last = row[i].held.token;
         if ((token = rowlock__rows_add(tokens)))
-            token->token = last;
+            *token = last;
     }
     rowlock__rows_clear(&leases);
     return rowlock__rows_complete(tokens, code, work->error);
@@ -227,13 +223,12 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
 static int sweep_inside(struct rowlock_work *work, const struct rowlock_wish *wish,
                         int64_t limit_ms)
 {
-    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    struct rowlock_rows tokens = {.size = sizeof(int64_t)};
     int code = expired_of(work, wish, &tokens);
     bool ended = true;
 
     for (size_t i = 0; !code && ended && i < tokens.n; i++)
-        code =
-            rowlock__end_expired(work, ((struct token_row *)tokens.row)[i].token, limit_ms, &ended);
+        code = rowlock__end_expired(work, ((int64_t *)tokens.row)[i], limit_ms, &ended);
     rowlock__rows_clear(&tokens);
     return code;
 }
@@ -269,17 +264,16 @@ static int look_patiently(struct rowlock_work *work, const struct rowlock_wish *
 static void answer(struct rowlock_work *work, enum rowlock_status status, const char *key,
                    bool stays)
 {
-    struct rowlock_value columns[4] = {rowlock__int_value(status),
-                                       {.type = ROWLOCK_NULL},
-                                       rowlock__int_value(stays),
-                                       {.type = ROWLOCK_NULL}};
     struct rowlock_value hex = rowlock__text_value(key);
     char name[256];
 
     rowlock__key_name(work, &hex, name);
-    if (status != ROWLOCK_STATUS_OK)
-        columns[1] = rowlock__text_value(name);
-    rowlock__work_answer(work, columns, 4);
+    rowlock__work_answer(
+        work,
+        (struct rowlock_value[]){rowlock__int_value(status),
+                                 rowlock__text_value(status == ROWLOCK_STATUS_OK ? NULL : name),
+                                 rowlock__int_value(stays), rowlock__text_value(NULL)},
+        4);
 }
 
 /* wants, wait_ms, lease_ms, sweep */
@@ -307,12 +301,6 @@ int rowlock__emulate_lock(struct rowlock_work *work)
         answer(work, status, at < n ? wish[at].key : "", stays && status != ROWLOCK_STATUS_OK);
     free(wish);
     return code;
-}
-
-/* wants, wait_ms, lease_ms, sweep */
-int rowlock__emulate_begin_lock(struct rowlock_work *work)
-{
-    return rowlock__emulate_lock(work);
 }
 
 /* Creates the row of a name. Looks first, because an INSERT would wait for a session that holds an
@@ -347,7 +335,7 @@ int rowlock__emulate_prepare(struct rowlock_work *work)
 /* wants -> token of each expired lease that conflicts */
 int rowlock__emulate_expired(struct rowlock_work *work)
 {
-    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    struct rowlock_rows tokens = {.size = sizeof(int64_t)};
     struct rowlock_wish *wish = NULL;
     size_t n = 0;
     int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
@@ -355,7 +343,7 @@ int rowlock__emulate_expired(struct rowlock_work *work)
     for (size_t i = 0; !code && i < n; i++)
         code = expired_of(work, &wish[i], &tokens);
     for (size_t i = 0; !code && i < tokens.n; i++)
-        rowlock__work_number(work, ((struct token_row *)tokens.row)[i].token);
+        rowlock__work_number(work, ((int64_t *)tokens.row)[i]);
     rowlock__rows_clear(&tokens);
     free(wish);
     return code;

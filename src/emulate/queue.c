@@ -22,23 +22,6 @@ struct request {
     int64_t ticket;
 };
 
-static void answer_enqueued(const struct request *r, enum rowlock_status status, const char *key,
-                            int64_t ticket, const char *detail)
-{
-    char name[256];
-    struct rowlock_value hex = rowlock__text_value(key);
-    struct rowlock_value columns[] = {rowlock__int_value(status),
-                                      {.type = ROWLOCK_NULL},
-                                      {.type = ROWLOCK_NULL},
-                                      rowlock__int_value(ticket),
-                                      rowlock__text_value(detail)};
-
-    rowlock__key_name(r->work, &hex, name);
-    if (key)
-        columns[1] = rowlock__text_value(name);
-    rowlock__work_answer(r->work, columns, 5);
-}
-
 /* Looks for another limit of the permits of a name; 0: none. */
 static int look_limit(const struct request *r, size_t i, const struct rowlock_name_rows *rows,
                       char *detail, size_t size)
@@ -107,6 +90,7 @@ static int stand(const struct request *r, const struct rowlock_wish *wish)
 int rowlock__emulate_enqueue(struct rowlock_work *work)
 {
     struct request r = {.work = work, .owner = rowlock__work_value(work, 1)};
+    struct rowlock_value no_token = {.type = ROWLOCK_NULL};
     char detail[120] = "";
     size_t at = 0;
     int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
@@ -119,13 +103,13 @@ int rowlock__emulate_enqueue(struct rowlock_work *work)
     if (!code)
         code = check_limits(&r, &at, detail, sizeof detail);
     if (!code && detail[0]) {
-        answer_enqueued(&r, ROWLOCK_STATUS_LIMIT, r.wish[at].key, 0, detail);
+        rowlock__answer_grant(work, ROWLOCK_STATUS_LIMIT, r.wish[at].key, no_token, 0, detail);
     } else if (!code) {
         code = rowlock__draw(work, &r.ticket, NULL);
         for (size_t i = 0; !code && i < r.n; i++)
             code = stand(&r, &r.wish[i]);
         if (!code)
-            answer_enqueued(&r, ROWLOCK_STATUS_OK, NULL, r.ticket, NULL);
+            rowlock__answer_grant(work, ROWLOCK_STATUS_OK, NULL, no_token, r.ticket, "");
     }
     free(r.wish);
     return code;
@@ -305,12 +289,12 @@ static void answer_place(const struct look *look)
 {
     enum rowlock_status status = place_of(look);
     bool queued = status == ROWLOCK_STATUS_QUEUED, leased = status == ROWLOCK_STATUS_LEASED;
+    bool limited = status == ROWLOCK_STATUS_LIMIT;
     int64_t left_ms = look->way_expires_ms - look->now_ms;
-    struct rowlock_value key =
-        rowlock__text_value(status == ROWLOCK_STATUS_LIMIT ? look->r.wish[look->limit_at].key
-                            : queued                       ? look->queued_at
-                            : leased                       ? look->leased_at
-                                                           : NULL);
+    struct rowlock_value key = rowlock__text_value(limited  ? look->r.wish[look->limit_at].key
+                                                   : queued ? look->queued_at
+                                                   : leased ? look->leased_at
+                                                            : NULL);
     char name[256];
     struct rowlock_value columns[] = {rowlock__int_value(status),
                                       rowlock__int_value(queued   ? look->number
@@ -321,13 +305,11 @@ static void answer_place(const struct look *look)
                                       rowlock__int_value(leased && left_ms > 0 ? left_ms : 0),
                                       rowlock__int_value(0),
                                       {.type = ROWLOCK_NULL},
-                                      {.type = ROWLOCK_NULL}};
+                                      rowlock__text_value(limited ? look->detail : NULL)};
 
     rowlock__key_name(look->r.work, &key, name);
     if (name[0])
         columns[6] = rowlock__text_value(name);
-    if (status == ROWLOCK_STATUS_LIMIT)
-        columns[7] = rowlock__text_value(look->detail);
     rowlock__work_answer(look->r.work, columns, 8);
 }
 

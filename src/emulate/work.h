@@ -143,6 +143,10 @@ int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, 
 int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
                            int64_t limit_ms, enum rowlock_status *status, size_t *at);
 
+/* Answers with a grant row; `key`: of the refused name, NULL: none; `detail`: "" for none
+   (grant.c). */
+void rowlock__answer_grant(struct rowlock_work *work, enum rowlock_status status, const char *key,
+                           struct rowlock_value token, int64_t number, const char *detail);
 /* The next token or ticket, and the level of the history; `level` may be NULL (grant.c). */
 int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level);
 /* Ends an expired lease and sets `*ended`, unless it was renewed or a fence holds it (lock.c). */
