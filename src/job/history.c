@@ -24,16 +24,6 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static enum rowlock_mode mode_of(const struct rowlock_value *column)
-{
-    char text[16];
-
-    rowlock__column_text(column, text, sizeof text);
-    return strcmp(text, "shared") == 0   ? ROWLOCK_SHARED
-           : strcmp(text, "permit") == 0 ? ROWLOCK_PERMIT
-                                         : ROWLOCK_EXCLUSIVE;
-}
-
 struct breaker { /* who broke a lease */
     int64_t token;
     char text[400];
@@ -74,7 +64,7 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
         return;
     rowlock__column_text(&columns[11], how, sizeof how);
     *past = (struct rowlock_past){.name = rowlock__rows_text(rows, &columns[0]),
-                                  .mode = mode_of(&columns[1]),
+                                  .mode = rowlock__mode_column(&columns[1]),
                                   .count = (int)rowlock__value_number(&columns[2]),
                                   .token = rowlock__value_number(&columns[3]),
                                   .host = rowlock__rows_text(rows, &columns[4]),

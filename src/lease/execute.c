@@ -397,32 +397,15 @@ static bool is_dead(const struct rowlock_connection *connection)
     return rowlock__state(connection) == ROWLOCK_STATE_DEAD;
 }
 
-/* Technique insert on a file: a committed row is a lock for the other programs that use the
-   table. On a server the functions check it. */
-static int look_for_leftovers(const struct rowlock_request *request, struct rowlock_error *error)
-{
-    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_OK};
-    int code = ROWLOCK_OK;
-
-    if (!is_file(request) || request->connection->installed.technique != ROWLOCK_INSERT)
-        return ROWLOCK_OK;
-    for (size_t i = 0; !code && i < request->n; i++) {
-        struct rowlock_value name = rowlock__text_value(request->want[i].name);
-
-        snprintf(answer.name, sizeof answer.name, "%s", request->want[i].name);
-        code = rowlock__ask(request->connection, ROWLOCK_SQL_LEFTOVER, &name, rowlock__leftover_row,
-                            &answer, error);
-        if (!code && answer.status != ROWLOCK_STATUS_OK)
-            code = rowlock__refuse(&answer, 0, NULL, 0, error);
-    }
-    return code;
-}
-
 static int call_hook(const struct rowlock_request *request, int64_t token,
                      struct rowlock_error *error)
 {
-    int code = look_for_leftovers(request, error);
+    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_OK};
+    int code =
+        rowlock__look_for_leftovers(request->connection, request->want, request->n, &answer, error);
 
+    if (!code && answer.status != ROWLOCK_STATUS_OK)
+        code = rowlock__refuse(&answer, 0, NULL, 0, error);
     if (code)
         return code;
     return request->hook ? request->hook(request->hook_data, request->connection, token, error)

@@ -16,14 +16,6 @@
 
 enum { PROBES = 4 };
 
-static enum rowlock_mode mode_of(const struct rowlock_value *column)
-{
-    char text[16];
-
-    rowlock__column_text(column, text, sizeof text);
-    return text[0] == 's' ? ROWLOCK_SHARED : text[0] == 'p' ? ROWLOCK_PERMIT : ROWLOCK_EXCLUSIVE;
-}
-
 static enum rowlock_holding holding_of(const struct rowlock_value *column)
 {
     char text[16];
@@ -43,7 +35,7 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
         return;
     *holder = (struct rowlock_holder){
         .holding = holding_of(&columns[0]),
-        .mode = mode_of(&columns[2]),
+        .mode = rowlock__mode_column(&columns[2]),
         .token = rowlock__value_number(&columns[3]),
         .ticket = rowlock__value_number(&columns[4]),
         .pid = rowlock__value_number(&columns[7]),

@@ -174,6 +174,14 @@ int rowlock__query_check(struct rowlock_connection *connection, const char *name
     return code ? code : rowlock__check_present(connection, error);
 }
 
+enum rowlock_mode rowlock__mode_column(const struct rowlock_value *column)
+{
+    char text[16];
+
+    rowlock__column_text(column, text, sizeof text);
+    return text[0] == 's' ? ROWLOCK_SHARED : text[0] == 'p' ? ROWLOCK_PERMIT : ROWLOCK_EXCLUSIVE;
+}
+
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
                         struct rowlock_error *error)
 {

@@ -54,6 +54,8 @@ int rowlock__query_result(int code, struct rowlock_error *error);
 /* Checks before a list is read: `has_visitor`, and that the schema is installed. */
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
                         struct rowlock_error *error);
+/* A mode in a row of a list. */
+enum rowlock_mode rowlock__mode_column(const struct rowlock_value *column);
 
 /* Checks, before a query by name and token, that the connection is idle, that both are valid, and
    that the schema is installed. */

@@ -114,29 +114,8 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
            connection->driver->speaks_utf8(connection->link);
 }
 
-/* Technique insert on SQLite: looks for a committed row of the name. On other engines the functions
-   check that. */
-static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = attempt->connection;
-    int code = ROWLOCK_OK;
-
-    for (size_t i = 0; !code && i < attempt->wants.n; i++) {
-        const char *name = attempt->wants.want[i].name;
-        struct rowlock_value value = rowlock__bytes_value(name, strlen(name));
-
-        if (attempt->answer.status != ROWLOCK_STATUS_OK)
-            break;
-        snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
-        code = rowlock__ask(connection, ROWLOCK_SQL_LEFTOVER, &value, rowlock__leftover_row,
-                            &attempt->answer, error);
-    }
-    return code;
-}
-
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
-    const struct rowlock_connection *connection = attempt->connection;
     int code;
 
     memset(&attempt->answer, 0, sizeof attempt->answer);
@@ -145,9 +124,9 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
     code = run_packed(attempt, error);
     if (attempt->unread)
         code = rowlock__check_late(attempt->connection, code, error);
-    if (!code && !connection->dialect->procedural &&
-        connection->installed.technique == ROWLOCK_INSERT)
-        code = look_for_leftovers(attempt, error);
+    if (!code)
+        code = rowlock__look_for_leftovers(attempt->connection, attempt->wants.want,
+                                           attempt->wants.n, &attempt->answer, error);
     return code;
 }
 

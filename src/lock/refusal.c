@@ -31,7 +31,7 @@ void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsign
     rowlock__column_text(&columns[3], answer->detail, sizeof answer->detail);
 }
 
-void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
+static void leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_answer *answer = data;
     char uuid[40], since[40];
@@ -42,6 +42,23 @@ void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsi
     rowlock__column_text(&columns[1], since, sizeof since);
     answer->status = ROWLOCK_STATUS_LEFTOVER;
     snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
+}
+
+int rowlock__look_for_leftovers(struct rowlock_connection *connection,
+                                const struct rowlock_want *want, size_t n,
+                                struct rowlock_answer *answer, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    if (connection->dialect->procedural || connection->installed.technique != ROWLOCK_INSERT)
+        return ROWLOCK_OK;
+    for (size_t i = 0; !code && answer->status == ROWLOCK_STATUS_OK && i < n; i++) {
+        struct rowlock_value name = rowlock__text_value(want[i].name);
+
+        snprintf(answer->name, sizeof answer->name, "%s", want[i].name);
+        code = rowlock__ask(connection, ROWLOCK_SQL_LEFTOVER, &name, leftover_row, answer, error);
+    }
+    return code;
 }
 
 static void local_time(const struct rowlock_value *column, char *out, size_t size)

@@ -18,9 +18,11 @@ struct rowlock_answer {
    struct rowlock_answer. */
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n);
 
-/* A row of the statement leftover: the table of technique insert has a committed row
-   of that name. */
-void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n);
+/* Technique insert on SQLite: a committed row is a lock for the other programs that use the table.
+   If a name has one, `answer` becomes its refusal. On other engines the functions check it. */
+int rowlock__look_for_leftovers(struct rowlock_connection *connection,
+                                const struct rowlock_want *want, size_t n,
+                                struct rowlock_answer *answer, struct rowlock_error *error);
 
 /*
  * Turns a status that is not OK into the caller's error. `wait_ms` is the caller's limit of the
