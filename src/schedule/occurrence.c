@@ -45,65 +45,42 @@ static int64_t latest_wall(const struct rowlock_zone *zone, int64_t at)
     return latest;
 }
 
-static int64_t next_named(const struct rowlock_schedule *schedule, int64_t after)
+/* step 1: the next time after `at`; -1: the latest up to `at`. */
+static int64_t seek_named(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
-    int64_t latest = latest_wall(schedule->zone, after), minute;
+    int64_t minute = rowlock__floor_divide(latest_wall(schedule->zone, at), 60) + (step > 0);
 
-    if (rowlock__cron_seek(&schedule->line, rowlock__floor_divide(latest, 60) + 1, 1, &minute) != 0)
+    if (rowlock__cron_seek(&schedule->line, minute, step, &minute) != 0)
         return NONE;
     return reach(schedule->zone, minute * 60);
 }
 
-static int64_t previous_named(const struct rowlock_schedule *schedule, int64_t at)
+static int64_t seek_shown(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
-    int64_t latest = latest_wall(schedule->zone, at), minute;
-
-    if (rowlock__cron_seek(&schedule->line, rowlock__floor_divide(latest, 60), -1, &minute) != 0)
-        return NONE;
-    return reach(schedule->zone, minute * 60);
-}
-
-static int64_t next_shown(const struct rowlock_schedule *schedule, int64_t after)
-{
-    for (int64_t at = after + 1; at < ROWLOCK_CALENDAR_LAST;) {
+    at += step > 0;
+    while (at >= ROWLOCK_CALENDAR_FIRST && at < ROWLOCK_CALENDAR_LAST) {
         struct rowlock_zone_span span = rowlock__zone_at(schedule->zone, at);
-        int64_t minute = rowlock__floor_divide(at + span.offset + 59, 60);
+        int64_t minute = rowlock__floor_divide(at + span.offset + (step > 0 ? 59 : 0), 60), due;
 
-        if (rowlock__cron_seek(&schedule->line, minute, 1, &minute) != 0)
+        if (rowlock__cron_seek(&schedule->line, minute, step, &minute) != 0)
             return NONE;
-        if (minute * 60 - span.offset < span.until)
-            return minute * 60 - span.offset;
-        at = span.until;
+        due = minute * 60 - span.offset;
+        if (step > 0 ? due < span.until : due >= span.from)
+            return due;
+        at = step > 0 ? span.until : span.from - 1;
     }
     return NONE;
 }
 
-static int64_t previous_shown(const struct rowlock_schedule *schedule, int64_t at)
+static int64_t seek(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
-    while (at >= ROWLOCK_CALENDAR_FIRST) {
-        struct rowlock_zone_span span = rowlock__zone_at(schedule->zone, at);
-        int64_t minute = rowlock__floor_divide(at + span.offset, 60);
+    const struct rowlock_cron *line = &schedule->line;
+    int is_shown = line->starred[ROWLOCK_MINUTE] || line->starred[ROWLOCK_HOUR];
+    int64_t due = is_shown ? seek_shown(schedule, at, step) : seek_named(schedule, at, step);
 
-        if (rowlock__cron_seek(&schedule->line, minute, -1, &minute) != 0)
-            return NONE;
-        if (minute * 60 - span.offset >= span.from)
-            return minute * 60 - span.offset;
-        at = span.from - 1;
-    }
-    return NONE;
-}
-
-static int is_shown(const struct rowlock_cron *line)
-{
-    return line->starred[ROWLOCK_MINUTE] || line->starred[ROWLOCK_HOUR];
-}
-
-/* At the edge of the calendar the previous time is unknown. */
-static int64_t milliseconds(int64_t seconds)
-{
-    if (seconds <= ROWLOCK_CALENDAR_FIRST || seconds >= ROWLOCK_CALENDAR_LAST)
-        return ROWLOCK_NEVER;
-    return seconds * 1000;
+    /* at the edge of the calendar the previous time is unknown */
+    return due <= ROWLOCK_CALENDAR_FIRST || due >= ROWLOCK_CALENDAR_LAST ? ROWLOCK_NEVER
+                                                                         : due * 1000;
 }
 
 int64_t rowlock__schedule_next(const struct rowlock_schedule *schedule, int64_t after_ms)
@@ -120,8 +97,7 @@ int64_t rowlock__schedule_next(const struct rowlock_schedule *schedule, int64_t 
         after = ROWLOCK_CALENDAR_FIRST;
     if (after >= ROWLOCK_CALENDAR_LAST)
         return ROWLOCK_NEVER;
-    return milliseconds(is_shown(&schedule->line) ? next_shown(schedule, after)
-                                                  : next_named(schedule, after));
+    return seek(schedule, after, 1);
 }
 
 int64_t rowlock__schedule_previous(const struct rowlock_schedule *schedule, int64_t at_ms)
@@ -138,6 +114,5 @@ int64_t rowlock__schedule_previous(const struct rowlock_schedule *schedule, int6
         at = ROWLOCK_CALENDAR_LAST - 1;
     if (at < ROWLOCK_CALENDAR_FIRST)
         return ROWLOCK_NEVER;
-    return milliseconds(is_shown(&schedule->line) ? previous_shown(schedule, at)
-                                                  : previous_named(schedule, at));
+    return seek(schedule, at, -1);
 }
