@@ -6,73 +6,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/error.h"
 #include "util/rows.h"
 
 #define MOST_NAMED 6 /* more objects would not fit into the line of an error */
 
-struct list {
-    char **lines; /* a line becomes NULL when it is found in the other list */
-    size_t n, room;
-    bool failed; /* out of memory */
-};
-
-static void add(struct list *list, char *line)
+/* A list is rows of `const char *`: lines, which become NULL when the other list has them. */
+static void add(struct rowlock_rows *list, const char *line)
 {
-    char **lines = rowlock__grown(list->lines, list->n, &list->room, sizeof *lines);
+    const char **row = rowlock__rows_add(list);
 
-    list->failed = list->failed || !lines || !line;
-    if (!lines) {
-        free(line);
-        return;
-    }
-    list->lines = lines;
-    list->lines[list->n++] = line;
-}
-
-static void free_list(struct list *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->lines[i]);
-    free(list->lines);
+    if (row)
+        *row = line;
 }
 
 static void part_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    char *line = NULL;
-
-    rowlock__take_text(&line, columns, n);
-    add(data, line);
+    if (n > 0)
+        add(data, rowlock__rows_text(data, &columns[0]));
 }
 
-static void split(const char *text, struct list *list)
+static void split(const char *text, struct rowlock_rows *list)
 {
     while (*text) {
         size_t length = strcspn(text, "\n");
 
-        add(list, strndup(text, length));
+        add(list, rowlock__rows_copy(list, text, length));
         text += length + (text[length] == '\n');
     }
 }
 
 /* A function may exist twice, with other parameters, so each line counts once. */
-static bool take(struct list *there, const char *line)
+static bool take(struct rowlock_rows *there, const char *line)
 {
+    const char **row = there->row;
+
     for (size_t i = 0; i < there->n; i++)
-        if (there->lines[i] && strcmp(there->lines[i], line) == 0) {
-            free(there->lines[i]);
-            there->lines[i] = NULL;
+        if (row[i] && strcmp(row[i], line) == 0) {
+            row[i] = NULL;
             return true;
         }
     return false;
 }
 
-static bool has_table(const struct list *missing, const char *name, size_t length)
+static bool has_table(const struct rowlock_rows *missing, const char *name, size_t length)
 {
+    const char **row = missing->row;
+
     for (size_t i = 0; i < missing->n; i++)
-        if (strncmp(missing->lines[i], "table ", 6) == 0 &&
-            strlen(missing->lines[i] + 6) == length &&
-            strncmp(missing->lines[i] + 6, name, length) == 0)
+        if (strncmp(row[i], "table ", 6) == 0 && strlen(row[i] + 6) == length &&
+            strncmp(row[i] + 6, name, length) == 0)
             return true;
     return false;
 }
@@ -83,7 +65,7 @@ static bool is_piece_of_table(const char *line)
     return strncmp(line, "column ", 7) == 0 || strncmp(line, "key ", 4) == 0;
 }
 
-static bool goes_with_table(const struct list *missing, const char *line)
+static bool goes_with_table(const struct rowlock_rows *missing, const char *line)
 {
     const char *name = strchr(line, ' ') + 1, *dot = strrchr(name, '.');
 
@@ -102,14 +84,14 @@ static bool is_meta(const char *line)
     return strcmp(line, "table meta") == 0 || strcmp(line, "table rowlock_meta") == 0;
 }
 
-static void describe(const struct rowlock_dialect *dialect, const struct list *missing,
+static void describe(const struct rowlock_dialect *dialect, const struct rowlock_rows *missing,
                      struct rowlock_parts *out)
 {
     size_t length = 0, named = 0, all = 0;
     char text[MOST_NAMED * 80 + 40] = "";
 
     for (size_t i = 0; i < missing->n; i++) {
-        const char *line = missing->lines[i];
+        const char *line = ((const char **)missing->row)[i];
 
         if (goes_with_table(missing, line))
             continue;
@@ -127,17 +109,20 @@ static void describe(const struct rowlock_dialect *dialect, const struct list *m
     out->missing = all ? strdup(text) : NULL;
 }
 
-static int compare(const struct rowlock_dialect *dialect, struct list *expected, struct list *there,
-                   const char *object, struct rowlock_parts *out, struct rowlock_error *error)
+static int compare(const struct rowlock_dialect *dialect, struct rowlock_rows *expected,
+                   struct rowlock_rows *there, const char *object, struct rowlock_parts *out,
+                   struct rowlock_error *error)
 {
-    struct list missing = {0};
+    struct rowlock_rows missing = {.size = sizeof(char *)};
     struct rowlock_parts parts = {0};
+    const char **row = there->row;
+    int code;
 
     for (size_t i = 0; i < expected->n; i++) {
-        const char *line = expected->lines[i];
+        const char *line = ((const char **)expected->row)[i];
 
         if (!take(there, line)) {
-            add(&missing, strdup(line));
+            add(&missing, line);
         } else if (!strstr(line, object)) {
             parts.any = true;
             parts.others = parts.others || (is_relation(line) && !is_meta(line));
@@ -145,23 +130,23 @@ static int compare(const struct rowlock_dialect *dialect, struct list *expected,
     }
     /* An interrupted install may leave the procedure by which it tests its privileges. */
     for (size_t i = 0; i < there->n; i++)
-        if (there->lines[i] && strstr(there->lines[i], " rowlock_installing"))
+        if (row[i] && strstr(row[i], " rowlock_installing"))
             parts.any = true;
     if (!missing.failed)
         describe(dialect, &missing, &parts);
-    missing.failed = missing.failed || (missing.n && !parts.missing);
-    free_list(&missing);
-    if (missing.failed)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    *out = parts;
-    return ROWLOCK_OK;
+    missing.failed |= missing.n && !parts.missing;
+    code = rowlock__rows_complete(&missing, ROWLOCK_OK, error);
+    rowlock__rows_clear(&missing);
+    if (!code)
+        *out = parts;
+    return code;
 }
 
 int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_technique technique,
                         const char *object, struct rowlock_parts *out, struct rowlock_error *error)
 {
     struct rowlock_value values[4];
-    struct list there = {0}, expected = {0};
+    struct rowlock_rows there = {.size = sizeof(char *)}, expected = there;
     char *text = NULL;
     int code = rowlock__parts_text(connection->dialect, technique, object, &text, error);
 
@@ -171,12 +156,12 @@ int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_tech
         code = rowlock__ask(connection, ROWLOCK_SQL_PARTS, values, part_row, &there, error);
     if (!code)
         split(text, &expected);
-    if (!code && (there.failed || expected.failed))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__rows_complete(&there, code, error);
+    code = rowlock__rows_complete(&expected, code, error);
     if (!code)
         code = compare(connection->dialect, &expected, &there, object, out, error);
-    free_list(&there);
-    free_list(&expected);
+    rowlock__rows_clear(&there);
+    rowlock__rows_clear(&expected);
     free(text);
     return code;
 }
