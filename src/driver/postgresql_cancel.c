@@ -6,7 +6,6 @@
  */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "driver/postgresql_link.h"
 #include "system/system.h"
 #include "util/clock.h"
+#include "util/thread.h"
 
 struct rowlock_cancel {
     PGcancel *request;
@@ -48,25 +48,6 @@ static void *work(void *data)
     return NULL;
 }
 
-/* Blocks all signals in this thread, because they belong to the application. */
-static int start(struct rowlock_cancel *cancel)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-    int failed;
-
-    if (pthread_attr_init(&attributes))
-        return -1;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread, &attributes, work, cancel);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failed ? -1 : 0;
-}
-
 struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn)
 {
     struct rowlock_cancel *cancel = calloc(1, sizeof *cancel);
@@ -79,7 +60,7 @@ struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn)
         goto no_pipe;
     if (pthread_mutex_init(&cancel->lock, NULL) != 0)
         goto no_lock;
-    if (start(cancel) == 0)
+    if (rowlock__thread_start(NULL, work, cancel) == 0)
         return cancel;
     pthread_mutex_destroy(&cancel->lock);
 no_lock:

@@ -10,10 +10,11 @@
 
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "util/thread.h"
 
 #define GRACE_MS 2000 /* for the answer to a cancel */
 #define AGAIN_MS 300  /* between two cancels of one call */
@@ -89,33 +90,12 @@ static void *run_cancel(void *data)
     return NULL;
 }
 
-/* Signals belong to the application: no thread of ours handles any. */
-static int start_thread(pthread_t *thread, bool detached, void *(*work)(void *), void *data)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int failed = pthread_attr_init(&attributes);
-
-    if (failed)
-        return failed;
-    if (detached)
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(thread, &attributes, work, data);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failed;
-}
-
 static void start_cancel(struct rowlock_watch *call, int64_t now)
 {
-    pthread_t thread;
-
     call->again_ms = now + AGAIN_MS;
     if (call->cancelling)
         return;
-    call->cancelling = start_thread(&thread, true, run_cancel, call) == 0;
+    call->cancelling = rowlock__thread_start(NULL, run_cancel, call) == 0;
 }
 
 static void budget_ends(struct rowlock_watch *call, enum rowlock_wake why, int64_t now)
@@ -298,7 +278,8 @@ static struct rowlock_watcher *start_watcher(void)
     opened = rowlock__wakeup_open(&watcher->turn) == 0 && opened;
     if (opened)
         rowlock__wakeup_send(&watcher->turn);
-    if (watcher->fds && opened && start_thread(&watcher->thread, false, watch_calls, watcher) == 0)
+    if (watcher->fds && opened &&
+        rowlock__thread_start(&watcher->thread, watch_calls, watcher) == 0)
         return watcher;
     free_watcher(watcher);
     return NULL;

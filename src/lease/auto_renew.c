@@ -7,7 +7,6 @@
 #include "lease/lease.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +16,7 @@
 #include "util/error.h"
 #include "util/random.h"
 #include "util/renewal.h"
+#include "util/thread.h"
 
 struct rowlock_keeper {
     struct rowlock_lease *lease;
@@ -126,16 +126,10 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* Blocks all signals, because the caller's handlers do not expect to run in this thread. */
 static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
 {
-    sigset_t all, before;
-    int failed;
+    int failed = rowlock__thread_start(&keeper->thread, run, keeper);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&keeper->thread, NULL, run, keeper);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed)
         return ROWLOCK_OK;
     return rowlock__fail(error, ROWLOCK_ENOMEM, "cannot start the renewal thread: %s",

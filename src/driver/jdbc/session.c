@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens and closes a session through JDBC. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +11,7 @@
 #include "driver/jdbc/link.h"
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/thread.h"
 
 /* ---- engines ------------------------------------------------------------------------------- */
 
@@ -152,19 +152,13 @@ static void *start_and_open(void *data)
     return NULL;
 }
 
-/* Signals belong to the application. The JVM and JDBC drivers start threads of their own, which
-   inherit the mask of the thread that starts them, so this thread blocks all signals. */
+/* In a thread of its own, because the JVM and JDBC drivers start threads, which must handle no
+   signal either. */
 static int open_in_thread(struct opening *opening)
 {
-    sigset_t all, before;
     pthread_t thread;
-    int failed;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread, NULL, start_and_open, opening);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed)
+    if (rowlock__thread_start(&thread, start_and_open, opening) != 0)
         return rowlock__fail(opening->error, ROWLOCK_ENOMEM, "cannot start a thread for Java");
     pthread_join(thread, NULL);
     return opening->code;

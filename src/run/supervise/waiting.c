@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +14,7 @@
 #include "command/url_lookup.h"
 #include "system/system.h"
 #include "util/clock.h"
+#include "util/thread.h"
 
 #define FIRST_MS 1000 /* a shorter wait needs no explanation */
 #define TICK_MS 1000  /* the line's times are counted without a query */
@@ -257,24 +257,6 @@ static int copy_names(struct waiting *waiting, const struct lock_options *lock)
     return waiting->names ? 0 : -1;
 }
 
-/* No signal is for the thread: it must neither stop nor end the wait by itself. */
-static int start(struct waiting *waiting)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    int failed;
-
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(&thread, &attributes, explain, waiting);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failed;
-}
-
 struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
 {
     int terminal = lock->quiet ? -1 : open_terminal();
@@ -294,7 +276,8 @@ struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
     waiting->began_ms = rowlock__now_ms();
     waiting->every_ms = terminal >= 0 ? QUERY_MS : MOST_MS;
     waiting->users = 2;
-    if (!failed && copy_names(waiting, lock) == 0 && start(waiting) == 0)
+    if (!failed && copy_names(waiting, lock) == 0 &&
+        rowlock__thread_start(NULL, explain, waiting) == 0)
         return waiting;
     waiting->users = 1;
     leave(waiting);

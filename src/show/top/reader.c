@@ -2,13 +2,13 @@
 /* Reads on a thread of its own, so that keys work while the database does not answer. */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "show/top/top.h"
 #include "system/system.h"
 #include "util/clock.h"
+#include "util/thread.h"
 
 #define ANSWER_MS 10000
 
@@ -120,7 +120,6 @@ static void free_reader(struct reader *reader)
 struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice)
 {
     struct reader *reader = calloc(1, sizeof *reader);
-    sigset_t all, before;
     int failed;
 
     if (!reader)
@@ -132,11 +131,7 @@ struct reader *reader_open(const char *url, int64_t interval_ms, const struct to
     failed = rowlock__wakeup_open(&reader->stop);
     failed |= rowlock__wakeup_open(&reader->ask);
     failed |= rowlock__wakeup_open(&reader->new);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = failed || !reader->url || pthread_create(&reader->thread, NULL, read_on, reader);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!failed)
+    if (!failed && reader->url && rowlock__thread_start(&reader->thread, read_on, reader) == 0)
         return reader;
     free_reader(reader);
     return NULL;
