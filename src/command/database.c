@@ -72,10 +72,8 @@ int url_must_exist(struct url *url)
     if (url->is_local || !url_is_file(url) || strchr(url->text, '?'))
         return STATUS_OK;
     longer = realloc(url->text, length + sizeof option);
-    if (!longer) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    if (!longer)
+        return out_of_memory();
     memcpy(longer + length, option, sizeof option);
     url->text = longer;
     return STATUS_OK;

@@ -111,10 +111,8 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
     options->mode = mode;
     options->n = (size_t)command->n_operands;
     options->wants = calloc(options->n, sizeof *options->wants);
-    if (!options->wants) {
-        message("out of memory");
-        exit(STATUS_FAILED);
-    }
+    if (!options->wants)
+        exit(out_of_memory());
     for (size_t i = 0; i < options->n; i++) {
         check_name(command, command->operands[i]);
         options->wants[i] = (struct rowlock_want){

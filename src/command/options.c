@@ -198,10 +198,8 @@ void scan_options(struct command *command, const struct option_table *tables)
 
     merge_options(command, "-", tables);
     command->operands = calloc((size_t)command->argc + 1, sizeof *command->operands);
-    if (!command->operands) {
-        message("out of memory");
-        exit(STATUS_FAILED);
-    }
+    if (!command->operands)
+        exit(out_of_memory());
     command->scanning = 1;
     optind = 0; /* makes getopt start over with a new argv */
     while ((option = getopt_long(command->argc, command->argv, command->short_options,

@@ -19,12 +19,6 @@
 #define REQUIRE_FILE "/etc/rowlock/require-url"
 #define ROOT_STATE "/var/lib"
 
-static int out_of_memory(void)
-{
-    message("out of memory");
-    return STATUS_FAILED;
-}
-
 static const char *environment(const char *name)
 {
     const char *value = getenv(name);

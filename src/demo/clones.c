@@ -82,10 +82,8 @@ static int find_database(struct demonstration *demo)
         return url_lookup(demo->command->db, &demo->url);
     demo->own_database = 1;
     demo->url.text = malloc(size);
-    if (!demo->url.text) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    if (!demo->url.text)
+        return out_of_memory();
     snprintf(demo->url.text, size, "sqlite:%s/demo.db", demo->folder);
     return STATUS_OK;
 }

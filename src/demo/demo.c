@@ -204,10 +204,8 @@ static int judge(const struct demo *demo, int json)
 {
     struct demo_result result;
 
-    if (demo_judge(demo->log, &result)) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    if (demo_judge(demo->log, &result))
+        return out_of_memory();
     if (!json)
         printf("%zu hand-overs, median %.1f ms, worst %.1f ms, overlaps %zu\n", result.hand_overs,
                result.median_ms, result.worst_ms, result.overlaps);

@@ -83,7 +83,7 @@ static int print(struct asking *asking, struct rowlock_connection *connection)
     int status;
 
     if (asking->svg && asking->listing.failed)
-        return message("out of memory"), STATUS_FAILED;
+        return out_of_memory();
     if (asking->svg && strcmp(asking->svg, "-") == 0)
         return draw(stdout, asking);
     if (asking->svg)

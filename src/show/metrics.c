@@ -69,8 +69,7 @@ static int write_to_terminal(struct writing *writing)
     int status = out ? write_to(out, writing) : STATUS_FAILED;
 
     if (!out || fclose(out)) {
-        message("out of memory");
-        status = STATUS_FAILED;
+        status = out_of_memory();
     } else {
         show(text);
     }

@@ -112,10 +112,8 @@ static int serve(struct serving *serving)
     if (!serving->http)
         return STATUS_UNAVAILABLE;
     serving->source = source_open(&serving->url, http_wake, serving->http);
-    if (!serving->source) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    if (!serving->source)
+        return out_of_memory();
     if (begin(serving, &status)) {
         message("serving on %s", serving->listening.where);
         live(serving);

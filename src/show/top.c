@@ -255,10 +255,8 @@ static int print_frame(struct top *top, struct rowlock_connection *connection)
     if (top_read(connection, &top->choice, &top->data, &error))
         return report(&error);
     frame = top_frame(&top->data, &view);
-    if (!frame) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    if (!frame)
+        return out_of_memory();
     fputs(frame, stdout);
     free(frame);
     return STATUS_OK;

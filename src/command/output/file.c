@@ -56,7 +56,7 @@ static int replace_target(const char *path, int (*write)(FILE *out, void *data),
     int status, written;
 
     if (asprintf(&beside, "%s.XXXXXX", path) < 0)
-        return message("out of memory"), STATUS_FAILED;
+        return out_of_memory();
     out = open_beside(beside);
     if (!out) {
         status = file_failed("create", beside);

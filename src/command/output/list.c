@@ -91,12 +91,6 @@ void list_object(FILE *out, const struct list *list, const void *row)
 
 /* ---- listings -------------------------------------------------------------------------------- */
 
-static int out_of_memory(void)
-{
-    message("out of memory");
-    return STATUS_FAILED;
-}
-
 int listing_open(struct listing *listing)
 {
     listing->out = open_memstream(&listing->text, &listing->size);

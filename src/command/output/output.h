@@ -40,6 +40,8 @@ void keep_standard_places(void);
 int check_output(void);
 /* Flushes standard output; an exit status, with a message. */
 int finish_output(void);
+/* STATUS_FAILED, after a message. */
+int out_of_memory(void);
 
 /* Whether standard output is a terminal, and NO_COLOR and TERM=dumb do not forbid colours. */
 int terminal_is_coloured(void);

@@ -56,6 +56,12 @@ int finish_output(void)
     return STATUS_FAILED;
 }
 
+int out_of_memory(void)
+{
+    message("out of memory");
+    return STATUS_FAILED;
+}
+
 /* The terminal on standard output, if any. */
 
 int terminal_is_coloured(void)

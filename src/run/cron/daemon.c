@@ -27,9 +27,8 @@ static int use(struct cron *cron, struct crontab *crontab)
     struct cron_job *jobs = jobs_of(crontab);
 
     if (!jobs) {
-        message("out of memory");
         crontab_free(crontab);
-        return STATUS_FAILED;
+        return out_of_memory();
     }
     free(cron->jobs);
     crontab_free(&cron->crontab);

@@ -220,12 +220,6 @@ static int visit_subject(const struct rowlock_subject_view *subject, void *data)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int out_of_memory(void)
-{
-    message("out of memory");
-    return STATUS_FAILED;
-}
-
 static int ask(struct samples *samples, const struct metrics_source *source, const char *names)
 {
     struct locks locks = {.names = names, .samples = samples};
