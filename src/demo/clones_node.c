@@ -4,7 +4,6 @@
  * claim, a guard starts the sender, and ends it when the lease ends; the clone renews the lease and
  * records the result. It does not know which act is played.
  */
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,12 +47,10 @@ static void set_asking(const struct node *node, int asking)
 /* Waits for a descriptor. 1: it is readable; 0: the time has passed. */
 static int await(const struct node *node, int fd, int64_t until_ms)
 {
-    struct pollfd one = {.fd = fd, .events = POLLIN};
-    int64_t left = until_ms == ROWLOCK_NEVER ? -1 : until_ms - rowlock__now_ms();
     int came;
 
     set_asking(node, 0);
-    came = poll(&one, 1, until_ms != ROWLOCK_NEVER && left < 0 ? 0 : (int)left) > 0;
+    came = rowlock__is_readable(fd, rowlock__poll_timeout(until_ms));
     set_asking(node, 1);
     return came;
 }

@@ -8,7 +8,6 @@
  */
 #include "driver/watch.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -175,15 +174,6 @@ static void find_interrupted(struct rowlock_watcher *watcher, size_t n, int64_t 
     }
 }
 
-static int milliseconds_until(int64_t time, int64_t now)
-{
-    if (time == ROWLOCK_NEVER)
-        return -1;
-    if (time <= now)
-        return 0;
-    return time - now > INT_MAX ? INT_MAX : (int)(time - now);
-}
-
 static void *watch_calls(void *data)
 {
     struct rowlock_watcher *watcher = data;
@@ -201,7 +191,7 @@ static void *watch_calls(void *data)
         watcher->planned_ms = next;
         watcher->fds[0] = (struct pollfd){.fd = watcher->wake.fd, .events = POLLIN};
         pthread_mutex_unlock(&rowlock__watch_lock);
-        if (poll(watcher->fds, n, milliseconds_until(next, now)) <= 0)
+        if (poll(watcher->fds, n, rowlock__poll_timeout(next)) <= 0)
             n = 0;
         if (n > 0 && watcher->fds[0].revents)
             rowlock__wakeup_take(&watcher->wake);

@@ -4,7 +4,6 @@
 
 #ifdef ROWLOCK_WITH_MICROHTTPD
 
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "command/signals.h"
 #include "command/url_lookup.h"
 #include "show/serve/http.h"
+#include "util/clock.h"
 
 #define LOOK_MS 1000 /* how often suspended requests are looked at */
 #define FIRST_LOOK_MS 20
@@ -61,9 +61,7 @@ static void tell(struct serving *serving, const char *state)
 
 static int has_ended(const struct serving *serving, int wait_ms)
 {
-    struct pollfd end = {.fd = serving->signals.wait_fd, .events = POLLIN};
-
-    return poll(&end, 1, wait_ms) > 0;
+    return rowlock__is_readable(serving->signals.wait_fd, wait_ms);
 }
 
 /* Until a signal. */

@@ -40,7 +40,7 @@ int64_t rowlock__most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int poll_timeout(int64_t deadline_ms)
+int rowlock__poll_timeout(int64_t deadline_ms)
 {
     int64_t left;
 
@@ -52,13 +52,19 @@ static int poll_timeout(int64_t deadline_ms)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+int rowlock__is_readable(int fd, int wait_ms)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    return poll(&readable, 1, wait_ms) > 0;
+}
+
 enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms)
 {
     for (;;) {
         struct pollfd fds[2] = {{.fd = fd, .events = events},
                                 {.fd = interrupt_fd, .events = POLLIN}};
-        int timeout = poll_timeout(deadline_ms);
-        int n = poll(fds, 2, timeout);
+        int n = poll(fds, 2, rowlock__poll_timeout(deadline_ms));
 
         if (n < 0 && errno != EINTR)
             return ROWLOCK_WAKE_READY; /* the reader gets the error */

@@ -20,6 +20,13 @@ int64_t rowlock__between(int64_t from, int64_t to);
 int64_t rowlock__least(int64_t a, int64_t b);
 int64_t rowlock__most(int64_t a, int64_t b);
 
+/* The timeout with which poll() returns at the deadline: -1 for ROWLOCK_NEVER, at most INT_MAX. */
+int rowlock__poll_timeout(int64_t deadline_ms);
+
+/* Whether poll() reports `fd` within `wait_ms` (-1: waits until it does). A signal handler ends the
+   wait: it is not readable then. */
+int rowlock__is_readable(int fd, int wait_ms);
+
 enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
 
 /*

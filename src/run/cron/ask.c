@@ -6,7 +6,6 @@
  * have deleted or changed a job.
  */
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +25,7 @@
 
 static int is_told_to_stop(const struct cron *cron)
 {
-    struct pollfd fd = {.fd = cron->stop_fd, .events = POLLIN};
-
-    return poll(&fd, 1, 0) > 0;
+    return rowlock__is_readable(cron->stop_fd, 0);
 }
 
 /* ---- outages of the database ----------------------------------------------------------------- */

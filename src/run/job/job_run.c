@@ -2,7 +2,6 @@
 /* Claims or adopts a job's run, for the verb job. */
 #include "run/job/job_run.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -178,7 +177,6 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
                  struct rowlock_error *error)
 {
     int64_t until = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
-    struct pollfd interrupt = {.fd = signals->wait_fd, .events = POLLIN};
 
     for (;;) {
         int code = holding->lease ? ROWLOCK_OK
@@ -189,7 +187,7 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
             code = rowlock_renew(holding->lease, holding->renew_ms, error);
         if ((code != ROWLOCK_ECONN && code != ROWLOCK_ETIMEDOUT) || rowlock__now_ms() >= until)
             return code;
-        if (poll(&interrupt, 1, PAUSE_MS) > 0)
+        if (rowlock__is_readable(signals->wait_fd, PAUSE_MS))
             return error->code = ROWLOCK_ECANCELED;
     }
 }

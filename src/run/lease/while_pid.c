@@ -56,9 +56,7 @@ static int find_process(struct keeping *keeping)
 
 static int has_ended(const struct keeping *keeping, int timeout_ms)
 {
-    struct pollfd process = {.fd = keeping->process_fd, .events = POLLIN};
-
-    return poll(&process, 1, timeout_ms) > 0;
+    return rowlock__is_readable(keeping->process_fd, timeout_ms);
 }
 
 /* ---- ties to the caller --------------------------------------------------------------------- */
@@ -184,13 +182,11 @@ enum keeping_end { PROCESS_ENDED, LEASE_LOST, TIME_OVER };
 /* The remaining time is 0, also for a lost lease; then on_lost will report the reason. */
 static enum keeping_end how_it_is_over(const struct keeping *keeping)
 {
-    struct pollfd lost = {.fd = keeping->lost.fd, .events = POLLIN};
-
     if (has_ended(keeping, 0))
         return PROCESS_ENDED;
     if (rowlock_remaining(keeping->taking->holding.lease) > 0)
         return TIME_OVER;
-    return poll(&lost, 1, SAY_WHY_MS) > 0 ? LEASE_LOST : TIME_OVER;
+    return rowlock__is_readable(keeping->lost.fd, SAY_WHY_MS) ? LEASE_LOST : TIME_OVER;
 }
 
 static enum keeping_end keep(const struct keeping *keeping)

@@ -26,13 +26,6 @@ static const char *name_of(const struct watch *watch)
 
 /* ---- releasing ------------------------------------------------------------------------------- */
 
-static int time_left(int64_t until)
-{
-    int64_t left = until - rowlock__now_ms();
-
-    return until == ROWLOCK_NEVER ? -1 : left < 0 ? 0 : (int)left;
-}
-
 /* Waits until the database has answered, or `*until` has passed. A signal shortens the wait for a
    hanging database, but leaves time for the release: it may have come twice, or to both us and the
    command. 0, or -N: signal N came. */
@@ -43,7 +36,7 @@ static int await_answer(struct watch *watch, int64_t *until)
     while (watch->keeper.asking) {
         struct pollfd fds[] = {{.fd = watch->signals->fd, .events = POLLIN},
                                {.fd = watch->keeper.fd, .events = POLLIN}};
-        int n = poll(fds, 2, time_left(*until)), next;
+        int n = poll(fds, 2, rowlock__poll_timeout(*until)), next;
 
         if (n == 0)
             break;
@@ -145,10 +138,10 @@ static int give_back_surely(struct watch *watch, int64_t until)
         message("could not record the result of '%s', trying again: %s", name_of(watch),
                 watch->keeper.error.text);
     while (!number && is_worth_repeating(watch) && rowlock__now_ms() < until) {
-        struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};
+        int came = rowlock__is_readable(watch->signals->fd, (int)pause_ms);
 
         /* number is 0, or -N if signal N came meanwhile */
-        number = poll(&fd, 1, (int)pause_ms) > 0 ? -signals_next(watch->signals->fd, NULL) : 0;
+        number = came ? -signals_next(watch->signals->fd, NULL) : 0;
         pause_ms = rowlock__least(2 * pause_ms, PAUSE_MOST_MS);
         if (!number)
             number = give_back(watch, until);

@@ -5,7 +5,6 @@
  * all in one poll(). A transaction's session is checked once a second, and also when its socket
  * becomes readable while no question is open: the server may have ended the session.
  */
-#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -269,15 +268,6 @@ static int64_t next_instant(const struct watch *watch)
     return watch->stop_look_ms < next ? watch->stop_look_ms : next;
 }
 
-static int timeout_of(int64_t instant)
-{
-    int64_t left = instant - rowlock__now_ms();
-
-    if (instant == ROWLOCK_NEVER)
-        return -1;
-    return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
-}
-
 static void on_time(struct watch *watch)
 {
     int64_t now = rowlock__now_ms();
@@ -304,7 +294,7 @@ static void turn(struct watch *watch)
                            {.fd = watch->signals->awake_fd, .events = POLLIN},
                            {.fd = listen ? watch->socket_fd : -1, .events = POLLIN}};
 
-    if (poll(fds, sizeof fds / sizeof *fds, timeout_of(next_instant(watch))) < 0)
+    if (poll(fds, sizeof fds / sizeof *fds, rowlock__poll_timeout(next_instant(watch))) < 0)
         return;
     if (fds[3].revents)
         wake(watch);

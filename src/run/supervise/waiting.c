@@ -193,9 +193,7 @@ static void report_wait(struct waiting *waiting)
 
 static int is_stopped_within(const struct waiting *waiting, int64_t ms)
 {
-    struct pollfd stop = {.fd = waiting->stop.fd, .events = POLLIN};
-
-    return poll(&stop, 1, (int)rowlock__most(ms, 0)) > 0;
+    return rowlock__is_readable(waiting->stop.fd, (int)rowlock__most(ms, 0));
 }
 
 static void leave(struct waiting *waiting)
@@ -304,16 +302,13 @@ void waiting_hide(struct waiting *waiting)
 
 void waiting_end(struct waiting *waiting)
 {
-    struct pollfd done;
-
     if (!waiting)
         return;
     pthread_mutex_lock(&waiting->mutex);
     remove_line(waiting);
     waiting->ended = 1;
     pthread_mutex_unlock(&waiting->mutex);
-    done = (struct pollfd){.fd = waiting->done.fd, .events = POLLIN};
     rowlock__wakeup_send(&waiting->stop);
-    poll(&done, 1, STOPPING_MS);
+    rowlock__is_readable(waiting->done.fd, STOPPING_MS);
     leave(waiting);
 }
