@@ -10,6 +10,7 @@
 #include "command/command.h"
 #include "command/output/output.h"
 #include "command/output/table.h"
+#include "util/clock.h"
 
 struct options {
     const char *output, *names;
@@ -39,13 +40,29 @@ static void read_options(struct command *command, struct options *options)
 struct writing {
     struct rowlock_connection *connection;
     const char *names;
+    int status; /* not STATUS_OK: the database was not reached */
 };
+
+static int ask(struct rowlock_connection *connection, struct metrics *metrics)
+{
+    struct rowlock_error error;
+    int code = rowlock_list(connection, NULL, metrics_lock, metrics, &error);
+
+    if (!code)
+        code = rowlock_jobs(connection, NULL, metrics_job, metrics, &error);
+    if (!code)
+        code = rowlock_subjects(connection, NULL, metrics_subject, metrics, &error);
+    return code ? report(&error) : STATUS_OK;
+}
 
 static int write_to(FILE *out, void *data)
 {
     const struct writing *writing = data;
+    struct metrics *metrics = writing->status ? NULL : metrics_new(writing->names);
+    int64_t began_ms = rowlock__now_ms();
+    int status = metrics ? ask(writing->connection, metrics) : writing->status;
 
-    return metrics_write(out, writing->connection, writing->names);
+    return metrics_end(metrics, status, rowlock__now_ms() - began_ms, out);
 }
 
 /* A name may have control characters, which the format leaves as they are. */
@@ -68,11 +85,10 @@ static int write_to_terminal(struct writing *writing)
     FILE *out = open_memstream(&text, &size);
     int status = out ? write_to(out, writing) : STATUS_FAILED;
 
-    if (!out || fclose(out)) {
+    if (!out || fclose(out))
         status = out_of_memory();
-    } else {
+    else
         show(text);
-    }
     free(text);
     return status;
 }
@@ -95,7 +111,7 @@ int cmd_metrics(struct command *command)
     status = connect_by_lookup(command, &connection);
     if (status && status != STATUS_UNAVAILABLE)
         return status;
-    writing = (struct writing){connection, options.names};
+    writing = (struct writing){connection, options.names, status};
     written = write_out(&options, &writing);
     rowlock_close(connection);
     return status ? status : written;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects the samples from the three lists: locks, jobs, subjects. */
+/* Makes the samples of locks, jobs and subjects. */
 #include <fnmatch.h>
 #include <search.h>
 #include <stdlib.h>
@@ -25,20 +25,21 @@ static const char *const lock_states[LOCK_STATES] = {[HELD] = "held",
 
 struct name_sum {
     char *name;
-    const struct locks *locks; /* a visitor gets the node alone; twalk_r() is glibc's */
+    struct metrics *metrics; /* a visitor gets the node alone; twalk_r() is glibc's */
     int64_t held[MODES], waiting, limit;
     int64_t acquired_ms, expires_ms,
         waits_since_ms; /* the earliest, the last, the earliest; or 0 */
     int is_endless;     /* a lease lasts until it is released */
 };
 
-struct locks {
+struct metrics {
+    struct samples samples;
+    /* of the locks: */
     const char *names;
     int64_t states[LOCK_STATES], waits_since_ms;
     int64_t now_ms; /* by the database's clock, if a lease is held */
     void *sums;     /* a tree of struct name_sum, by name */
-    struct samples *samples;
-    int failed;
+    int failed;     /* no memory */
 };
 
 static int by_name(const void *a, const void *b)
@@ -46,17 +47,17 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct name_sum *)a)->name, ((const struct name_sum *)b)->name);
 }
 
-static struct name_sum *sum_of(struct locks *locks, const char *name)
+static struct name_sum *sum_of(struct metrics *metrics, const char *name)
 {
     struct name_sum key = {.name = (char *)(uintptr_t)name}, *sum, **found;
 
-    found = tfind(&key, &locks->sums, by_name);
+    found = tfind(&key, &metrics->sums, by_name);
     if (found)
         return *found;
     sum = calloc(1, sizeof *sum);
     if (sum)
-        sum->locks = locks;
-    if (sum && (sum->name = strdup(name)) && tsearch(sum, &locks->sums, by_name))
+        sum->metrics = metrics;
+    if (sum && (sum->name = strdup(name)) && tsearch(sum, &metrics->sums, by_name))
         return sum;
     if (sum)
         free(sum->name);
@@ -88,21 +89,21 @@ static enum lock_state state_of(const struct rowlock_holder *holder)
                                                  : HELD;
 }
 
-static int visit_lock(const struct rowlock_holder *holder, void *data)
+int metrics_lock(const struct rowlock_holder *holder, void *data)
 {
-    struct locks *locks = data;
+    struct metrics *metrics = data;
     struct name_sum *sum;
 
-    locks->states[state_of(holder)]++;
+    metrics->states[state_of(holder)]++;
     if (holder->holding == ROWLOCK_WAITS)
-        note_earliest(&locks->waits_since_ms, holder->since_ms);
+        note_earliest(&metrics->waits_since_ms, holder->since_ms);
     if (holder->holding == ROWLOCK_HOLDS)
-        locks->now_ms = rowlock__between(holder->remaining_ms, holder->expires_ms);
-    if (!locks->names || fnmatch(locks->names, holder->name, 0))
+        metrics->now_ms = rowlock__between(holder->remaining_ms, holder->expires_ms);
+    if (!metrics->names || fnmatch(metrics->names, holder->name, 0))
         return 0;
-    sum = sum_of(locks, holder->name);
+    sum = sum_of(metrics, holder->name);
     if (!sum)
-        return locks->failed = 1;
+        return metrics->failed = 1;
     if (holder->limit > sum->limit)
         sum->limit = holder->limit;
     if (holder->holding != ROWLOCK_WAITS) {
@@ -115,17 +116,17 @@ static int visit_lock(const struct rowlock_holder *holder, void *data)
 }
 
 /* Without a lease only this node's clock is known. */
-static int64_t waited(const struct locks *locks, int64_t since_ms)
+static int64_t waited(const struct metrics *metrics, int64_t since_ms)
 {
     if (!since_ms)
         return 0;
-    return rowlock__between(since_ms, locks->now_ms ? locks->now_ms : rowlock__wall_ms());
+    return rowlock__between(since_ms, metrics->now_ms ? metrics->now_ms : rowlock__wall_ms());
 }
 
 static void put_sum(const struct name_sum *sum)
 {
-    const struct locks *locks = sum->locks;
-    struct samples *samples = locks->samples;
+    struct metrics *metrics = sum->metrics;
+    struct samples *samples = &metrics->samples;
     const char *name = sum->name;
 
     for (int mode = 0; mode < MODES; mode++)
@@ -133,7 +134,8 @@ static void put_sum(const struct name_sum *sum)
             sample_count(samples, LEASE_HELD, sum->held[mode], "name", name, "mode",
                          holder_modes[mode], NULL);
     sample_count(samples, LEASE_WAITING, sum->waiting, "name", name, NULL);
-    sample_time(samples, LEASE_OLDEST_WAIT, waited(locks, sum->waits_since_ms), "name", name, NULL);
+    sample_time(samples, LEASE_OLDEST_WAIT, waited(metrics, sum->waits_since_ms), "name", name,
+                NULL);
     if (sum->limit)
         sample_count(samples, LEASE_LIMIT, sum->limit, "name", name, NULL);
     if (sum->acquired_ms)
@@ -155,12 +157,12 @@ static void free_sum(void *sum)
     free(sum);
 }
 
-static void put_locks(struct locks *locks)
+static void put_locks(struct metrics *metrics)
 {
     for (int i = 0; i < LOCK_STATES; i++)
-        sample_count(locks->samples, LOCKS, locks->states[i], "state", lock_states[i], NULL);
-    sample_time(locks->samples, OLDEST_WAIT, waited(locks, locks->waits_since_ms), NULL);
-    twalk(locks->sums, visit_sum);
+        sample_count(&metrics->samples, LOCKS, metrics->states[i], "state", lock_states[i], NULL);
+    sample_time(&metrics->samples, OLDEST_WAIT, waited(metrics, metrics->waits_since_ms), NULL);
+    twalk(metrics->sums, visit_sum);
 }
 
 /* ---- jobs and subjects ----------------------------------------------------------------------- */
@@ -189,9 +191,9 @@ static void put_ended(struct samples *samples, const struct rowlock_job_view *jo
         sample_time(samples, JOB_LAST_SUCCESS, job->succeeded_ms, "job", job->name, NULL);
 }
 
-static int visit_job(const struct rowlock_job_view *view, void *data)
+int metrics_job(const struct rowlock_job_view *view, void *data)
 {
-    struct samples *samples = data;
+    struct samples *samples = &((struct metrics *)data)->samples;
     struct rowlock_job_view job = settled(view);
     int64_t since_ms;
     enum rowlock_health health = rowlock_job_health(&job, &since_ms);
@@ -207,9 +209,9 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     return 0;
 }
 
-static int visit_subject(const struct rowlock_subject_view *subject, void *data)
+int metrics_subject(const struct rowlock_subject_view *subject, void *data)
 {
-    struct samples *samples = data;
+    struct samples *samples = &((struct metrics *)data)->samples;
 
     if (subject->updated_ms)
         sample_time(samples, SUBJECT_UPDATED, subject->updated_ms, "subject", subject->name, NULL);
@@ -218,25 +220,27 @@ static int visit_subject(const struct rowlock_subject_view *subject, void *data)
     return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
-static int ask(struct samples *samples, const struct metrics_source *source, const char *names)
+static void free_metrics(struct metrics *metrics)
 {
-    struct locks locks = {.names = names, .samples = samples};
-    struct rowlock_error error;
-    int64_t began_ms = rowlock__now_ms(), took_ms;
-    int code = source->list(source->data, visit_lock, &locks, &error);
+    if (!metrics)
+        return;
+    tdestroy(metrics->sums, free_sum);
+    samples_close(&metrics->samples);
+    free(metrics);
+}
 
-    if (!code)
-        code = source->jobs(source->data, visit_job, samples, &error);
-    if (!code)
-        code = source->subjects(source->data, visit_subject, samples, &error);
-    if (!code && !locks.failed)
-        put_locks(&locks);
-    tdestroy(locks.sums, free_sum);
-    took_ms = source->took_ms < 0 ? rowlock__now_ms() - began_ms : source->took_ms;
-    sample_time(samples, SCRAPE_DURATION, took_ms, NULL);
-    return code ? report(&error) : locks.failed ? out_of_memory() : STATUS_OK;
+struct metrics *metrics_new(const char *names)
+{
+    struct metrics *metrics = calloc(1, sizeof *metrics);
+
+    if (metrics && samples_open(&metrics->samples) == 0) {
+        metrics->names = names;
+        return metrics;
+    }
+    free_metrics(metrics);
+    return NULL;
 }
 
 static void put_build(struct samples *samples, int is_up)
@@ -251,55 +255,29 @@ static void put_build(struct samples *samples, int is_up)
 
 static int write_down(FILE *out)
 {
-    struct samples samples;
-    int failed = samples_open(&samples);
+    struct metrics *metrics = metrics_new(NULL);
+    int failed = !metrics;
 
     if (!failed) {
-        put_build(&samples, 0);
-        failed = samples_write(&samples, out);
+        put_build(&metrics->samples, 0);
+        failed = samples_write(&metrics->samples, out);
     }
-    samples_close(&samples);
+    free_metrics(metrics);
     return failed ? out_of_memory() : STATUS_OK;
 }
 
-int metrics_write_from(FILE *out, const struct metrics_source *source, const char *names)
+int metrics_end(struct metrics *metrics, int status, int64_t took_ms, FILE *out)
 {
-    struct samples samples;
-    int status = samples_open(&samples) ? out_of_memory() : STATUS_OK;
-
-    if (!status)
-        status = ask(&samples, source, names);
+    if (!status && (!metrics || metrics->failed))
+        status = out_of_memory();
     if (!status) {
-        put_build(&samples, 1);
-        status = samples_write(&samples, out) ? out_of_memory() : STATUS_OK;
+        put_locks(metrics);
+        sample_time(&metrics->samples, SCRAPE_DURATION, took_ms, NULL);
+        put_build(&metrics->samples, 1);
+        status = samples_write(&metrics->samples, out) ? out_of_memory() : STATUS_OK;
     }
-    samples_close(&samples);
+    free_metrics(metrics);
     if (status)
         write_down(out);
     return status;
-}
-
-/* ---- the database as a source ---------------------------------------------------------------- */
-
-static int list(void *data, rowlock_visit visit, void *visitor, struct rowlock_error *error)
-{
-    return rowlock_list(data, NULL, visit, visitor, error);
-}
-
-static int jobs(void *data, rowlock_visit_job visit, void *visitor, struct rowlock_error *error)
-{
-    return rowlock_jobs(data, NULL, visit, visitor, error);
-}
-
-static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
-                    struct rowlock_error *error)
-{
-    return rowlock_subjects(data, NULL, visit, visitor, error);
-}
-
-int metrics_write(FILE *out, struct rowlock_connection *connection, const char *names)
-{
-    struct metrics_source source = {list, jobs, subjects, connection, -1};
-
-    return connection ? metrics_write_from(out, &source, names) : write_down(out);
 }

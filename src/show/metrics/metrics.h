@@ -7,24 +7,21 @@
 
 #include "rowlock.h"
 
-/* The three lists that the samples come from, each called once as the function of rowlock.h. */
-struct metrics_source {
-    int (*list)(void *data, rowlock_visit visit, void *visitor, struct rowlock_error *error);
-    int (*jobs)(void *data, rowlock_visit_job visit, void *visitor, struct rowlock_error *error);
-    int (*subjects)(void *data, rowlock_visit_subject visit, void *visitor,
-                    struct rowlock_error *error);
-    void *data;
-    int64_t took_ms; /* how long the database took; < 0: to be measured */
-};
+struct metrics;
 
-/*
- * Asks for locks, jobs and subjects, and writes a sample for each. Names of locks are written only
- * if they match the pattern `names`; NULL: none, locks are only counted. When the database cannot
- * be asked, writes rowlock_up 0, and returns an exit status after a message. `connection` NULL:
- * the database was not reached.
- */
-int metrics_write(FILE *out, struct rowlock_connection *connection, const char *names);
-/* The same from another source. */
-int metrics_write_from(FILE *out, const struct metrics_source *source, const char *names);
+/* Names of locks are written only if they match the pattern `names`; NULL: none, locks are only
+   counted. Returns NULL without memory. */
+struct metrics *metrics_new(const char *names);
+
+/* Each adds one lock, job or subject: the visitors of rowlock_list, rowlock_jobs and
+   rowlock_subjects. */
+int metrics_lock(const struct rowlock_holder *holder, void *metrics);
+int metrics_job(const struct rowlock_job_view *job, void *metrics);
+int metrics_subject(const struct rowlock_subject_view *subject, void *metrics);
+
+/* Writes a sample for each, and frees the metrics. `status` is that of the queries, which took
+   `took_ms`: when it is not STATUS_OK, or `metrics` is NULL, it writes rowlock_up 0. Returns
+   `status`, or STATUS_FAILED after a message. */
+int metrics_end(struct metrics *metrics, int status, int64_t took_ms, FILE *out);
 
 #endif

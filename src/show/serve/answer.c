@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "command/exit_status.h"
 #include "command/output/json.h"
 #include "show/metrics/metrics.h"
 #include "show/serve/page.h"
@@ -176,38 +177,17 @@ static void write_document(const struct question *question, const struct shown *
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-static int list(void *data, rowlock_visit visit, void *visitor, struct rowlock_error *error)
+static struct metrics *metrics_of(const struct view *view, const char *names)
 {
-    const struct view *view = data;
+    struct metrics *metrics = metrics_new(names);
 
-    (void)error;
-    for (size_t i = 0; i < view->holders.n; i++)
-        if (visit(&view->holders.items.holder[i], visitor))
-            break;
-    return ROWLOCK_OK;
-}
-
-static int jobs(void *data, rowlock_visit_job visit, void *visitor, struct rowlock_error *error)
-{
-    const struct view *view = data;
-
-    (void)error;
-    for (size_t i = 0; i < view->jobs.n; i++)
-        if (visit(&view->jobs.items.job[i], visitor))
-            break;
-    return ROWLOCK_OK;
-}
-
-static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
-                    struct rowlock_error *error)
-{
-    const struct view *view = data;
-
-    (void)error;
-    for (size_t i = 0; i < view->subjects.n; i++)
-        if (visit(&view->subjects.items.subject[i], visitor))
-            break;
-    return ROWLOCK_OK;
+    for (size_t i = 0; metrics && i < view->holders.n; i++)
+        metrics_lock(&view->holders.items.holder[i], metrics);
+    for (size_t i = 0; metrics && i < view->jobs.n; i++)
+        metrics_job(&view->jobs.items.job[i], metrics);
+    for (size_t i = 0; metrics && i < view->subjects.n; i++)
+        metrics_subject(&view->subjects.items.subject[i], metrics);
+    return metrics;
 }
 
 /* Writes what the verb prints: only rowlock_up 0 if the database does not answer. */
@@ -219,14 +199,11 @@ static void write_metrics(const struct question *question, const struct shown *s
 
     if (!body)
         return;
-    if (is_current(shown)) {
-        struct metrics_source source = {list, jobs, subjects, (void *)(uintptr_t)view,
-                                        view->done_ms - view->asked_ms};
-
-        metrics_write_from(body, &source, *question->name ? question->name : NULL);
-    } else {
-        metrics_write(body, NULL, NULL);
-    }
+    if (is_current(shown))
+        metrics_end(metrics_of(view, *question->name ? question->name : NULL), STATUS_OK,
+                    view->done_ms - view->asked_ms, body);
+    else
+        metrics_end(NULL, STATUS_UNAVAILABLE, 0, body);
     fclose(body);
 }
 
