@@ -14,6 +14,7 @@
 #include "command/signals.h"
 #include "command/url_lookup.h"
 #include "demo/clones.h"
+#include "demo/demo_log.h"
 #include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
@@ -86,21 +87,6 @@ static int find_database(struct demonstration *demo)
         return out_of_memory();
     snprintf(demo->url.text, size, "sqlite:%s/demo.db", demo->folder);
     return STATUS_OK;
-}
-
-/* Checks that the clones can use the database, so that an error is printed once, not by each. */
-static int try_database(const struct demonstration *demo)
-{
-    static const struct rowlock_want want = {.name = "demo:mails"};
-    struct approach approach = {0};
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-    int status = connect_database(&demo->url, &approach, &connection, NULL);
-
-    if (!status && rowlock_prepare(connection, &want, 1, &error))
-        status = report(&error);
-    rowlock_close(connection);
-    return status;
 }
 
 /* Deletes the act's job from a database that is not ours, and the lease of a clone that ended
@@ -211,7 +197,7 @@ static int perform(struct demonstration *demo)
     if (!status)
         status = find_database(demo);
     if (!status)
-        status = try_database(demo);
+        status = demo_try(&demo->url, "demo:mails");
     if (!status && !demo->command->json) {
         printf("Five clones of one server, the same crontab on each. One mail is due.\n\n");
         clones_print_legend(demo->coloured);

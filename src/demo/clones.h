@@ -94,6 +94,9 @@ void clones_tell(const struct clones_farm *farm, int clone, enum clones_event ev
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error);
 /* The events so far, in their order; returns their number. */
 size_t clones_events(const struct clones_log *log, const struct clones_item **out);
+/* The last event of a kind, of that clone (-1: of any); NULL: there is none. */
+const struct clones_item *clones_find(const struct clones_log *log, int clone,
+                                      enum clones_event event);
 
 /* ---- a clone, and its sender --------------------------------------------------------- */
 

@@ -62,13 +62,7 @@ static void take_events(struct clones_act *act)
 
 static int has_told(const struct clones_act *act, int clone, enum clones_event event)
 {
-    const struct clones_item *events[CLONES_ITEMS];
-    size_t n = clones_events(act->farm.log, events);
-
-    for (size_t i = 0; i < n; i++)
-        if (events[i]->clone == clone && events[i]->event == event)
-            return 1;
-    return 0;
+    return clones_find(act->farm.log, clone, event) != NULL;
 }
 
 static int count_told(const struct clones_act *act, enum clones_event event)

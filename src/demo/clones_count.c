@@ -85,16 +85,9 @@ void clones_print_json(const struct clones_act *act, int64_t start_ms)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The last event of a kind; NULL: there is none. */
 static const struct clones_item *find(const struct clones_act *act, enum clones_event event)
 {
-    const struct clones_item *events[CLONES_ITEMS], *found = NULL;
-    size_t n = clones_events(act->farm.log, events);
-
-    for (size_t i = 0; i < n; i++)
-        if (events[i]->event == event)
-            found = events[i];
-    return found;
+    return clones_find(act->farm.log, -1, event);
 }
 
 static void print_story(const struct clones_act *act)

@@ -33,15 +33,15 @@ int clones_share(const struct clones_farm *farm)
     return failed ? failed : put(texts->mails, farm->mails);
 }
 
-/* Keeps these descriptors, and no others, open in the new program. */
-static void keep_descriptors(const struct clones_farm *farm)
+/* Sets the flags of the descriptors that the new program gets; it gets no others. */
+static void set_descriptors(const struct clones_farm *farm, int flags)
 {
-    int kept[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
+    int ours[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
 
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        fcntl(kept[i], F_SETFD, 0);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        fcntl(ours[i], F_SETFD, flags);
     for (int i = 0; i < CLONES; i++)
-        fcntl(farm->gate[i][0], F_SETFD, 0);
+        fcntl(farm->gate[i][0], F_SETFD, flags);
 }
 
 int clones_exec(const struct clones_farm *farm, int clone, int64_t token)
@@ -52,7 +52,7 @@ int clones_exec(const struct clones_farm *farm, int clone, int64_t token)
     snprintf(fd, sizeof fd, "%d", farm->log->fd);
     snprintf(number, sizeof number, "%d", clone);
     snprintf(of, sizeof of, "%" PRId64, token);
-    keep_descriptors(farm);
+    set_descriptors(farm, 0);
     execute_again(words);
     return errno;
 }
@@ -68,17 +68,6 @@ static struct clones_log *find_log(int fd)
     return log == MAP_FAILED || log->fd != fd ? NULL : log;
 }
 
-/* Closes them on exec again, so that the guard's other children do not get them. */
-static void close_on_exec(const struct clones_farm *farm)
-{
-    int ours[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
-
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        fcntl(ours[i], F_SETFD, FD_CLOEXEC);
-    for (int i = 0; i < CLONES; i++)
-        fcntl(farm->gate[i][0], F_SETFD, FD_CLOEXEC);
-}
-
 int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone, int64_t *token)
 {
     struct clones_log *log = n == 4 ? find_log(atoi(words[1])) : NULL;
@@ -92,6 +81,6 @@ int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone
     farm->url = log->texts.url;
     farm->job = *log->texts.job ? log->texts.job : NULL;
     farm->mails = log->texts.mails;
-    close_on_exec(farm);
+    set_descriptors(farm, FD_CLOEXEC); /* so that the guard's other children do not get them */
     return 0;
 }

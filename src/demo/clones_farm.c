@@ -87,15 +87,6 @@ void clones_wake(pid_t clone)
 
 /* ---- off ------------------------------------------------------------------------------------- */
 
-static int is_childless(void)
-{
-    pid_t pid;
-
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        ;
-    return pid < 0 && errno == ECHILD;
-}
-
 /* Orphans become our children. Stops all first, and kills a guard before its clone, so that no
    guard prints a message about the end. */
 void clones_end_all(const pid_t *pids)
@@ -105,9 +96,9 @@ void clones_end_all(const pid_t *pids)
     for (int i = 0; i < CLONES; i++)
         if (pids[i])
             clones_kill(pids[i]);
-    if (is_childless())
+    if (reap_all())
         return;
     tree_signal(getpid(), SIGSTOP, 0, &tree);
-    while (!is_childless() && tree_signal(getpid(), SIGKILL, 0, &tree) == 0)
+    while (!reap_all() && tree_signal(getpid(), SIGKILL, 0, &tree) == 0)
         poll(NULL, 0, LOOK_AGAIN_MS);
 }

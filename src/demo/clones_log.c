@@ -87,3 +87,15 @@ size_t clones_events(const struct clones_log *log, const struct clones_item **ou
     qsort(out, n, sizeof *out, by_time);
     return n;
 }
+
+const struct clones_item *clones_find(const struct clones_log *log, int clone,
+                                      enum clones_event event)
+{
+    const struct clones_item *events[CLONES_ITEMS], *found = NULL;
+    size_t n = clones_events(log, events);
+
+    for (size_t i = 0; i < n; i++)
+        if ((clone < 0 || events[i]->clone == clone) && events[i]->event == event)
+            found = events[i];
+    return found;
+}

@@ -91,18 +91,10 @@ static enum show read_options(struct command *command, struct demo *demo)
     return clones ? SHOW_CLONES : SHOW_WORKERS;
 }
 
-/* Checks that the workers can use the database, so that an error is printed once, not by each. */
 static int try_connection(const struct demo *demo)
 {
-    static const struct rowlock_want want = {.name = DEMO_NAME};
-    struct approach approach = {0};
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-    int status = connect_database(&demo->url, &approach, &connection, NULL);
+    int status = demo_try(&demo->url, DEMO_NAME);
 
-    if (!status && rowlock_prepare(connection, &want, 1, &error))
-        status = report(&error);
-    rowlock_close(connection);
     if (!status)
         demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
     return status;

@@ -6,10 +6,27 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "command/url_lookup.h"
 #include "demo/demo_log.h"
 
 #define EVENTS_A_WORKER 6
 #define EVENTS_OF_THE_PROGRAM 8
+
+int demo_try(const struct url *url, const char *name)
+{
+    const struct rowlock_want want = {.name = name};
+    struct approach approach = {0};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    int status = connect_database(url, &approach, &connection, NULL);
+
+    if (!status && rowlock_prepare(connection, &want, 1, &error))
+        status = report(&error);
+    rowlock_close(connection);
+    return status;
+}
+
+/* ---- the log --------------------------------------------------------------------------------- */
 
 static int64_t now_ns(void)
 {

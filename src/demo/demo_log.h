@@ -15,6 +15,13 @@
    each of them starts a Java virtual machine. */
 #define DEMO_OPTIONS ((const struct rowlock_options){.connect_ms = 60000, .statement_ms = 30000})
 
+/* Checks that the processes can use the database and lock the name, so that an error is printed
+   once, not by each. An exit status. */
+struct url;
+int demo_try(const struct url *url, const char *name);
+
+/* ---- the log of the workers ------------------------------------------------------------------ */
+
 #define DEMO_NAME "BondBO:DK0015966592"
 
 enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "guard/guard.h"
 #include "system/command/processes.h"
@@ -59,4 +60,13 @@ int tree_is_dead(pid_t pid)
     if (kill(pid, 0) && errno == ESRCH)
         return 1;
     return process_read(pid, &process) && process.is_dead;
+}
+
+int reap_all(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid < 0 && errno == ECHILD;
 }

@@ -116,16 +116,7 @@ void guard_next(struct guard *guard, struct guard_report *out)
 
 /* ---- replacing a dead guard ------------------------------------------------------------------ */
 
-/* The dead guard's children are ours now. 1: none is left. */
-static int reap_all(void)
-{
-    pid_t pid;
-
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        ;
-    return pid < 0 && errno == ECHILD;
-}
-
+/* The dead guard's children are ours now. */
 static struct tree end_orphans(void)
 {
     static const struct tree none = {0};

@@ -138,5 +138,7 @@ int tree_is_stopped(pid_t pid);
 pid_t tree_parent(pid_t pid);
 /* Whether it has ended, even if its parent has not collected it. */
 int tree_is_dead(pid_t pid);
+/* Collects the children of this process that have ended. 1: it has no others. */
+int reap_all(void);
 
 #endif
