@@ -18,10 +18,12 @@
 
 struct command;
 
+typedef int run_verb(struct command *command); /* the exit status */
+
 struct verb {
     const char *name;
-    int (*run)(struct command *command); /* the exit status */
-    int takes_names;                     /* as operands, and by --name */
+    run_verb *run;
+    int takes_names; /* as operands, and by --name */
 };
 
 /* The texts of a verb: made from man/verbs/NAME.txt, as are its manual page and completion. */
@@ -150,30 +152,8 @@ void warn_of_schema(struct rowlock_connection *connection);
 
 /* ---- verbs --------------------------------------------------------------------------- */
 
-int cmd_schema(struct command *command);
-int cmd_vacuum(struct command *command);
-int cmd_doctor(struct command *command);
-int cmd_demo(struct command *command);
-int cmd_run(struct command *command);
-int cmd_acquire(struct command *command);
-int cmd_renew(struct command *command);
-int cmd_release(struct command *command);
-int cmd_check(struct command *command);
-int cmd_hold(struct command *command);
-int cmd_ls(struct command *command);
-int cmd_log(struct command *command);
-int cmd_top(struct command *command);
-int cmd_metrics(struct command *command);
-int cmd_serve(struct command *command);
-int cmd_break(struct command *command);
-int cmd_next(struct command *command);
-int cmd_job(struct command *command);
-int cmd_jobs(struct command *command);
-int cmd_cron(struct command *command);
-int cmd_refresh(struct command *command);
-int cmd_use(struct command *command);
-int cmd_help(struct command *command);
-int cmd_expire(struct command *command);
-int cmd_subjects(struct command *command);
+run_verb cmd_acquire, cmd_break, cmd_check, cmd_cron, cmd_demo, cmd_doctor, cmd_expire, cmd_help,
+    cmd_hold, cmd_job, cmd_jobs, cmd_log, cmd_ls, cmd_metrics, cmd_next, cmd_refresh, cmd_release,
+    cmd_renew, cmd_run, cmd_schema, cmd_serve, cmd_subjects, cmd_top, cmd_use, cmd_vacuum;
 
 #endif

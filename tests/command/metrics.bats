@@ -199,7 +199,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     grep -oh 'rowlock_[a-z_]*' "$examples"/* | sort -u >used
     [ "$(wc -l <used)" -gt 5 ]
     while read -r name; do
-        grep -q "\"$name\"" "$BATS_TEST_DIRNAME/../../src/show/metrics/sample.c" ||
+        grep -q "\"$name\"" "$BATS_TEST_DIRNAME/../../src/show/metrics/sample.h" ||
             { echo "no such metric: $name"; return 1; }
     done <used
 }

@@ -4,48 +4,14 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 static const struct {
-    const char *name, *help;
-    bool only_rises;
+    const char *name, *type, *help;
 } metrics[METRICS] = {
-    [BUILD_INFO] = {.name = "rowlock_build_info", .help = "The version of rowlock; always 1."},
-    [UP] = {.name = "rowlock_up", .help = "1: the database answered; 0: it did not."},
-    [SCRAPE_DURATION] = {.name = "rowlock_scrape_duration_seconds",
-                         .help = "How long the database took."},
-    [LOCKS] = {.name = "rowlock_locks", .help = "Locks by state, as `rowlock ls` lists them."},
-    [OLDEST_WAIT] = {.name = "rowlock_oldest_wait_seconds",
-                     .help = "The longest present wait for any lease."},
-    [LEASE_HELD] = {.name = "rowlock_lease_held", .help = "Holders of the name, by mode."},
-    [LEASE_WAITING] = {.name = "rowlock_lease_waiting", .help = "Waiters for the name."},
-    [LEASE_LIMIT] = {.name = "rowlock_lease_limit", .help = "Permits that the name has in all."},
-    [LEASE_ACQUIRED] = {.name = "rowlock_lease_acquired_timestamp_seconds",
-                        .help = "When the earliest holder acquired the name."},
-    [LEASE_EXPIRY] = {.name = "rowlock_lease_expiry_timestamp_seconds",
-                      .help = "When the last lease of the name expires without a renewal."},
-    [LEASE_OLDEST_WAIT] = {.name = "rowlock_lease_oldest_wait_seconds",
-                           .help = "The longest present wait for the name."},
-    [JOB_RUNNING] = {.name = "rowlock_job_running", .help = "1: the job runs now."},
-    [JOB_STATE] = {.name = "rowlock_job_state", .help = "1: the job is in this state."},
-    [JOB_NEXT_RUN] = {.name = "rowlock_job_next_run_timestamp_seconds",
-                      .help = "The next due time of the job."},
-    [JOB_LAST_RUN] = {.name = "rowlock_job_last_run_timestamp_seconds",
-                      .help = "When the last finished run of the job started."},
-    [JOB_LAST_DURATION] = {.name = "rowlock_job_last_duration_seconds",
-                           .help = "The duration of the last finished run of the job."},
-    [JOB_LAST_EXIT] = {.name = "rowlock_job_last_exit_code",
-                       .help = "The exit status of the last finished run of the job."},
-    [JOB_LAST_SUCCESS] = {.name = "rowlock_job_last_success_timestamp_seconds",
-                          .help = "When the last successful run of the job ended."},
-    [JOB_RUNS] = {.name = "rowlock_job_runs_total",
-                  .help = "Ended runs of the job, by outcome.",
-                  .only_rises = true},
-    [SUBJECT_UPDATED] = {.name = "rowlock_subject_updated_timestamp_seconds",
-                         .help = "When the refresh that made the subject's data ended."},
-    [SUBJECT_ERROR] = {.name = "rowlock_subject_error",
-                       .help = "1: the last refresh of the subject failed."},
+#define XX(metric, ...) {__VA_ARGS__},
+    METRICS_TABLE(XX)
+#undef XX
 };
 
 int samples_open(struct samples *samples)
@@ -116,8 +82,7 @@ int samples_write(struct samples *samples, FILE *out)
     for (int i = 0; i < METRICS; i++)
         if (samples->of[i].size > 0)
             fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s", metrics[i].name, metrics[i].help,
-                    metrics[i].name, metrics[i].only_rises ? "counter" : "gauge",
-                    samples->of[i].text);
+                    metrics[i].name, metrics[i].type, samples->of[i].text);
     return 0;
 }
 
