@@ -67,6 +67,7 @@ enum rowlock_state {
     ROWLOCK_STATE_DEAD,    /* the connection is lost */
 };
 
+struct rowlock_library;
 struct rowlock_link; /* a session; each driver defines its own */
 
 /* The origin of a link: opened by URL (handle NULL), or the caller's own handle. */
@@ -125,8 +126,10 @@ struct rowlock_driver {
     /* The server's id of the session; 0: none. */
     int64_t (*backend_id)(const struct rowlock_link *link);
     void *(*handle)(const struct rowlock_link *link);
+    struct rowlock_library *client; /* NULL only with `describe` */
     /* Prints, for people, the client library that was found, or the package to install. Loads the
-       library; starts no JVM. Every line after the first begins with four spaces. */
+       library; starts no JVM. Every line after the first begins with four spaces. NULL: prints
+       that of `client`. */
     void (*describe)(FILE *out);
     /* The client library with its version, after open(): "libpq 15.6". NULL: unknown. */
     void (*library)(char *out, size_t size);

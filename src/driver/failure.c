@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "system/system.h"
 #include "util/error.h"
 
 struct failure {
@@ -397,6 +398,20 @@ bool rowlock__failure_is_cancel(int code)
 bool rowlock__failure_is_by_ddl(const struct rowlock_error *error)
 {
     return error->code == ROWLOCK_EABORTED && error->native == ENDED_BY_DDL;
+}
+
+int rowlock__had_been_lost(struct rowlock_error *error)
+{
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
+    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+int rowlock__check_before_commit(int socket, bool *dead, struct rowlock_error *error)
+{
+    if (!rowlock__has_hung_up(socket))
+        return ROWLOCK_OK;
+    *dead = true;
+    return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
 }
 
 static bool ends_with(const struct rowlock_error *error, const char *advice)

@@ -32,6 +32,13 @@ bool rowlock__failure_is_cancel(int code);
    is kept, and a row that the call had locked before stays locked. */
 bool rowlock__failure_is_by_ddl(const struct rowlock_error *error);
 
+/* The error of a call on a session that was lost before: ECONN; the transaction is DEAD. */
+int rowlock__had_been_lost(struct rowlock_error *error);
+
+/* ECONN, and `*dead`, if the server has ended the idle session. Then no COMMIT is sent, and so the
+   outcome is known. */
+int rowlock__check_before_commit(int socket, bool *dead, struct rowlock_error *error);
+
 /* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */
 void rowlock__advise(struct rowlock_error *error, const char *advice);
 

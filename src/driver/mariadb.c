@@ -8,17 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/failure.h"
 #include "driver/mariadb_link.h"
-#include "system/system.h"
 #include "util/error.h"
 
 #define INTERRUPTED 1317 /* the error of a statement that KILL QUERY ended */
-
-static int connection_is_lost(struct rowlock_error *error)
-{
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
-    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
-}
 
 static void close_link(struct rowlock_link *link)
 {
@@ -99,7 +93,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
                      struct rowlock_error *error)
 {
     struct rowlock_link *link;
-    int code = rowlock__mariadb_load(error);
+    int code = rowlock__load(&rowlock__mariadb_client, error);
 
     if (code)
         return code;
@@ -162,12 +156,6 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
-static bool server_hung_up(struct rowlock_link *link)
-{
-    return rowlock__has_hung_up(rowlock__mariadb.get_socket(link->mysql));
-}
-
 static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
                       struct rowlock_error *error)
@@ -180,11 +168,11 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
         code = rowlock__mariadb_call(link, &begin_call, error);
     for (size_t i = 0; i < n && !code; i++)
         code = rowlock__mariadb_call(link, &calls[i], error);
-    if (!code && (transaction_flags & ROWLOCK_COMMIT)) {
-        if (server_hung_up(link)) {
-            link->dead = true;
-            return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
-        }
+    if (code || !(transaction_flags & ROWLOCK_COMMIT))
+        return code;
+    code =
+        rowlock__check_before_commit(rowlock__mariadb.get_socket(link->mysql), &link->dead, error);
+    if (!code) {
         outcome->sent_commit = true;
         if (rowlock__mariadb_query(link, "COMMIT AND NO CHAIN NO RELEASE", NULL, 0) != 0)
             code = rowlock__mariadb_query_failure(link, error);
@@ -205,7 +193,7 @@ static int still_there(struct rowlock_link *link, bool was_open, struct rowlock_
         outcome->left = ROWLOCK_TX_NONE;
     switch (outcome->left) {
     case ROWLOCK_TX_DEAD:
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     case ROWLOCK_TX_GONE:
         rowlock__fail(error, ROWLOCK_EROLLEDBACK,
                       "nothing is committed: the database rolled the transaction back when an "
@@ -228,7 +216,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
 
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     was_open = rowlock__mariadb_in_transaction(link);
     outcome->left = was_open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
     code = refuse_pending(link, error);
@@ -262,7 +250,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     unsigned failed;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     if (refuse_pending(link, error))
         return ROWLOCK_EINVAL;
     rowlock__mariadb_arm(link, budget);
@@ -281,7 +269,7 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     int code;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     rowlock__mariadb_arm(link, budget);
     code = rowlock__mariadb_script(link, text, error);
     rowlock__mariadb_disarm(link);
@@ -324,6 +312,6 @@ const struct rowlock_driver rowlock__driver_mariadb = {
     .socket = socket_of,
     .backend_id = backend_id_of,
     .handle = handle_of,
-    .describe = rowlock__mariadb_describe,
+    .client = &rowlock__mariadb_client,
     .library = library_of,
 };

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "driver/library.h"
 #include "system/system.h"
 
 struct rowlock__mariadb_functions rowlock__mariadb;
@@ -17,7 +16,7 @@ static const struct rowlock_symbol symbols[] = {
 #undef ROWLOCK_XX
 };
 
-static struct rowlock_library library = {
+struct rowlock_library rowlock__mariadb_client = {
     .file = "libmariadb.so.3",
     .package = "libmariadb3",
     .symbols = symbols,
@@ -26,24 +25,14 @@ static struct rowlock_library library = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-int rowlock__mariadb_load(struct rowlock_error *error)
-{
-    return rowlock__load(&library, error);
-}
-
-void rowlock__mariadb_describe(FILE *out)
-{
-    rowlock__describe_library(&library, out);
-}
-
 void rowlock__mariadb_forget_tls_errors(void)
 {
     void (*clear)(void) = NULL;
     void *symbol, *handle;
 
-    if (!library.loaded)
+    if (!rowlock__mariadb_client.loaded)
         return;
-    handle = rowlock__loaded_library(rowlock__library_path(&library));
+    handle = rowlock__loaded_library(rowlock__library_path(&rowlock__mariadb_client));
     if (!handle) /* dlsym(NULL) searches the whole process, not libmariadb's dependencies */
         return;
     symbol = dlsym(handle, "ERR_clear_error");

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "driver/driver.h"
+#include "driver/library.h"
 #include "driver/mariadb_url.h"
 #include "rowlock.h"
 #include "util/clock.h"
@@ -86,12 +87,9 @@ struct rowlock__mariadb_functions {
 #undef ROWLOCK_XX
 };
 
-/* Valid after rowlock__mariadb_load. */
+/* Valid after rowlock__load. */
 extern struct rowlock__mariadb_functions rowlock__mariadb;
-
-int rowlock__mariadb_load(struct rowlock_error *error);
-/* Of struct rowlock_driver. */
-void rowlock__mariadb_describe(FILE *out);
+extern struct rowlock_library rowlock__mariadb_client;
 
 /* Clears OpenSSL's error queue of this thread: libmariadb mistakes the errors that a lost session
    left there for an error of the next session. Does nothing if libmariadb uses another TLS

@@ -273,7 +273,7 @@ static int pg_open(const struct rowlock_source *source, const struct rowlock_bud
                    struct rowlock_error *error)
 {
     struct rowlock_link *link;
-    int code = rowlock__postgresql_load(error);
+    int code = rowlock__load(&rowlock__postgresql_client, error);
 
     if (code)
         return code;
@@ -339,6 +339,6 @@ const struct rowlock_driver rowlock__driver_postgresql = {
     .socket = pg_socket,
     .backend_id = pg_backend_id,
     .handle = pg_handle,
-    .describe = rowlock__postgresql_describe,
+    .client = &rowlock__postgresql_client,
     .library = pg_library,
 };

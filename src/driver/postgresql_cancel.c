@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "driver/library.h"
 #include "driver/postgresql_link.h"
 #include "system/system.h"
 #include "util/clock.h"
@@ -95,7 +94,7 @@ static const struct rowlock_symbol symbols[] = {
 #undef ROWLOCK_XX
 };
 
-static struct rowlock_library library = {
+struct rowlock_library rowlock__postgresql_client = {
     .file = "libpq.so.5",
     .package = "libpq5 (14 or later)",
     .symbols = symbols,
@@ -103,13 +102,3 @@ static struct rowlock_library library = {
     .table = &rowlock__postgresql,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
-
-int rowlock__postgresql_load(struct rowlock_error *error)
-{
-    return rowlock__load(&library, error);
-}
-
-void rowlock__postgresql_describe(FILE *out)
-{
-    rowlock__describe_library(&library, out);
-}

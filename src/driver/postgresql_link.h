@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "driver/driver.h"
+#include "driver/library.h"
 #include "rowlock.h"
 
 /* The functions of libpq (14 or later) that the driver uses, loaded on first use. */
@@ -67,11 +68,7 @@ struct rowlock_postgresql_library {
 };
 
 extern struct rowlock_postgresql_library rowlock__postgresql;
-
-/* Fills the table once; any thread. EDRIVER if libpq is missing, or too old for pipeline mode. */
-int rowlock__postgresql_load(struct rowlock_error *error);
-/* Of struct rowlock_driver. */
-void rowlock__postgresql_describe(FILE *out);
+extern struct rowlock_library rowlock__postgresql_client;
 
 #define PQ rowlock__postgresql
 

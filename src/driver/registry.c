@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "driver/library.h"
 #include "util/error.h"
 
 extern const struct rowlock_driver rowlock__driver_sqlite;
@@ -59,7 +60,10 @@ void rowlock__describe_drivers(FILE *out)
 {
     for (size_t i = 0; drivers[i]; i++) {
         fprintf(out, "  %s: ", drivers[i]->name);
-        drivers[i]->describe(out);
+        if (drivers[i]->describe)
+            drivers[i]->describe(out);
+        else
+            rowlock__describe_library(drivers[i]->client, out);
     }
     fputs("written from the vendor's documentation, not tested on a server: " UNTESTED "\n", out);
 }

@@ -145,7 +145,7 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
                        struct rowlock_error *error)
 {
     struct rowlock_link *link;
-    int code = rowlock__sqlite_load(error);
+    int code = rowlock__load(&rowlock__sqlite_client, error);
 
     if (code)
         return code;
@@ -339,6 +339,6 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .socket = sqlite_socket,
     .backend_id = no_backend_id,
     .handle = sqlite_handle,
-    .describe = rowlock__sqlite_describe,
+    .client = &rowlock__sqlite_client,
     .library = sqlite_library,
 };

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "driver/library.h"
 #include "rowlock.h"
 #include "system/system.h"
 #include "util/error.h"
@@ -170,7 +169,7 @@ static const struct rowlock_symbol symbols[] = {
 #undef ROWLOCK_XX
 };
 
-static struct rowlock_library library = {
+struct rowlock_library rowlock__sqlite_client = {
     .file = "libsqlite3.so.0",
     .package = "libsqlite3-0 (3.34 or later)",
     .symbols = symbols,
@@ -178,13 +177,3 @@ static struct rowlock_library library = {
     .table = &rowlock__sqlite,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
-
-int rowlock__sqlite_load(struct rowlock_error *error)
-{
-    return rowlock__load(&library, error);
-}
-
-void rowlock__sqlite_describe(FILE *out)
-{
-    rowlock__describe_library(&library, out);
-}

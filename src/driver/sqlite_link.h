@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "driver/driver.h"
+#include "driver/library.h"
 #include "rowlock.h"
 
 /* The functions of libsqlite3 that the driver uses, loaded on first use. */
@@ -53,11 +54,7 @@ struct rowlock_sqlite_library {
 };
 
 extern struct rowlock_sqlite_library rowlock__sqlite;
-
-/* EDRIVER if it is missing; any thread. */
-int rowlock__sqlite_load(struct rowlock_error *error);
-/* Of struct rowlock_driver. */
-void rowlock__sqlite_describe(FILE *out);
+extern struct rowlock_library rowlock__sqlite_client;
 
 /* Checks that the database's path still leads to the open file. If it leads to another file, a lock
    in the open one excludes no other process. */

@@ -36,7 +36,7 @@ static int connect_to(const char *url, SQLHENV *env, SQLHDBC *dbc)
 {
     char text[600];
 
-    if (rowlock__odbc_load(NULL))
+    if (rowlock__load(&rowlock__odbc_client, NULL))
         return 1;
     snprintf(text, sizeof text, "%s;%s", url + sizeof "odbc:" - 1, option(url));
     O.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, env);

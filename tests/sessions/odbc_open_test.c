@@ -195,7 +195,7 @@ static struct handles connect_by_hand(int port)
     struct handles own = {SQL_NULL_HENV, SQL_NULL_HDBC};
     const char *options = t_is_postgresql() ? ";Protocol=7.4-2" : ";Option=2;Charset=utf8mb4";
 
-    t_ok(rowlock__odbc_load(&t_error));
+    t_ok(rowlock__load(&rowlock__odbc_client, &t_error));
     O.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &own.env);
     O.SQLSetEnvAttr(own.env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0);
     O.SQLAllocHandle(SQL_HANDLE_DBC, own.env, &own.dbc);

@@ -9,15 +9,8 @@
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
 #include "driver/script.h"
-#include "system/system.h"
 #include "util/clock.h"
 #include "util/error.h"
-
-static int connection_is_lost(struct rowlock_error *error)
-{
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
-    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
-}
 
 static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
                      struct rowlock_link **out, const struct rowlock_dialect **dialect,
@@ -57,19 +50,13 @@ static enum rowlock_state state(const struct rowlock_link *link)
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
-static bool server_hung_up(const struct rowlock_link *link)
-{
-    return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
-}
-
 static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
                   struct rowlock_error *error)
 {
-    if (server_hung_up(link)) {
-        link->dead = true;
-        return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
-    }
+    int code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
+
+    if (code)
+        return code;
     outcome->sent_commit = true;
     return rowlock__jdbc_order(link, 'c', error);
 }
@@ -133,7 +120,7 @@ static int refuse(struct rowlock_link *link, unsigned transaction_flags, size_t 
     int code = ROWLOCK_OK;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     outcome->left = link->open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
     if (link->aborted) {
         outcome->left = ROWLOCK_TX_ABORTED;
@@ -174,7 +161,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     int code;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     if (!link->open)
         return ROWLOCK_OK;
     do { /* a cancel that comes too late for one statement hits the next */

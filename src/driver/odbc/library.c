@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "driver/library.h"
-
 struct rowlock__odbc_functions rowlock__odbc;
 
 static const struct rowlock_symbol symbols[] = {
@@ -14,7 +12,7 @@ static const struct rowlock_symbol symbols[] = {
 #undef ROWLOCK_XX
 };
 
-static struct rowlock_library library = {
+struct rowlock_library rowlock__odbc_client = {
     .file = "libodbc.so.2",
     .other_file = "libiodbc.so.2",
     .package = "libodbc2",
@@ -23,11 +21,6 @@ static struct rowlock_library library = {
     .table = &rowlock__odbc,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
-
-int rowlock__odbc_load(struct rowlock_error *error)
-{
-    return rowlock__load(&library, error);
-}
 
 static void list_drivers(SQLHENV env, FILE *out)
 {
@@ -52,8 +45,8 @@ void rowlock__odbc_describe(FILE *out)
 {
     SQLHENV env = SQL_NULL_HENV;
 
-    rowlock__describe_library(&library, out);
-    if (!library.loaded ||
+    rowlock__describe_library(&rowlock__odbc_client, out);
+    if (!rowlock__odbc_client.loaded ||
         !SQL_SUCCEEDED(rowlock__odbc.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &env)))
         return;
     if (SQL_SUCCEEDED(
@@ -64,5 +57,5 @@ void rowlock__odbc_describe(FILE *out)
 
 int rowlock__odbc_is_utf16(void)
 {
-    return strstr(rowlock__library_path(&library), "iodbc") == NULL;
+    return strstr(rowlock__library_path(&rowlock__odbc_client), "iodbc") == NULL;
 }

@@ -10,6 +10,7 @@
 #include <sqlext.h>
 #include <stdio.h>
 
+#include "driver/library.h"
 #include "rowlock.h"
 
 #define ROWLOCK_ODBC_FUNCTIONS(XX) \
@@ -42,10 +43,10 @@ struct rowlock__odbc_functions {
 #undef ROWLOCK_XX
 };
 
-/* Valid after rowlock__odbc_load. */
+/* Valid after rowlock__load. */
 extern struct rowlock__odbc_functions rowlock__odbc;
+extern struct rowlock_library rowlock__odbc_client;
 
-int rowlock__odbc_load(struct rowlock_error *error);
 /* `describe` of struct rowlock_driver; also lists the drivers of odbcinst.ini. */
 void rowlock__odbc_describe(FILE *out);
 

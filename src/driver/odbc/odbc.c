@@ -13,19 +13,12 @@
 #include "driver/failure.h"
 #include "driver/odbc/link.h"
 #include "driver/script.h"
-#include "system/system.h"
 #include "util/bytes.h"
 #include "util/clock.h"
 #include "util/error.h"
 
 #define O rowlock__odbc
 #define CLOSE_MS 1000 /* limit for ROLLBACK and disconnect when a session is closed */
-
-static int connection_is_lost(struct rowlock_error *error)
-{
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
-    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
-}
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
@@ -124,7 +117,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
     struct rowlock_link *link;
     const struct rowlock_dialect *found = NULL;
     char product[64];
-    int code = rowlock__odbc_load(error);
+    int code = rowlock__load(&rowlock__odbc_client, error);
 
     if (code)
         return code;
@@ -223,12 +216,6 @@ static int end_transaction(struct rowlock_link *link, SQLSMALLINT how, struct ro
                                link->dbc, error);
 }
 
-/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
-static bool server_hung_up(const struct rowlock_link *link)
-{
-    return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
-}
-
 /* Refuses the COMMIT of a transaction that an error has ended: the driver would report success. */
 static int check_whole(struct rowlock_link *link, struct rowlock_error *error)
 {
@@ -252,12 +239,10 @@ static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
 {
     int code = check_whole(link, error);
 
+    if (!code)
+        code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
     if (code)
         return code;
-    if (server_hung_up(link)) {
-        link->dead = true;
-        return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
-    }
     outcome->sent_commit = true;
     code = link->product->warns ? rowlock__odbc_commit(link, error)
                                 : end_transaction(link, SQL_COMMIT, error);
@@ -336,7 +321,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
 
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     error = error ? error : &unseen;
     take_back(link);
     rowlock__odbc_arm(link, budget);
@@ -365,7 +350,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     int code;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     take_back(link);
     rowlock__odbc_arm(link, budget);
     do { /* a cancel that comes too late for one statement hits the next */
@@ -391,7 +376,7 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     int code = ROWLOCK_OK;
 
     if (link->dead)
-        return connection_is_lost(error);
+        return rowlock__had_been_lost(error);
     rowlock__odbc_arm(link, budget);
     open = is_open(link);
     while (!code && rowlock__script_next(&text, &statement, &length))
