@@ -42,9 +42,12 @@ refuses_unread() {
     is=$(perl "$lib/http.pl" "$address" "${@:2}")
     [ "$is" = "$1" ] || [ "$is" = none ] || { echo "$3: $is, not $1"; return 1; }
 }
+get_page() { status_is 200 GET+page "$@"; } # as get, and checks that it is a page
+# Standard input has lines `STATUS METHOD TARGET[ HEADER]`; GET+page: the answer must be a page
+answers() { perl "$lib/http.pl" "$address" requests; }
 is_page() { perl "$lib/page.pl" <body || { cat body; return 1; }; }
 shows() { # TARGET TEXT: a page of it contains the text
-    get "$1" && is_page && grep -qF -- "$2" body
+    get_page "$1" && grep -qF -- "$2" body
 }
 shows_not() { get "$1" && ! grep -qF -- "$2" body; }
 encoded() { # TEXT

@@ -26,11 +26,14 @@ load serve.bash
     status_is 200 GET /api/log.json
 }
 
-payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\e[31m\x01\x7f\ttab'
-    $'two\nlines' '&lt;b&gt;' $'\u202eright to left' '../..' '%00%2f?name=x#y')
+# Each has several, and ends with a text that shows that nothing was cut.
+payloads=($'<script>alert(1)</script>&lt;b&gt;\u202eright to left'
+    "\"><img src=x onerror='alert(1)'>%00%2f?name=x#y/../.."
+    $'esc\e[31m\x01\x7f\ttab\ntwo \e[31m\x01\x7f\tlines')
+ends=('right to left' '/../..' lines)
 
 @test "every text of others is escaped: names, notes, commands, hosts, output, errors" {
-    local payload url
+    local payload url n=0
     for payload in "${payloads[@]}"; do
         take "$payload" --note "$payload"
         start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h --note "$payload" \
@@ -46,83 +49,76 @@ payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\
     start_serve
     for payload in "${payloads[@]}"; do
         url=$(encoded "$payload")
-        get "/lock?name=$url"
-        is_page
+        shows "/lock?name=$url" "${ends[n]}"
         grep -q '<h2 id="holders">Holders <span class="count">1</span>' body
-        get "/job?name=$url"
-        is_page
-        get "/locks?q=$url"
-        is_page
+        shows "/job?name=$url" "${ends[n]}"
+        shows "/locks?q=$url" "${ends[n]}"
         grep -q '/lock?name=' body
         same "/api/ls.json?name=$url" ls --name "$payload"
         same "/api/jobs.json?name=$url" jobs --name "$payload"
+        n=$((n + 1))
     done
-    for page in / /locks /jobs /subjects /history; do
-        get $page
-        is_page
-    done
+    printf '200 GET+page %s\n' / /locks /jobs /subjects /history | answers
     shows / '&lt;script&gt;alert(2)&lt;/script&gt;'
     # each link of a page leads to its own name
     get /locks
     grep -o 'href="/lock?name=[^"]*"' body | sed 's/.*"\(.*\)"/\1/' >links
     [ "$(wc -l <links)" -ge ${#payloads[@]} ]
-    while read -r url; do shows "$url" 'Holders <span class="count">1'; done <links
+    sed 's/^/200 GET+page /' links | answers
+    [ "$(grep -c 'Holders <span class="count">1' body)" = "$(wc -l <links)" ]
+}
+
+# N TEXT: N of the answers have a line of their head that begins with the text
+heads_have() {
+    awk -v RS= -v text="$2" 'index("\n" $0, "\n" text) { n++ } END { print n + 0 }' head >with
+    [ "$(cat with)" = "$1" ] || { echo "$(cat with) heads, not $1, have $2"; cat head; return 1; }
 }
 
 @test "only GET and HEAD, without a body; other pages are 404, malformed names 400" {
     start_serve
-    for method in POST PUT DELETE PATCH OPTIONS; do
-        status_is 405 $method /
-        is_page
-        grep -q '^Allow: GET, HEAD' head
-    done
+    printf '405 %s+page /\n' POST PUT DELETE PATCH OPTIONS | answers
+    heads_have 5 'Allow: GET, HEAD'
     status_is 200 HEAD /
     [ ! -s body ]
     status_is 413 GET / 'Content-Length: 5'
     status_is 413 GET / 'Transfer-Encoding: chunked'
-    for path in /nothing /lock/x /api/ /api/ls /style.css.map '/%2e%2e/etc/passwd' /index.html; do
-        status_is 404 GET "$path"
-        is_page
-    done
-    for target in /lock /job '/lock?name=' '/lock?name=%00' '/lock?name=a%00b' '/lock?name=%ff' \
-        '/metrics?name=%5b' '/metrics?name=a[!b' '/metrics?name=%ff' '/?q=%00' '/history?q=%ff' \
-        '/api/ls.json?name=%ff' '/api/log.json?name=%00' '/timeline.svg?name=%zz' \
-        '/lock?name=%zz' '/lock?name=%4' "/lock?name=$(printf '%0256d' 0)"; do
-        status_is 400 GET "$target"
-        is_page
-    done
-    status_is 200 GET "/lock?name=$(printf '%0255d' 0)"
-    for target in '/lock?name=%5b' '/history?name=%5b' '/api/log.json?name=%5b' \
-        '/metrics?name=%5c%5b'; do
-        status_is 200 GET "$target" # a name is not a pattern
-    done
+    {
+        printf '404 GET+page %s\n' /nothing /lock/x /api/ /api/ls /style.css.map \
+            '/%2e%2e/etc/passwd' /index.html
+        printf '400 GET+page %s\n' /lock /job '/lock?name=' '/lock?name=%00' '/lock?name=a%00b' \
+            '/lock?name=%ff' '/metrics?name=%5b' '/metrics?name=a[!b' '/metrics?name=%ff' \
+            '/?q=%00' '/history?q=%ff' '/api/ls.json?name=%ff' '/api/log.json?name=%00' \
+            '/timeline.svg?name=%zz' '/lock?name=%zz' '/lock?name=%4' \
+            "/lock?name=$(printf '%0256d' 0)"
+        printf '200 GET %s\n' "/lock?name=$(printf '%0255d' 0)" \
+            '/lock?name=%5b' '/history?name=%5b' '/api/log.json?name=%5b' \
+            '/metrics?name=%5c%5b' # a name is not a pattern
+    } | answers
     refuses_unread 414 GET "/?q=$(printf '%020000d' 0)"
     get /
 }
 
 @test "each answer has the headers that keep other sites and caches out" {
     start_serve
-    for target in / /nothing /style.css /script.js /icon.svg /metrics /api/ls.json; do
-        perl "$lib/http.pl" "$address" GET $target
-        for header in "Content-Security-Policy: default-src 'none'; style-src 'self'; \
+    printf '%s\n' '200 GET /' '404 GET /nothing' '200 GET /style.css' '200 GET /script.js' \
+        '200 GET /icon.svg' '200 GET /metrics' '200 GET /api/ls.json' | answers
+    for header in "Content-Security-Policy: default-src 'none'; style-src 'self'; \
 script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
 frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-referrer' \
-            'Cache-Control: no-store' 'X-Frame-Options: DENY'; do
-            grep -qF "$header" head || { echo "$target: no $header"; cat head; return 1; }
-        done
-        if grep -i access-control head; then return 1; fi
+        'Cache-Control: no-store' 'X-Frame-Options: DENY'; do
+        heads_have 7 "$header"
     done
+    if grep -i access-control head; then return 1; fi
 }
 
 @test "a page that was rebound to this machine gets nothing" {
     start_serve
-    for host in evil.example evil.example:7420 127.0.0.1.evil.example localhost.evil.example \
-        '[::2]' '' 127.evil.example; do
-        status_is 421 GET /api/ls.json "Host: $host"
-    done
-    for host in localhost LOCALHOST:1 127.0.0.1 127.0.0.1:7420 127.1.2.3 '[::1]' '[::1]:7420'; do
-        status_is 200 GET /api/ls.json "Host: $host"
-    done
+    {
+        printf '421 GET /api/ls.json Host: %s\n' evil.example evil.example:7420 \
+            127.0.0.1.evil.example localhost.evil.example '[::2]' '' 127.evil.example
+        printf '200 GET /api/ls.json Host: %s\n' localhost LOCALHOST:1 127.0.0.1 127.0.0.1:7420 \
+            127.1.2.3 '[::1]' '[::1]:7420'
+    } | answers
 }
 
 @test "an address that others can reach is refused, with advice, unless it is allowed" {
@@ -221,13 +217,15 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
 
 @test "a client that sends nothing, or half a request, does not keep others out" {
     start_serve
-    for i in {1..20}; do
-        perl -e 'use IO::Socket::IP; my $s = IO::Socket::IP->new(PeerAddr => $ARGV[0]) or die;
-            print $s $ARGV[1]; $s->flush; open my $f, ">", "sent$ARGV[2]"; close $f; sleep 600' \
-            "$address" "$([ $((i % 2)) = 0 ] || echo 'GET / HT')" "$i" 3>&- &
-        all_started+=($!)
-    done
-    for i in {1..20}; do until_true is_there "sent$i"; done
-    get /
-    is_page
+    perl -e 'use IO::Socket::IP; my @sockets;
+        for my $i (1 .. 20) {
+            my $socket = IO::Socket::IP->new(PeerAddr => $ARGV[0]) or die;
+            print $socket "GET / HT" if $i % 2;
+            $socket->flush;
+            push @sockets, $socket;
+        }
+        open my $sent, ">", "sent"; close $sent; sleep 600' "$address" 3>&- &
+    all_started+=($!)
+    until_true is_there sent
+    get_page /
 }

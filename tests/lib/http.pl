@@ -2,20 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # http.pl ADDRESS METHOD TARGET [HEADER...]: sends one request, writes the answer to the files head
 # and body, and prints the status. ADDRESS is HOST:PORT or unix:PATH. A HEADER "Host: x" replaces
-# the usual one.
+# the usual one. METHOD+page (GET+page): the body must also be a page (page.pl).
+# http.pl ADDRESS requests: reads lines `STATUS METHOD TARGET[ HEADER]`, sends these requests, and
+# prints which answer has another status, or is not a page; then it fails. The files have all answers,
+# with an empty line between them.
 # http.pl ADDRESS viewers N TIMES TARGET...: N viewers at the same time; each asks TIMES times, for
 # the TARGETs in turn. Prints how many seconds that took, and how many answers were not 200.
 use strict;
 use warnings;
+use FindBin;
 use IO::Socket::IP;
 use IO::Socket::UNIX;
 use Time::HiRes qw(time);
 
 my ($address, $method, @rest) = @ARGV;
 $SIG{PIPE} = 'IGNORE';
+require "$FindBin::Bin/page.pl" if $method eq 'requests' || $method =~ /\+page$/;
 
 sub ask {
     my ($method, $target, @headers) = @_;
+    my $is_page = $method =~ s/\+page$//;
     my $socket = $address =~ /^unix:(.*)/s
         ? IO::Socket::UNIX->new(Peer => $1)
         : IO::Socket::IP->new(PeerAddr => $address);
@@ -26,7 +32,8 @@ sub ask {
     my $answer = <$socket> // '';
     my ($head, $body) = split /\r\n\r\n/, $answer, 2;
     my ($status) = ($head // '') =~ m{^HTTP/1\.1 (\d+)};
-    return ($status // 'none', $head // '', $body // '');
+    my $complaint = $is_page && !eval { check_page($body // ''); 1 } ? $@ : '';
+    return ($status // 'none', $head // '', $body // '', $complaint);
 }
 
 sub write_file {
@@ -36,11 +43,26 @@ sub write_file {
     close $file or die "$name: $!\n";
 }
 
+if ($method eq 'requests') {
+    my (@heads, @bodies, $wrong);
+    while (my $line = <STDIN>) {
+        my ($wanted, @request) = $line =~ /^(\d+) (\S+) (\S+)(?: (.*))?$/ or die "what is $line";
+        my ($status, $head, $body, $complaint) = ask(grep { defined } @request);
+        push @heads, $head;
+        push @bodies, $body;
+        next if $status eq $wanted && !$complaint;
+        print "$request[1]: $status, not $wanted; $complaint\n";
+        $wrong = 1;
+    }
+    write_file(head => join "\n\n", @heads);
+    write_file(body => join "\n\n", @bodies);
+    exit($wrong || !@heads ? 1 : 0);
+}
 if ($method ne 'viewers') {
-    my ($status, $head, $body) = ask($method, @rest);
+    my ($status, $head, $body, $complaint) = ask($method, @rest);
     write_file(head => $head);
     write_file(body => $body);
-    print "$status\n";
+    print $complaint ? "no page: $complaint" : "$status\n";
     exit;
 }
 my ($n, $times, @targets) = @rest;
