@@ -26,23 +26,14 @@ client() { # [OPTION...]: reads statements from its standard input; errors do no
 # own limit for a wait is 50 s).
 say() { say_as root "$1"; }
 say_as() { # USER STATEMENTS
-    echo "$2" | tr '\n' ' ' | words >say.sql
-    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B \
-        --force --unbuffered "$database" <say.sql >said 2>&1 3>&- &
-    until_ended 40 $!
+    local ended=0
+    words <<<"${2//$'\n'/ }" >say.sql
+    timeout --foreground -s KILL 40 \
+        mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B \
+        --force --unbuffered "$database" <say.sql >said 2>&1 3>&- || ended=$?
+    [ $ended != 137 ] || echo "it hangs"
     sed '/^--------------$/,/^--------------$/d; /^$/d' said
-}
-until_ended() { # SECONDS PID
-    local tries=0
-    until is_gone "$2"; do
-        tries=$((tries + 1))
-        if [ $tries -gt $(($1 * 50)) ]; then
-            kill -s KILL "$2"
-            echo "it hangs"
-            return 1
-        fi
-        sleep 0.02
-    done
+    [ $ended != 137 ]
 }
 open_session() { # NAME DESCRIPTOR: a client that writes its answers to the file NAME
     mkfifo "$1.in"
