@@ -17,6 +17,28 @@ fails_with() { # SQLSTATE STATEMENT...: fails with it; the message is in $output
     echo "$output"
     [ "$status" != 0 ] && [[ $output == *"ERROR:  $state: "* ]]
 }
+# each_fails: reads lines `SQLSTATE [PATTERN] | STATEMENTS`, and executes them in one session; after
+# each line it rolls back. The first error of a line must have its SQLSTATE, and the errors of the
+# line match the pattern.
+each_fails() {
+    local expected statements state pattern errors line wrong=0
+    cat >expected
+    [ -s expected ] || return 1
+    while IFS='|' read -r _ statements; do
+        printf '%s;\nROLLBACK;\n\\warn ----\n' "$statements"
+    done <expected |
+        psql -qXAt -v VERBOSITY=verbose "$ROWLOCK_TEST_URL" 2>errors >/dev/null
+    while IFS='|' read -r expected statements; do
+        read -r state pattern <<<"$expected"
+        errors=
+        while read -r line <&4 && [ "$line" != ---- ]; do errors+=$line$'\n'; done
+        errors=${errors#*ERROR:  }
+        # shellcheck disable=SC2053
+        [[ $errors == "$state: "* && $errors == *$pattern* ]] ||
+            { echo "$statements: not $state $pattern: $errors"; wrong=1; }
+    done <expected 4<errors
+    return $wrong
+}
 
 # A session is a psql that reads a fifo, with its output in the file NAME. `ask` sends statements,
 # `answer` waits for a line of the file.

@@ -35,6 +35,25 @@ say_as() { # USER STATEMENTS
     sed '/^--------------$/,/^--------------$/d; /^$/d' said
     [ $ended != 137 ]
 }
+# each_says: reads lines `PATTERN | STATEMENTS`, and executes them in one session; after each line
+# it rolls back. The output of a line must match its pattern, in which a line break is a space.
+each_says() {
+    local expected statements output line all='' wrong=0
+    cat >expected
+    [ -s expected ] || return 1
+    while IFS='|' read -r _ statements; do
+        all+="$statements; ROLLBACK; SELECT '===='; "
+    done <expected
+    say "$all" >each
+    while IFS='|' read -r expected statements; do
+        output=
+        while read -r line <&7 && [ "$line" != ==== ]; do output+="$line "; done
+        # shellcheck disable=SC2053
+        [[ ${output% } == ${expected% } ]] ||
+            { echo "$statements: not $expected: $output"; wrong=1; }
+    done <expected 7<each
+    return $wrong
+}
 open_session() { # NAME DESCRIPTOR: a client that writes its answers to the file NAME
     mkfifo "$1.in"
     client <"$1.in" >"$1" 3>&- 4>&- 5>&- 6>&- &

@@ -81,19 +81,18 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
 }
 
 @test "a request refuses bad arguments, and an open transaction" {
-    for owner in NULL "''" "'fifteen letters'" "REPEAT('x', 65)"; do
-        run say "CALL rowlock_request_row('x', 60000, $owner, 0, 'exclusive', NULL, NULL, NULL,
-                 NULL, NULL)"
-        [[ $output == *RL003*random* ]]
-    done
-    run say "CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'permit', NULL, NULL, NULL,
-             NULL, NULL)"
-    [[ $output == *RL003* ]]
-    run say "START TRANSACTION;
-             CALL rowlock_request_row('x', 60000, REPEAT('x', 16), 0, 'exclusive', NULL, NULL, NULL,
-             NULL, NULL); SELECT @@in_transaction;
-             CALL rowlock_cancel('x', REPEAT('x', 16), @c)"
-    [[ $output == *RL007*$'\n1\n'*RL007* ]]
+    call() { # OWNER MODE
+        echo "CALL rowlock_request_row('x', 60000, $1, 0, '$2', NULL, NULL, NULL, NULL, NULL)"
+    }
+    each_says <<TEXT
+*RL003*random* | $(call NULL exclusive)
+*RL003*random* | $(call "''" exclusive)
+*RL003*random* | $(call "'fifteen letters'" exclusive)
+*RL003*random* | $(call "REPEAT('x', 65)" exclusive)
+*RL003* | $(call "REPEAT('x', 16)" permit)
+*RL007* 1 *RL007* | START TRANSACTION; $(call "REPEAT('x', 16)" exclusive); \
+    SELECT @@in_transaction; CALL rowlock_cancel('x', REPEAT('x', 16), @c)
+TEXT
     is_free x
 }
 
@@ -226,17 +225,18 @@ commits() { # FILE: its session waits in a COMMIT
 }
 
 @test "bad arguments are refused before anything is done" {
-    refused() { # ARGUMENTS TEXT
-        run say "CALL rowlock_acquire($1, @t); SELECT @t"
-        [[ ${lines[0]} == "ERROR 1644 (RL003)"*"rowlock: "*"$2"* ]]
-    }
-    refused "'bad', 999, 'exclusive', NULL" "ttl_ms must be between 1000"
-    refused "'bad', NULL, 'exclusive', NULL" "ttl_ms must be between 1000"
-    refused "'bad', 60000, 'mine', NULL" "exclusive, shared or permit"
-    refused "'bad', 60000, NULL, NULL" "exclusive, shared or permit"
-    refused "'bad', 60000, 'permit', NULL" "how many permits the name has"
-    refused "'bad', 60000, 'permit', 0" "how many permits the name has"
-    refused "'bad', 60000, 'shared', 3" "limit_ requires mode permit"
+    while IFS='|' read -r text arguments; do
+        echo "ERROR 1644 (RL003)*rowlock: *${text% }* | CALL rowlock_acquire($arguments, @t)"
+    done >refused <<'TEXT'
+ttl_ms must be between 1000 | 'bad', 999, 'exclusive', NULL
+ttl_ms must be between 1000 | 'bad', NULL, 'exclusive', NULL
+exclusive, shared or permit | 'bad', 60000, 'mine', NULL
+exclusive, shared or permit | 'bad', 60000, NULL, NULL
+how many permits the name has | 'bad', 60000, 'permit', NULL
+how many permits the name has | 'bad', 60000, 'permit', 0
+limit_ requires mode permit | 'bad', 60000, 'shared', 3
+TEXT
+    each_says <refused
     [ "$(sql "SELECT count(*) FROM rowlock_names WHERE name = 'bad'")" = 0 ]
 }
 
@@ -274,13 +274,14 @@ commits() { # FILE: its session waits in a COMMIT
     [[ $output == \
         "ERROR 1644 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
     sql "CALL rowlock_release($token, @x)"
-    for lost in "$token" 1 NULL; do
-        run say "CALL rowlock_renew($lost, 60000)"
-        [[ $output == \
-            "ERROR 1644 (RL005)"*"the lease $lost has expired, or was broken or released"* ]]
-    done
-    run say "CALL rowlock_renew($token, 5)"
-    [[ $output == "ERROR 1644 (RL003)"* ]]
+    {
+        for lost in "$token" 1 NULL; do
+            echo "ERROR 1644 (RL005)*the lease $lost has expired, or was broken or released* |" \
+                "CALL rowlock_renew($lost, 60000)"
+        done
+        echo "ERROR 1644 (RL003)* | CALL rowlock_renew($token, 5)"
+    } >refused
+    each_says <refused
 }
 
 @test "p6 the fence keeps the lease until the transaction ends, and fails if it is lost" {

@@ -33,27 +33,29 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 }
 
 @test "outside a transaction the procedures that lock in one refuse" {
-    for call in "exclusive('none')" "shared('none')" "try_exclusive('none', 0, @got)" \
-        "try_shared('none', 0, @got)" \
-        "unlock('none')" "fence('none', 1)"; do
-        run say "CALL rowlock_$call"
-        [[ $output == "ERROR 1644 (RL006)"*"'none' is not locked: no transaction is open; begin"* ]]
-    done
-    run say "CALL rowlock_next('none', @n)"
-    [[ $output == "ERROR 1644 (RL006)"*"'counter:none'"* ]]
+    refused="ERROR 1644 (RL006)*'none' is not locked: no transaction is open; begin*"
+    each_says <<TEXT
+$refused | CALL rowlock_exclusive('none')
+$refused | CALL rowlock_shared('none')
+$refused | CALL rowlock_try_exclusive('none', 0, @got)
+$refused | CALL rowlock_try_shared('none', 0, @got)
+$refused | CALL rowlock_unlock('none')
+$refused | CALL rowlock_fence('none', 1)
+ERROR 1644 (RL006)*'counter:none'* | CALL rowlock_next('none', @n)
+TEXT
 }
 
 @test "at REPEATABLE READ, the server's default, they refuse, and nothing is locked" {
     sql "CALL rowlock_prepare('level')"
+    advice=rowlock_begin_exclusive
+    ! is_mysql || advice= # cut off
     for call in "exclusive('level')" "shared('level')" "try_exclusive('level', 0, @got)" \
         "unlock('level')"; do
-        run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
-                 CALL rowlock_prepare('x'); ROLLBACK"
-        [[ ${lines[0]} == "ERROR 1644 (RL001)"*"'level' is not locked: the transaction is not"* ]]
-        ends_with "${lines[0]}" rowlock_begin_exclusive
-        [ "${lines[1]}" = $'open\t1' ]
-        rowlock run --tx -n level -- true
-    done
+        echo "ERROR 1644 (RL001)*'level' is not locked: the transaction is not*$advice" \
+            $'open\t1* |' "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction"
+    done >refused
+    each_says <refused
+    rowlock run --tx -n level -- true
 }
 
 @test "a name is 1 to 255 bytes; every other value is refused everywhere" {
@@ -64,10 +66,10 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
             "try_exclusive($name, 0, @x)" "try_shared($name, 0, @x)" "unlock($name)" \
                 "prepare($name)" \
             "fence($name, 1)" "acquire($name, 60000, 'exclusive', NULL, @x)" "next($name, @x)"; do
-            run say "CALL rowlock_$call"
-            [[ $output == "ERROR 1644 (RL003)"*"a name must have 1 to 255 bytes of UTF-8" ]]
+            echo "ERROR 1644 (RL003)*a name must have 1 to 255 bytes of UTF-8 | CALL rowlock_$call"
         done
-    done
+    done >refused
+    each_says <refused
     whole=$(printf 'ä%.0s' {1..127})x
     run say "CALL rowlock_begin_exclusive('$whole'); SELECT 'locked'; COMMIT"
     [ "$output" = locked ]

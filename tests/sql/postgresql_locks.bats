@@ -50,13 +50,16 @@ is_locked() { # NAME: as seen by another session
 }
 
 @test "null, empty and too long names are refused, and so is every call above READ COMMITTED" {
-    for name in "NULL" "''" "repeat('x', 256)" "NULL::bigint"; do
-        for call in exclusive try_exclusive unlock prepare; do
-            fails_with RL003 "SELECT rowlock.$call($name)"
+    {
+        for name in "NULL" "''" "repeat('x', 256)" "NULL::bigint"; do
+            for call in exclusive try_exclusive unlock prepare; do
+                echo "RL003 | SELECT rowlock.$call($name)"
+            done
         done
-    done
-    fails_with RL001 "BEGIN ISOLATION LEVEL REPEATABLE READ" "SELECT rowlock.exclusive(7)"
-    [[ $output == *'READ COMMITTED'* ]]
+        echo "RL001 READ COMMITTED | BEGIN ISOLATION LEVEL REPEATABLE READ; \
+            SELECT rowlock.exclusive(7)"
+    } >refused
+    each_fails <refused
 }
 
 @test "statement_timeout and lock_timeout end a wait for a transaction, or for a named lease" {
@@ -190,13 +193,10 @@ is_locked() { # NAME: as seen by another session
     rowlock --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
     for call in "exclusive(n)" "try_exclusive(n)" "acquire(n, '30 s')" "prepare(n)" "next(n)"; do
         for bad in "E'\\xff'" "repeat(E'\\xc3', 60)" "repeat(E'\\xff', 64)"; do
-            run psql -qXAt -v VERBOSITY=verbose "$url" \
-                -c "SELECT rowlock.$call FROM (SELECT $bad AS n) x"
-            echo "$call $bad: $status $output"
-            [ "$status" = 1 ]
-            [[ $output == *"ERROR:  22021: "* ]]
+            echo "22021 | SELECT rowlock.$call FROM (SELECT $bad AS n) x"
         done
-    done
+    done >bad
+    ROWLOCK_TEST_URL=$url each_fails <bad
     psql -qXAt "$url" -c "BEGIN; SELECT rowlock.prepare(E'\\xc3\\xa9')" -c "COMMIT" \
         -c "SELECT rowlock.exclusive(E'\\xc3\\xa9')"
 }

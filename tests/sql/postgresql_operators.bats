@@ -19,21 +19,24 @@ setup_file() {
 }
 
 @test "no public function uses an operator of public" {
+    shared=()
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || shared=(BEGIN "SELECT rowlock.shared('x')"
+        "SELECT rowlock.try_shared('x', '1 s')" COMMIT)
     db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" \
-        "SELECT rowlock.prepare(7)"
-    db BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT
-    db BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT
-    db "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)"
-    if [ "$ROWLOCK_TEST_TECHNIQUE" != insert ]; then
-        db BEGIN "SELECT rowlock.shared('x')" "SELECT rowlock.try_shared('x', '1 s')" COMMIT
-    fi
+        "SELECT rowlock.prepare(7)" \
+        BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT \
+        BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT \
+        "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)" "${shared[@]}"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     [ -z "$(db "SELECT rowlock.acquire('x', '5 min')")" ]
+    views=()
+    for view in holders waiters names jobs subjects; do views+=("SELECT * FROM rowlock.$view"); done
     db "SELECT rowlock.renew($token, '5 min')" BEGIN "SELECT rowlock.fence('x', $token)" \
-        "SELECT rowlock.exclusive('x', $token)" COMMIT
-    fails_with 55P03 BEGIN "SET LOCAL lock_timeout = '1s'" "SELECT rowlock.exclusive('x')"
-    fails_with 22023 "SELECT rowlock.acquire('y', '0 s')"
-    for view in holders waiters names jobs subjects; do db "SELECT * FROM rowlock.$view"; done
+        "SELECT rowlock.exclusive('x', $token)" COMMIT "${views[@]}"
+    each_fails <<'TEXT'
+55P03 | BEGIN; SET LOCAL lock_timeout = '1s'; SELECT rowlock.exclusive('x')
+22023 | SELECT rowlock.acquire('y', '0 s')
+TEXT
     db "SELECT rowlock.release($token)" "SELECT rowlock.acquire('x', '1 s')" \
         "SELECT rowlock.acquire('p', '1 s', 'permit', 2)"
     until_true db "SELECT rowlock.acquire('x', '5 min')"

@@ -80,14 +80,17 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
     fails_with RL005 BEGIN "$(refresh NULL)" COMMIT BEGIN "$(refreshed 1)"
     [[ $output == *'this transaction does not refresh "'"$NAME"'"'* ]]
     [ "$(status)" = "ERROR false" ] # committed without refreshed
-    fails_with RL005 "$(refresh NULL)" "$(refreshed 2)" # each in a transaction of its own
-    fails_with RL005 BEGIN "$(refresh NULL)" ROLLBACK BEGIN "$(refreshed 3)"
-    fails_with RL005 BEGIN "SAVEPOINT s" "$(refresh NULL)" "ROLLBACK TO s" "$(refreshed 3)"
-    fails_with RL005 BEGIN "$(refresh NULL)" "$(refreshed 3)" "$(refreshed 3)"
-    [ "$(db BEGIN "SAVEPOINT s" "$(refresh NULL)" "RELEASE s" "$(refreshed 3)" COMMIT)" = \
-        "version 3" ]
-    fails_with RL005 BEGIN "SELECT rowlock.refreshed('$NAME', NULL)"
-    fails_with RL005 BEGIN "SELECT rowlock.refreshed(NULL, 3)"
+    refresh=$(refresh NULL) refreshed=$(refreshed 3)
+    # in the first line each in a transaction of its own
+    each_fails <<TEXT
+RL005 | $refresh; $(refreshed 2)
+RL005 | BEGIN; $refresh; ROLLBACK; BEGIN; $refreshed
+RL005 | BEGIN; SAVEPOINT s; $refresh; ROLLBACK TO s; $refreshed
+RL005 | BEGIN; $refresh; $refreshed; $refreshed
+RL005 | BEGIN; SELECT rowlock.refreshed('$NAME', NULL)
+RL005 | BEGIN; SELECT rowlock.refreshed(NULL, 3)
+TEXT
+    [ "$(db BEGIN "SAVEPOINT s" "$refresh" "RELEASE s" "$refreshed" COMMIT)" = "version 3" ]
 }
 
 @test "who refreshes is shown: the names that are given, or what the server knows" {
@@ -105,10 +108,14 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
 }
 
 @test "names and levels are refused as by rowlock.exclusive, also if the data is fresh" {
-    for name in "NULL" "''" "repeat('x', 248)"; do
-        fails_with RL003 BEGIN "SELECT rowlock.refresh($name)"
-    done
     refresh_once
-    fails_with RL001 "BEGIN ISOLATION LEVEL REPEATABLE READ" "$(refresh "'1 h'")"
-    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || fails_with RL008 BEGIN "SELECT rowlock.refresh('new')"
+    {
+        for name in "NULL" "''" "repeat('x', 248)"; do
+            echo "RL003 | BEGIN; SELECT rowlock.refresh($name)"
+        done
+        echo "RL001 | BEGIN ISOLATION LEVEL REPEATABLE READ; $(refresh "'1 h'")"
+        [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
+            echo "RL008 | BEGIN; SELECT rowlock.refresh('new')"
+    } >refused
+    each_fails <refused
 }
