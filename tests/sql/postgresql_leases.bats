@@ -140,7 +140,7 @@ heartbeats_of() { # TOKEN
     read=$(sql "BEGIN;
         INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
             SELECT t % 500, 'other ' || t, 0, 'exclusive', 'other', 'host', 1, 'command'
-              FROM generate_series(1, 50000) t;
+              FROM generate_series(1, 5000) t;
         ANALYZE rowlock.lease;
         SELECT status FROM rowlock.grant_lease('61:x:0:0,62:x:0:0', 'me', 60000, 0, 0, 0, 'host', 1,
                                                'command', NULL);
@@ -241,15 +241,15 @@ expects_one_waiter() { # the planner, of a table that had more
     open_session snapshot
     ask snapshot "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.meta"
     answer snapshot 1
-    for _ in $(seq 2000); do
+    for _ in $(seq 1200); do
         echo "SELECT rowlock.release(rowlock.acquire('x', '1 min'));"
     done >pairs
     db "$(cat pairs)" >released
-    [ "$(grep -c t released)" = 2000 ]
+    [ "$(grep -c t released)" = 1200 ]
     [ "$(db "SELECT count(*) FROM rowlock.least_token WHERE name = 'x'")" = 1 ]
     read=$(db "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'")
-    echo "$read index entries for 2000 pairs"
-    [ "$read" -lt 1000000 ] # 2,000,000 if each search reads all
+    echo "$read index entries for 1200 pairs"
+    [ "$read" -lt 500000 ] # 720,000 if each search reads all
     if [ "$ROWLOCK_TEST_TECHNIQUE" != row ]; then # there it also deletes the row of the name lock
         # a vacuum has deleted the name's least token, and is not committed: no grant waits for it
         open_session vacuum
@@ -500,13 +500,10 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT * FROM rowlock.request('$name', '5 min', '$owner'$rest)"
 }
 
-@test "a request whose reply was lost is repeated: the same token, the same place" {
+# leases/requests repeats a request that was granted, and one of another kind.
+@test "a request whose reply was lost is repeated: the same place" {
     token=$(request x a)
     [[ $token =~ ^[0-9]+'|||'$ ]]
-    [ "$(request x a)" = "$token" ]
-    run request x a "mode => 'shared'"
-    [ "$status" != 0 ]
-    [[ $output == *"this owner has requested another lease"* ]]
     b=$(request x b)
     [[ $b =~ ^'|'[0-9]+'|1|a lease, on '.*', 1 waiting'$ ]]
     c=$(request x c "mode => 'shared'")
