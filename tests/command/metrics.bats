@@ -24,16 +24,21 @@ samples() { # ARGUMENT...: checked, and one per line
     rowlock metrics "$@" >text
     perl "$BATS_TEST_DIRNAME/../lib/exposition.pl" <text
 }
-has() { # SAMPLE: exactly this line
-    samples "${@:2}" >found
-    grep -qxF -- "$1" found || { cat found; return 1; }
+has() { # SAMPLE... [--name PATTERN]: exactly these lines, in one answer
+    local sample wanted=()
+    while [ $# != 0 ] && [ "$1" != --name ]; do
+        wanted+=("$1")
+        shift
+    done
+    samples "$@" >found
+    for sample in "${wanted[@]}"; do
+        grep -qxF -- "$sample" found || { echo "no $sample"; cat found; return 1; }
+    done
 }
 waits() { has "rowlock_locks{state=waiting} $1"; }
 
 @test "an empty farm: up, and nothing is held" {
-    has "rowlock_up 1"
-    has "rowlock_locks{state=held} 0"
-    has "rowlock_locks{state=waiting} 0"
+    has "rowlock_up 1" "rowlock_locks{state=held} 0" "rowlock_locks{state=waiting} 0"
     grep -q '^rowlock_build_info{version="[0-9.]*"} 1$' text
     if grep -q rowlock_lease_ text; then return 1; fi
 }
@@ -45,8 +50,8 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     until_true waits 1
     has "rowlock_locks{state=held} 1"
     if grep -q rowlock_lease_ text; then return 1; fi
-    has "rowlock_lease_held{name=one,mode=exclusive} 1" --name 'o*'
-    has "rowlock_lease_waiting{name=one} 1" --name 'o*'
+    has "rowlock_lease_held{name=one,mode=exclusive} 1" "rowlock_lease_waiting{name=one} 1" \
+        --name 'o*'
     grep -q '^rowlock_lease_expiry_timestamp_seconds{name="one"} [0-9]' text
     samples --name 'x*' >found
     if grep one found; then return 1; fi
@@ -70,8 +75,8 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     held=seats
     rowlock acquire --ttl 1h --limit 3 seats
     rowlock acquire --ttl 1h --limit 3 seats
-    has "rowlock_lease_held{name=seats,mode=permit} 2" --name seats
-    has "rowlock_lease_limit{name=seats} 3" --name seats
+    has "rowlock_lease_held{name=seats,mode=permit} 2" "rowlock_lease_limit{name=seats} 3" \
+        --name seats
 }
 
 @test "what others wrote is escaped" {
@@ -82,11 +87,11 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
 
 @test "jobs: running, state, next and last run" {
     run rowlock job broken --every 1h -- sh -c 'exit 7'
-    has "rowlock_job_last_exit_code{job=broken} 7"
-    has "rowlock_job_state{job=broken,state=failing} 1"
-    has "rowlock_job_state{job=broken,state=fine} 0"
-    has "rowlock_job_running{job=broken} 0"
-    has "rowlock_job_runs_total{job=broken,outcome=failed} 1"
+    has "rowlock_job_last_exit_code{job=broken} 7" \
+        "rowlock_job_state{job=broken,state=failing} 1" \
+        "rowlock_job_state{job=broken,state=fine} 0" \
+        "rowlock_job_running{job=broken} 0" \
+        "rowlock_job_runs_total{job=broken,outcome=failed} 1"
     if grep -q 'last_success.*broken' text; then return 1; fi
     grep -q '^rowlock_job_next_run_timestamp_seconds{job="broken"} [0-9]' text
     grep -q '^rowlock_job_last_duration_seconds{job="broken"} [0-9]' text
@@ -102,17 +107,17 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
         due_again
         ran -- true
     done
-    has "rowlock_job_runs_total{job=counted,outcome=done} 2"
-    has "rowlock_job_runs_total{job=counted,outcome=lost} 0"
+    has "rowlock_job_runs_total{job=counted,outcome=done} 2" \
+        "rowlock_job_runs_total{job=counted,outcome=lost} 0"
     grep -q '^# TYPE rowlock_job_runs_total counter$' text
     grep '^rowlock_job_last_success_timestamp_seconds{job="counted"} [0-9]' text >success
     due_again
     ran -- false
     due_again
     ran --max-run 2s -- sleep 960 # a shorter one could pass before the command starts
-    has "rowlock_job_runs_total{job=counted,outcome=failed} 1"
-    has "rowlock_job_runs_total{job=counted,outcome=timed out} 1"
-    has "rowlock_job_runs_total{job=counted,outcome=done} 2"
+    has "rowlock_job_runs_total{job=counted,outcome=failed} 1" \
+        "rowlock_job_runs_total{job=counted,outcome=timed out} 1" \
+        "rowlock_job_runs_total{job=counted,outcome=done} 2"
     grep -qxFf success text # the failures left it as it was
     due_again
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job counted --cron '@yearly' -- sleep 961

@@ -54,7 +54,13 @@ enter() { # VERB [OPTION...] -- gate: starts it in the background, and returns w
 }
 waits() { until_true is_waited_for "subject:$subject"; }
 filled() { ./app "SELECT max(n) FROM data_cache"; }
-of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
+of_subject() { rowlock --json subjects "$subject" | jq -r ".[0].$1"; }
+# subject_has FIELD=VALUE...: in one answer; null is an empty value
+subject_has() {
+    rowlock --json subjects "$subject" |
+        jq -r '.[0] as $s | $ARGS.positional[] | "\(.)=\($s[.] // "")"' --args "${@%%=*}" >fields
+    diff <(printf '%s\n' "$@") fields
+}
 
 # ---- the article's table -----------------------------------------------------------------------
 
@@ -133,32 +139,24 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
         -c 'echo half done; echo one >&2; echo "no route to the source" >&2; exit 3'
     [[ $output == *'{"refreshed":false}'* ]]
     [[ $output == *"half done"* ]]
-    [ "$(of_subject status)" = ERROR ]
-    [ "$(of_subject error)" = "exit 3: no route to the source" ]
-    [ "$(of_subject exit)" = 3 ]
+    subject_has status=ERROR error="exit 3: no route to the source" exit=3
     run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject" --max-age 1h -- sh \
         -c 'kill -9 $$'
     [[ $output == *"signal 9"* ]]
-    [ "$(of_subject error)" = "killed by signal 9" ]
-    [ "$(of_subject exit)" = 137 ]
+    subject_has error="killed by signal 9" exit=137
     here refresh --max-age 1h -- ./fill
-    [ "$(of_subject status)" = COMPLETE ]
-    [ "$(of_subject error)" = "" ]
+    subject_has status=COMPLETE error=
     [ "$(filled)" = 2 ]
 }
 
 @test "while a command runs every session sees the subject as processing" {
     enter refresh --max-age 1h --description "rates of the day" -- ./gate ./fill
-    [ "$(of_subject status)" = PROCESSING ]
-    [ "$(of_subject description)" = "rates of the day" ]
-    [ "$(of_subject by)" = ./gate ]
-    [ "$(of_subject pid)" = "$started" ]
-    [ "$(of_subject host)" = "$(hostname)" ]
-    [ "$(of_subject ended)" = "" ]
+    subject_has status=PROCESSING description="rates of the day" by=./gate pid="$started" \
+        host="$(hostname)" ended=
     [[ $(of_subject began) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
     touch go
     wait "$started"
-    [ "$(of_subject status)" = COMPLETE ]
+    subject_has status=COMPLETE
     [[ $(of_subject updated) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
 }
 
@@ -172,7 +170,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     until_true is_gone "${command#inside.}"
     kill -s CONT "$started"
     ends_with 123 "$started"
-    [ "$(of_subject status)" = ERROR ]
+    subject_has status=ERROR
     here refresh --max-age 1h -- touch made
     [ -e made ]
 }
@@ -182,10 +180,10 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
         ran
     ends_with 123 "$started"
     [ ! -e ran ]
-    [ "$(of_subject status)" = ERROR ]
+    subject_has status=ERROR
     here refresh --max-age 1h -- touch made
     [ -e made ]
-    [ "$(of_subject status)" = COMPLETE ]
+    subject_has status=COMPLETE
 }
 
 @test "a refused call exits with 75, or the status of -E; -w limits the wait" {
@@ -249,13 +247,13 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$output" = 1 ]
     run here use --max-age 0 --refresh ./fill -- ./app "SELECT n FROM data_cache"
     [ "$output" = 2 ]
-    [ "$(of_subject exit)" = 0 ]
+    subject_has exit=0
 }
 
 @test "use: after a failed refresh the command does not run; the status is that of the failure" {
     run -4 here use --max-age 1h --refresh 'echo no source >&2; exit 4' -- touch used
     [ ! -e used ]
-    [ "$(of_subject error)" = "exit 4: no source" ]
+    subject_has error="exit 4: no source"
     run -6 here use -- sh -c 'exit 6'
 }
 
@@ -271,7 +269,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     wait "$using"
     [ "$(cat out)" = 1 ]
     [ "$(wc -l <fills)" = 2 ]
-    [ "$(of_subject status)" = COMPLETE ]
+    subject_has status=COMPLETE
 }
 
 @test "use: a signal ends its wait, also the one after the refresh" {
@@ -314,9 +312,7 @@ BLOCK
     [ "$(here expire --json)" = '{"expired":true}' ]
     touch go
     wait "$started"
-    [ "$(of_subject status)" = COMPLETE ]
-    [ "$(of_subject updated)" = "" ]
-    [ "$(of_subject age_ms)" = "" ]
+    subject_has status=COMPLETE updated= age_ms=
     [[ $(here subjects) =~ $'\n'"$subject"\ +COMPLETE\ +expired\  ]]
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
@@ -332,7 +328,7 @@ BLOCK
     expected=subject:text,status:text,age_ms:integer,ended:text,began:text,updated:text
     expected+=,by:text,host:text,pid:integer,description:text,error:null,exit:integer
     [ "$keys" = "$expected" ]
-    [ "$(of_subject description)" = "'quoted' \"text\"" ]
+    subject_has description="'quoted' \"text\""
     rowlock --json subjects | json_sql "json_array_length(document)" >count
     [ "$(cat count)" -ge 2 ]
     run -0 rowlock subjects
