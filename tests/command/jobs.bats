@@ -71,7 +71,8 @@ checked() { # STATUS PATTERN [NAME]
 
 @test "--limit trims the history, which begins with the latest" {
     for _ in 1 2 3; do
-        until job -E 3 often --every 1s -- sh -c 'echo "$ROWLOCK_TOKEN"' >last; do sleep 0.1; done
+        job often "${rarely[@]}" -- sh -c 'echo "$ROWLOCK_TOKEN"' >last
+        rowlock jobs often --now
     done
     [ "$(rowlock jobs often | grep -c ' done ')" = 4 ] # the job's own row too
     [ "$(rowlock jobs often --limit 2 | grep -c ' done ')" = 3 ]
@@ -95,15 +96,18 @@ checked() { # STATUS PATTERN [NAME]
 }
 
 @test "--check: failing, since the first failed run; one good run ends that" {
-    until job -E 3 f --every 1s -- true; do sleep 0.1; done
-    for _ in 1 2; do
-        until job -E 3 f --every 1s -- sh -c 'exit 9' || [ $? = 9 ]; do sleep 0.1; done
-    done
+    ends() { # STATUS: the next run
+        run "-$1" job f "${rarely[@]}" -- sh -c "exit $1"
+        rowlock jobs f --now
+    }
+    ends 0
+    ends 9
+    ends 9
     first=$(view f 'history[1].started')
     checked 1 "failing: 'f' since 20??-??-?? ??:??:?? [+-]???? on $(hostname)"
     [ "$(rowlock --json jobs --check f | json '$[0].since')" = "$first" ]
     [ "$(rowlock --json jobs --check f | json '$[0].state')" = failing ]
-    until job -E 3 f --every 1s -- true; do sleep 0.1; done
+    ends 0
     checked 0 "fine: 1 job" f
 }
 
