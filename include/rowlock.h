@@ -366,7 +366,7 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
  *
  * First come, first served per name. Blocks until granted, at most `wait_ms`. A try lasts up to
  * 250 ms while the grant of another lease holds a name; if the server ends it, as the victim of a
- * deadlock, it is repeated up to six times within about a second.
+ * deadlock, it is repeated for two seconds.
  *
  * If the connection is lost and was opened by URL, it is opened again, and the owner id of this
  * call shows whether the lease was granted: it is never granted twice. A wait survives a restart of

@@ -7,6 +7,7 @@
 #include "util/clock.h"
 
 #define TRY_WAIT_MS 250  /* how long a try waits for the name lock, which another grant holds */
+#define ENDED_MS 2000    /* how long a try is repeated after the server ended it */
 #define SETTLE_MS 2000   /* a lost session has finished its last statement by then */
 #define CLEARING_MS 1000 /* maximum time of a try for removing dead tickets */
 #define BUSY_MAX_MS 250  /* maximum backoff before a ticket in a busy file is retried */
@@ -37,18 +38,23 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
 }
 
 /* The server ended the attempt, as it ends the victim of a deadlock: the name may be free. The next
-   attempts follow after growing pauses. */
+   attempts follow after growing pauses, and each may wait for the name lock. */
 static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
 {
+    step pause;
+
     if (!m->tries)
         return rowlock__queue_enter(m, now);
-    if (!m->retry_until_ms) /* the first attempt of this session */
+    if (!m->ended_until_ms) {
+        m->ended_until_ms = now + ENDED_MS;
         m->pause_ms = 0;
-    if (m->pause_ms >= BUSY_MAX_MS)
+    } else if (now >= m->ended_until_ms) {
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
-    m->retry_until_ms = now + TRY_WAIT_MS;
-    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__step_backoff(m, STEP_MS, BUSY_MAX_MS),
-                               dice);
+    }
+    pause = rowlock__step_pause(m, now, TRY_PAUSE, rowlock__step_backoff(m, STEP_MS, BUSY_MAX_MS),
+                                dice);
+    m->retry_until_ms = rowlock__most(m->retry_until_ms, m->due_ms + TRY_WAIT_MS);
+    return pause;
 }
 
 /* A try behind a ticket: if its owner is dead, we get its session lock at once and
@@ -134,7 +140,7 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
 {
     switch (code) {
     case ROWLOCK_OK:
-        m->retry_until_ms = 0;
+        m->retry_until_ms = m->ended_until_ms = 0;
         return try_once(m, 0); /* finds our lease, if there is one */
     case ROWLOCK_ECONN:
     case ROWLOCK_EUNKNOWN:

@@ -85,6 +85,7 @@ struct rowlock_acquire_machine {
     bool settles,
         asked; /* whether the conflict is our own lease: to check before and while queuing */
     int64_t retry_until_ms; /* until when a try may be repeated; 0: not yet known */
+    int64_t ended_until_ms; /* the same after the server ended it; 0: it never did */
     int result;             /* the result to return after the ticket was withdrawn */
     /* output */
     int code; /* an error, or ROWLOCK_DECLINED (request.h) */
