@@ -36,17 +36,18 @@ is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]
 tls='' password=secret
 ! is_mysql || tls='?ssl=on' password=''
 
-# Repeats the COMMAND until it succeeds, for three minutes at most. The pauses are as long as the
-# COMMAND takes, because what it waits for needs the processor too. The COMMAND may be a function,
-# which sees these local names.
+# Repeats the COMMAND until it succeeds, for three minutes, and 400 times on a loaded machine. The
+# pauses are as long as the COMMAND takes, because what it waits for needs the processor too. The
+# COMMAND may be a function, which sees these local names.
 until_true() { # COMMAND...
     local _since=$SECONDS _tries=0 _least=20000 _tried _pause
     while _tried=${EPOCHREALTIME/[.,]/} && ! "$@"; do
-        if [ $((SECONDS - _since)) -ge 180 ]; then
+        _tries=$((_tries + 1))
+        if [ $((SECONDS - _since)) -ge 180 ] && [ $_tries -ge 400 ]; then
             echo "never true: $*"
             return 1
         fi
-        [ $((_tries += 1)) -le 25 ] || _least=100000
+        [ $_tries -le 25 ] || _least=100000
         _pause=$((${EPOCHREALTIME/[.,]/} - _tried))
         _pause=$((_pause < _least ? _least : _pause < 500000 ? _pause : 500000))
         sleep "0.$(printf %06d $_pause)"

@@ -8,6 +8,7 @@
  *
  * Runs on: postgresql mariadb
  * Quick: first
+ * Rest: postgresql/native postgresql/row mariadb/row
  */
 #include <signal.h>
 #include <stdio.h>

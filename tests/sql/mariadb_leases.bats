@@ -128,7 +128,8 @@ commits() { # FILE: its session waits in a COMMIT
               WHERE id = $(session_of "$1") AND state = 'Waiting for backup lock'")" = 1 ]
 }
 
-@test "vacuum deletes the roll calls of waiters that are gone" {
+@test "the next visit and vacuum delete the roll calls of waiters that are gone" {
+    sql "INSERT INTO rowlock_roll_caller (ticket, behind, due) VALUES (1, 1, utc_timestamp(6))"
     sql "CALL rowlock_enqueue(CONCAT(HEX('rolled'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
          NULL)"
     request rolled a 0

@@ -647,7 +647,8 @@ c_waits_a_second() { # not for less: a call ends early if the roll call is due, 
     [ "$(db "${statements[@]}" | paste -sd' ')" = "t t t t t t" ]
 }
 
-@test "vacuum deletes the roll calls of waiters that are gone" {
+@test "the next visit and vacuum delete the roll calls of waiters that are gone" {
+    sql "INSERT INTO rowlock.roll_caller (ticket, behind, due) VALUES (1, 1, now())"
     db "SELECT number FROM rowlock.enqueue('78:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
     request x a
     request x a

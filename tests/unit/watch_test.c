@@ -212,8 +212,7 @@ static bool is_canceled_by_the_third(void)
     rowlock__watch_begin(session.watch, &budget, answer_the_third, &later);
     read = blocking_read(&session);
     is_canceled = rowlock__watch_end(session.watch).result == ROWLOCK_WATCH_CANCELED;
-    t_int(read, is_canceled ? 'c' : '-');
-    t_true(!is_canceled || later.tries >= 3);
+    t_true(!is_canceled || (read == 'c' && later.tries >= 3));
     close_session(&session);
     return is_canceled;
 }
@@ -221,11 +220,11 @@ static bool is_canceled_by_the_third(void)
 /* A session is given up after 2 s, in which a busy machine may suspend the test. */
 TEST(a_cancel_without_effect_is_repeated)
 {
-    int tries = 1;
+    int tries = 5;
 
-    while (!is_canceled_by_the_third() && tries < 5)
-        tries++;
-    t_true(tries < 5);
+    while (tries > 0 && !is_canceled_by_the_third())
+        tries--;
+    t_true(tries > 0);
 }
 
 TEST(a_server_that_ignores_the_cancel_is_given_up)
