@@ -312,6 +312,8 @@ TEST(a_cancel_that_blocks_delays_nobody_and_frees_the_handles_later)
     t_int(rowlock__watch_end(session.watch).result, ROWLOCK_WATCH_GIVEN_UP);
     rowlock__watch_free(session.watch, release, &stuck);
     sem_getvalue(&stuck.released, &n);
+    if (n == 0) /* its thread may still have to begin */
+        t_until(atomic_load(&stuck.begun));
     t_int(n, !atomic_load(&stuck.begun));
     sem_post(&stuck.go);
     t_int(sem_wait(&stuck.released), 0);
