@@ -43,7 +43,6 @@ struct command {
     char *db;         /* --db, a copy: the original is overwritten */
     int json;         /* --json */
     int is_farm_wide; /* refuses the default database, which differs on every machine */
-    int may_create;   /* connect_to_lock() creates a SQLite file that does not exist */
     int has_name_option;
     char **operands; /* words before `--` */
     int n_operands;
@@ -128,24 +127,29 @@ _Noreturn void usage_error(const struct command *command, const char *format, ..
 /* ---- connection.c -------------------------------------------------------------------- */
 
 struct approach {
-    int64_t deadline_ms;  /* try again until then; 0: one attempt */
-    int is_patient;       /* without a deadline: waits for a free session of a full server */
-    int interrupt_fd;     /* 0: none */
-    int64_t statement_ms; /* of rowlock_options */
+    int64_t deadline_ms;           /* try again until then; 0: one attempt */
+    int is_patient;                /* without a deadline: waits for a session of a full server */
+    int64_t statement_ms;          /* of rowlock_options */
+    int interrupt_fd;              /* readable: gives up, without a message; 0: none */
+    const struct signals *signals; /* read after a failure; NULL: none */
+    const char *url;               /* instead of a lookup; NULL: none */
+    int verbose;                   /* reports a file whose URL does not count */
+    int is_absolute;               /* the path of a SQLite file: for another working directory */
+    int needs_server;              /* refuses SQLite: for run --tx */
+    int may_create;                /* creates a SQLite file that does not exist */
 };
 
 struct url;
 /* Call it before the first opening: it creates the folder of a local file, reports that the default
    database is used, and keeps the URL secret. Exit status. */
 int prepare_database(const struct url *url);
-/* Opens the database of url_lookup. Returns an exit status, after printing the error. `*code` (may
-   be NULL) is the library's code, for callers that must detect an interruption. */
+/* Opens the database of url_lookup. Returns an exit status, after printing the error. */
 int connect_database(const struct url *url, const struct approach *approach,
-                     struct rowlock_connection **out, int *code);
-/* The same including the lookup: for a verb that waits for a lock, and for all others. */
-struct lock_options;
-int connect_to_lock(const struct command *command, const struct lock_options *lock,
-                    struct rowlock_connection **out);
+                     struct rowlock_connection **out);
+/* The same including the lookup and what the verb refuses. An exit status, or -N: it failed, and
+   signal N had come. */
+int connect_as(const struct command *command, const struct approach *approach,
+               struct rowlock_connection **out);
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out);
 /* Before a verb calls functions of a schema that another role may have made. */
 void warn_of_schema(struct rowlock_connection *connection);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the database that url_lookup has determined. */
+#include <string.h>
 
 #include "command/command.h"
-#include "command/lock_options.h"
+#include "command/signals.h"
 #include "command/url_lookup.h"
 #include "util/clock.h"
 
@@ -68,7 +69,7 @@ int prepare_database(const struct url *url)
 }
 
 int connect_database(const struct url *url, const struct approach *approach,
-                     struct rowlock_connection **out, int *code)
+                     struct rowlock_connection **out)
 {
     struct rowlock_error error = {0};
     int status = prepare_database(url), ended;
@@ -76,9 +77,7 @@ int connect_database(const struct url *url, const struct approach *approach,
     if (status)
         return status;
     ended = open_until(url, approach, out, &error);
-    if (code)
-        *code = ended;
-    if (ended == ROWLOCK_ECANCELED && code)
+    if (ended == ROWLOCK_ECANCELED && approach->interrupt_fd)
         return STATUS_FAILED;
     if (ended == ROWLOCK_EINVAL) {
         /* No part of an invalid URL is printed, because it may contain a password. */
@@ -91,36 +90,69 @@ int connect_database(const struct url *url, const struct approach *approach,
     return ended ? report(&error) : STATUS_OK;
 }
 
-int connect_to_lock(const struct command *command, const struct lock_options *lock,
-                    struct rowlock_connection **out)
+/* While a command of ours held the whole file's write lock, no other program could write to it. */
+static int refuse_sqlite(const struct url *url)
 {
-    struct approach approach = {.deadline_ms = lock ? lock->deadline_ms : 0,
-                                .is_patient = lock && lock->wait_ms < 0};
-    struct url url;
-    int status = url_lookup(command->db, &url);
+    if (!url_is_file(url))
+        return STATUS_OK;
+    message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
+            "command runs stops every other writer; leave out --tx, or use PostgreSQL or MariaDB "
+            "(--db, ROWLOCK_URL)");
+    return STATUS_USAGE;
+}
 
-    if (!status && command->is_farm_wide)
-        status = refuse_default(command, &url);
-    if (!status && !command->may_create)
-        status = url_must_exist(&url);
-    if (!status)
-        status = connect_database(&url, &approach, out, NULL);
-    if (!status && url.is_local && !command->may_create) {
-        /* The local file is rowlock's own, so it never lacks the tables. The verb reports what
-           else is wrong. */
-        enum rowlock_technique technique;
-        struct rowlock_error ignored;
+static int find_url(const struct command *command, const struct approach *approach, struct url *out)
+{
+    int status;
 
-        if (rowlock_installed(*out, &technique, &ignored) == ROWLOCK_ESCHEMA)
-            rowlock_install(*out, NULL, &ignored);
+    if (approach->url) {
+        *out = (struct url){.text = strdup(approach->url)};
+        return out->text ? STATUS_OK : out_of_memory();
     }
+    status = url_lookup(command->db, out);
+    if (!status && command->is_farm_wide)
+        status = refuse_default(command, out);
+    if (!status && approach->needs_server)
+        status = refuse_sqlite(out);
+    if (!status && approach->is_absolute)
+        status = url_make_absolute(out);
+    if (!status && !approach->may_create)
+        status = url_must_exist(out);
+    if (!status && approach->verbose)
+        report_overridden(out);
+    return status;
+}
+
+/* The local file is rowlock's own, so it never lacks the tables. The verb reports what else is
+   wrong. */
+static void install_local(struct rowlock_connection *connection)
+{
+    enum rowlock_technique technique;
+    struct rowlock_error ignored;
+
+    if (rowlock_installed(connection, &technique, &ignored) == ROWLOCK_ESCHEMA)
+        rowlock_install(connection, NULL, &ignored);
+}
+
+int connect_as(const struct command *command, const struct approach *approach,
+               struct rowlock_connection **out)
+{
+    struct url url;
+    int status = find_url(command, approach, &url), number;
+
+    if (!status)
+        status = connect_database(&url, approach, out);
+    if (!status && url.is_local && !approach->may_create)
+        install_local(*out);
     url_free(&url);
+    if (status && approach->signals && (number = signals_next(approach->signals->wait_fd, NULL)))
+        return -number; /* also if the attempt has failed */
     return status;
 }
 
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out)
 {
-    return connect_to_lock(command, NULL, out);
+    return connect_as(command, &(struct approach){0}, out);
 }
 
 void warn_of_schema(struct rowlock_connection *connection)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/url_lookup.h"
 #include "system/command/calls.h"
@@ -76,6 +77,26 @@ int url_must_exist(struct url *url)
         return out_of_memory();
     memcpy(longer + length, option, sizeof option);
     url->text = longer;
+    return STATUS_OK;
+}
+
+int url_make_absolute(struct url *url)
+{
+    const char *path = url->text + strlen("sqlite:");
+    char *folder, *text = NULL;
+
+    if (strncmp(url->text, "sqlite:", strlen("sqlite:")) != 0 || strchr("/:", *path) ||
+        strncmp(path, "file:", strlen("file:")) == 0)
+        return STATUS_OK;
+    folder = getcwd(NULL, 0);
+    if (!folder || asprintf(&text, "sqlite:%s/%s", folder, path) < 0) {
+        message("cannot determine the working directory");
+        free(folder);
+        return STATUS_FAILED;
+    }
+    free(folder);
+    free(url->text);
+    url->text = text;
     return STATUS_OK;
 }
 

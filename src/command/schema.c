@@ -261,7 +261,8 @@ static const struct {
 static int act(const struct command *command, size_t action, const struct request *request)
 {
     struct rowlock_connection *connection = NULL;
-    int status = connect_by_lookup(command, &connection);
+    struct approach approach = {.may_create = actions[action].run == install};
+    int status = connect_as(command, &approach, &connection);
 
     if (!status)
         status = actions[action].run(command, connection, request);
@@ -302,7 +303,6 @@ int cmd_schema(struct command *command)
                 usage_error(command, "--technique and --table require install or print");
             if (strcmp(name, "uninstall") != 0 && request.force)
                 usage_error(command, "--force requires uninstall");
-            command->may_create = actions[i].run == install;
             return act(command, i, &request);
         }
     usage_error(command, "unknown operation '%s': install, upgrade, set, print or uninstall",

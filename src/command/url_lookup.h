@@ -38,6 +38,10 @@ int refuse_default(const struct command *command, const struct url *url);
 /* A SQLite file that a person named must exist: opening the URL does not create it. Exit status. */
 int url_must_exist(struct url *url);
 
+/* For a program that changes its working directory, and opens a SQLite file again. The library
+   refuses anything that is not a path. Exit status. */
+int url_make_absolute(struct url *url);
+
 /* Creates the folder of the local file. Exit status. */
 int url_make_folder(const struct url *url);
 

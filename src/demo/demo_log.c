@@ -15,10 +15,9 @@
 int demo_try(const struct url *url, const char *name)
 {
     const struct rowlock_want want = {.name = name};
-    struct approach approach = {0};
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error;
-    int status = connect_database(url, &approach, &connection, NULL);
+    int status = connect_database(url, &(struct approach){0}, &connection);
 
     if (!status && rowlock_prepare(connection, &want, 1, &error))
         status = report(&error);

@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 #include "command/lock_options.h"
 #include "command/output/json.h"
 #include "command/output/words.h"
 #include "command/signals.h"
-#include "command/url_lookup.h"
 #include "run/lease/take.h"
 #include "util/calendar.h"
 
@@ -177,24 +175,17 @@ static int break_interruptibly(const struct command *command, struct breaking *b
                                const struct signals *signals,
                                struct rowlock_connection **connection)
 {
-    struct approach approach = {.interrupt_fd = signals->wait_fd};
+    struct approach approach = {.interrupt_fd = signals->wait_fd, .signals = signals};
     struct rowlock_error error = {0};
-    int number;
     int64_t broken = 0;
-    struct url url;
-    int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
+    int number, code, status = connect_as(command, &approach, connection);
 
-    if (!status)
-        status = url_must_exist(&url);
-    if (!status)
-        status = connect_database(&url, &approach, connection, &code);
-    url_free(&url);
-    if (!status) {
-        rowlock_list(*connection, breaking->name, look_before, breaking, NULL);
-        code = rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken,
-                             &error);
-        status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
-    }
+    if (status)
+        return status;
+    rowlock_list(*connection, breaking->name, look_before, breaking, NULL);
+    code =
+        rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken, &error);
+    status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
     if (code == ROWLOCK_ECANCELED && (number = signals_next(signals->wait_fd, NULL)))
         return -number;
     return status;

@@ -125,46 +125,28 @@ static void read_options(struct command *command, struct job_run *job)
 
 /* ---- the database ---------------------------------------------------------------------------- */
 
-static int find_database(const struct command *command, const struct job_run *job, struct url *out)
-{
-    int status;
-
-    *out = (struct url){.text = job->url ? strdup(job->url) : NULL};
-    if (job->url)
-        return out->text ? STATUS_OK : STATUS_FAILED;
-    status = url_lookup(command->db, out);
-    if (!status && job->verbose)
-        report_overridden(out);
-    return status ? status : refuse_default(command, out);
-}
-
 /* An exit status, or -N: signal N came. An adopted lease lasts for a while,
    so it waits for the end of an outage. */
-static int connect_to(const struct command *command, const struct job_run *job,
-                      const struct run *run, const struct signals *signals,
-                      struct rowlock_connection **out)
+static int connect_to(struct command *command, const struct job_run *job, const struct run *run,
+                      const struct signals *signals, struct rowlock_connection **out)
 {
-    struct approach approach = {.interrupt_fd = signals->wait_fd,
-                                .statement_ms = statement_limit(run)};
-    int number;
-    struct url url = {0};
-    int status = find_database(command, job, &url), code = ROWLOCK_OK;
+    struct approach approach = {.statement_ms = statement_limit(run),
+                                .interrupt_fd = signals->wait_fd,
+                                .signals = signals,
+                                .url = job->url,
+                                .verbose = job->verbose,
+                                .may_create = 1};
 
+    command->is_farm_wide = 1;
     if (job->token)
         approach.deadline_ms = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
-    if (!status)
-        status = connect_database(&url, &approach, out, &code);
-    url_free(&url);
-    if (status && (number = signals_next(signals->wait_fd, NULL)))
-        return -number;
-    return status;
+    return connect_as(command, &approach, out);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void claim_and_run(const struct command *command, struct job_run *job,
-                          struct signals *signals, const struct descriptors *callers,
-                          struct outcome *outcome)
+static void claim_and_run(struct command *command, struct job_run *job, struct signals *signals,
+                          const struct descriptors *callers, struct outcome *outcome)
 {
     struct run run = run_of_job(job);
     struct holding holding = {0};

@@ -94,10 +94,14 @@ int cmd_next(struct command *command)
     int status;
 
     read_options(command, &drawing);
-    command->is_farm_wide = command->may_create = 1;
+    command->is_farm_wide = 1;
     status = check_output();
     if (!status)
-        status = connect_to_lock(command, &drawing.lock, &connection);
+        status = connect_as(command,
+                            &(struct approach){.deadline_ms = drawing.lock.deadline_ms,
+                                               .is_patient = drawing.lock.wait_ms < 0,
+                                               .may_create = 1},
+                            &connection);
     if (!status && draw(connection, &drawing, &error))
         status = report(&error);
     else if (!status)

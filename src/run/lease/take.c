@@ -8,56 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/lock_options.h"
 #include "command/output/json.h"
 #include "command/output/words.h"
-#include "command/url_lookup.h"
-
-/* A keeper changes its working directory, and may have to open the file again. The library refuses
-   anything that is not a path. */
-static int make_absolute(struct url *url)
-{
-    const char *path = url->text + strlen("sqlite:");
-    char *folder, *text = NULL;
-
-    if (strncmp(url->text, "sqlite:", strlen("sqlite:")) != 0 || strchr("/:", *path) ||
-        strncmp(path, "file:", strlen("file:")) == 0)
-        return STATUS_OK;
-    folder = getcwd(NULL, 0);
-    if (!folder || asprintf(&text, "sqlite:%s/%s", folder, path) < 0) {
-        message("cannot determine the working directory");
-        free(folder);
-        return STATUS_FAILED;
-    }
-    free(folder);
-    free(url->text);
-    url->text = text;
-    return STATUS_OK;
-}
-
-/* An exit status, or -N: signal N came. */
-static int connect_to(struct taking *taking)
-{
-    struct approach approach = {.deadline_ms = taking->lock.deadline_ms,
-                                .is_patient = taking->lock.wait_ms < 0,
-                                .interrupt_fd = taking->interrupt_fd};
-    int number;
-    struct url url;
-    int status = url_lookup(taking->command->db, &url), code = ROWLOCK_OK;
-
-    if (!status)
-        status = make_absolute(&url);
-    if (!status && taking->verbose)
-        report_overridden(&url);
-    if (!status)
-        status = connect_database(&url, &approach, &taking->holding.connection, &code);
-    url_free(&url);
-    if (status && (number = signals_next(taking->signals.wait_fd, NULL)))
-        return -number; /* also if the attempt has failed */
-    return status;
-}
 
 int take_lease(struct taking *taking)
 {
@@ -66,7 +20,14 @@ int take_lease(struct taking *taking)
                       .argv = argv,
                       .verbose = taking->verbose,
                       .no_process = !taking->is_kept};
-    int status = connect_to(taking), acquired = 0;
+    struct approach approach = {.deadline_ms = taking->lock.deadline_ms,
+                                .is_patient = taking->lock.wait_ms < 0,
+                                .interrupt_fd = taking->interrupt_fd,
+                                .signals = &taking->signals,
+                                .verbose = taking->verbose,
+                                .is_absolute = 1, /* a keeper changes its working directory */
+                                .may_create = 1};
+    int status = connect_as(taking->command, &approach, &taking->holding.connection), acquired = 0;
 
     if (!status)
         status = acquire(&run, &taking->signals, &taking->holding, &acquired);

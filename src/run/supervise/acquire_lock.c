@@ -11,12 +11,28 @@
 
 #include "run/supervise/ancestors.h"
 #include "run/supervise/holding.h"
+#include "run/supervise/times.h"
 #include "run/supervise/waiting.h"
 #include "util/clock.h"
 
 #define TRY_MS 12000 /* maximum duration of a try on a slow or dead server */
 /* interval at which the holders are listed where a waiting call cannot do it */
 #define SLICE_MS 10000
+
+int connect_to_run(const struct command *command, const struct run *run,
+                   const struct signals *signals, struct rowlock_connection **out)
+{
+    struct approach approach = {.deadline_ms = run->lock.deadline_ms,
+                                .is_patient = run->lock.wait_ms < 0,
+                                .statement_ms = statement_limit(run),
+                                .interrupt_fd = signals->wait_fd,
+                                .signals = signals,
+                                .verbose = run->verbose,
+                                .needs_server = run->transaction,
+                                .may_create = 1};
+
+    return connect_as(command, &approach, out);
+}
 
 static int look_again(void *data);
 

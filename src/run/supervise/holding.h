@@ -7,12 +7,6 @@
 #include "run/supervise/run_options.h"
 #include "util/random.h"
 
-/* ---- connect.c ------------------------------------------------------------------------------- */
-
-/* An exit status, or -N: signal N came. */
-int connect_to_run(const struct command *command, const struct run *run,
-                   const struct signals *signals, struct rowlock_connection **out);
-
 /* ---- acquire_lock.c -------------------------------------------------------------------------- */
 
 #define INTERRUPTED "interrupted before it was started\n"
@@ -24,6 +18,10 @@ struct ending {
     int exit;                         /* the status; 128 + N: by signal N; 0 only if DONE */
     const char *output;               /* its end, UTF-8; NULL: not kept */
 };
+
+/* Connects for a command under a lock. An exit status, or -N: signal N came. */
+int connect_to_run(const struct command *command, const struct run *run,
+                   const struct signals *signals, struct rowlock_connection **out);
 
 struct holding {
     struct rowlock_connection *connection;

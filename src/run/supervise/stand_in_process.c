@@ -71,7 +71,7 @@ static int connect_again(struct renewing *renewing)
         message("cannot read the URL of the database");
         return STATUS_FAILED;
     }
-    status = connect_database(&url, &approach, &renewing->connection, NULL);
+    status = connect_database(&url, &approach, &renewing->connection);
     url_free(&url);
     return status;
 }
