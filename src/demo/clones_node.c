@@ -104,7 +104,7 @@ static struct rowlock_renewal_step renew(struct node *node)
     int64_t now = rowlock__now_ms(), end = end_of_lease(node, now);
 
     if (code == ROWLOCK_OK)
-        guard_extend(&node->guard, end - MARGIN_MS);
+        guard_give(node->guard.fd, GUARD_EXTEND, end - MARGIN_MS);
     return rowlock__renewal_next(&node->renewal, now, end, code, rowlock__dice());
 }
 
@@ -119,7 +119,7 @@ static int64_t keep(struct node *node)
         step = renew(node);
     if (step.act == ROWLOCK_RENEWAL_SLEEP)
         return step.until_ms;
-    guard_end(&node->guard);
+    guard_give(node->guard.fd, GUARD_END, 0);
     return ROWLOCK_NEVER;
 }
 
@@ -168,7 +168,7 @@ static int run(struct node *node, struct rowlock_error *error)
     tell(node, CLONES_CLAIMED);
     code = start_sender(node, error);
     if (code && node->guard.pid > 0)
-        guard_end(&node->guard);
+        guard_give(node->guard.fd, GUARD_END, 0);
     if (node->guard.pid > 0) {
         status = attend(node);
         guard_close(&node->guard);

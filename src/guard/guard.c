@@ -47,44 +47,18 @@ int guard_start(struct guard *guard, const struct guard_plan *plan)
 
 /* ---- orders and reports ---------------------------------------------------------------------- */
 
-static void give(struct guard *guard, const struct guard_order *order)
+void guard_give(int fd, enum guard_order_kind kind, int64_t end_ms)
 {
-    send(guard->fd, order, sizeof *order, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct guard_order order = {.kind = kind, .end_ms = end_ms};
+
+    send(fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void guard_extend(struct guard *guard, int64_t end_ms)
-{
-    struct guard_order order = {.kind = GUARD_EXTEND, .end_ms = end_ms};
-
-    give(guard, &order);
-}
-
-void guard_ask(struct guard *guard)
-{
-    struct guard_order order = {.kind = GUARD_ASK};
-
-    give(guard, &order);
-}
-
-void guard_signal(struct guard *guard, int number, int to_group)
+void guard_signal(const struct guard *guard, int number, int to_group)
 {
     struct guard_order order = {.kind = GUARD_SIGNAL, .number = number, .to_group = to_group};
 
-    give(guard, &order);
-}
-
-void guard_end(struct guard *guard)
-{
-    struct guard_order order = {.kind = GUARD_END};
-
-    give(guard, &order);
-}
-
-void guard_stop(struct guard *guard)
-{
-    struct guard_order order = {.kind = GUARD_STOP};
-
-    give(guard, &order);
+    send(guard->fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* recv may report ECONNRESET once, before pending reports, if the guard ended
@@ -102,11 +76,9 @@ void guard_next(struct guard *guard, struct guard_report *out)
 
     if (got == (ssize_t)sizeof *out) {
         if (out->event == GUARD_STARTED) {
-            struct guard_order order = {.kind = GUARD_BEGIN};
-
             guard->has_command = 1;
             guard->command = out->command;
-            give(guard, &order);
+            guard_give(guard->fd, GUARD_BEGIN, 0);
         }
         return;
     }

@@ -52,7 +52,7 @@ enum guard_event {
     GUARD_NOT_EXECUTED, /* number: errno of exec */
     GUARD_STOPPED,      /* the command was stopped, alone or together with us */
     GUARD_CONTINUED,
-    GUARD_UNTIL,  /* end_ms: the answer to guard_ask() */
+    GUARD_UNTIL,  /* end_ms: the answer to ASK */
     GUARD_ENDING, /* the guard has begun to end the command; cause */
     GUARD_ENDED,  /* number: wait() status; cause; survivors */
     GUARD_GONE    /* the guard itself was killed */
@@ -62,7 +62,7 @@ enum guard_cause {
     GUARD_BY_ITSELF,
     GUARD_LOCK_OVER, /* end_ms passed, rowlock ordered it, or rowlock has ended */
     GUARD_TIME_OVER, /* max_run_ms */
-    GUARD_TOLD       /* guard_stop() */
+    GUARD_TOLD       /* STOP */
 };
 
 struct guard_report {
@@ -79,14 +79,20 @@ struct guard_report {
    signals, and does not start its program before guard_next() has returned GUARD_STARTED. So a
    signal that reached both it and us before, and is passed on to it, counts once. */
 int guard_start(struct guard *guard, const struct guard_plan *plan);
-/* Orders to the guard. None blocks, even if the guard is stopped. */
-void guard_extend(struct guard *guard, int64_t end_ms);
-void guard_ask(
-    struct guard *guard); /* requests UNTIL: is it awake, and how long is the lock certain? */
-/* Passes a signal on to the command, or with `to_group` to its process group. */
-void guard_signal(struct guard *guard, int number, int to_group);
-void guard_end(struct guard *guard);  /* ends the command because the lock has ended */
-void guard_stop(struct guard *guard); /* ends the command for another reason */
+
+enum guard_order_kind {
+    GUARD_BEGIN,  /* of guard_next() */
+    GUARD_EXTEND, /* the lock is certain until end_ms */
+    GUARD_ASK,    /* requests UNTIL: is it awake, and how long is the lock certain? */
+    GUARD_SIGNAL, /* of guard_signal() */
+    GUARD_END,    /* ends the command because the lock has ended */
+    GUARD_STOP    /* ends the command for another reason */
+};
+
+/* Sends an order; `fd` is that of the guard. Never blocks, even if the guard is stopped. */
+void guard_give(int fd, enum guard_order_kind kind, int64_t end_ms);
+/* The same, to pass a signal on to the command, or with `to_group` to its process group. */
+void guard_signal(const struct guard *guard, int number, int to_group);
 /* The next report; never blocks. */
 void guard_next(struct guard *guard, struct guard_report *out);
 /* For a guard that has died or does not react: kills it, and ends those of its descendants that can
@@ -96,8 +102,6 @@ struct tree guard_replace(struct guard *guard);
 void guard_close(struct guard *guard);
 
 /* ---- between the two ----------------------------------------------------------------- */
-
-enum guard_order_kind { GUARD_BEGIN, GUARD_EXTEND, GUARD_ASK, GUARD_SIGNAL, GUARD_END, GUARD_STOP };
 
 struct guard_order {
     enum guard_order_kind kind;

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The guard's side of the stand-in. The process itself is run/supervise/stand_in_process.c. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "command/exit_status.h"
+#include "command/output/output.h"
 #include "guard/guard.h"
 #include "system/command/calls.h"
-
-/* Opens standard input and output again, which the guard has closed. Otherwise sockets, ours or the
-   client library's, would get their numbers. */
-static void fill_closed(void)
-{
-    int null = open("/dev/null", O_RDWR);
-
-    while (null >= 0 && null < STDERR_FILENO)
-        null = dup(null);
-    if (null > STDERR_FILENO)
-        close(null);
-}
 
 /* Runs the stand-in in a session of its own: the terminal sends it no signals, and a message to the
    terminal does not stop it. */
@@ -40,7 +28,7 @@ void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan)
 
     if (stand_in->pid || !plan->stand_in)
         return;
-    fill_closed();
+    keep_standard_places(); /* the guard has closed input and output */
     if (message_pair(pair))
         return;
     stand_in->pid = fork();

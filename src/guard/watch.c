@@ -19,8 +19,11 @@
 
 void guard_report_event(const struct guard_state *state, enum guard_event event, int number)
 {
-    struct guard_report report = {
-        .event = event, .number = number, .cause = state->cause, .command = state->command};
+    struct guard_report report = {.event = event,
+                                  .number = number,
+                                  .cause = state->cause,
+                                  .command = state->command,
+                                  .end_ms = state->end_ms};
 
     send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -152,13 +155,6 @@ static void extend(struct guard_state *state, const struct guard_order *order)
         state->end_ms = order->end_ms;
 }
 
-static void answer(const struct guard_state *state)
-{
-    struct guard_report report = {.event = GUARD_UNTIL, .end_ms = state->end_ms};
-
-    send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 /* Carries out an order. The stand-in renews until rowlock itself has renewed again, because rowlock
    may continue later than the command. */
 static void obey(struct guard_state *state, const struct guard_order *order)
@@ -176,7 +172,7 @@ static void obey(struct guard_state *state, const struct guard_order *order)
             stand_in_end(&state->stand_in);
         break;
     case GUARD_ASK:
-        answer(state);
+        guard_report_event(state, GUARD_UNTIL, 0);
         break;
     case GUARD_SIGNAL:
         pass_on(state, order);
@@ -226,11 +222,6 @@ int64_t guard_stop_ms(const struct guard_state *state)
     return stop < state->over_ms ? stop : state->over_ms;
 }
 
-static void set_timer(const struct guard_state *state)
-{
-    timer_set(state->timer_fd, state->ending ? state->kill_ms : guard_stop_ms(state));
-}
-
 static void look_at_clock(struct guard_state *state)
 {
     int64_t now = rowlock__now_ms();
@@ -251,7 +242,7 @@ static void await(const struct guard_state *state)
                            {.fd = state->orphaned ? -1 : state->fd, .events = POLLIN},
                            {.fd = state->stand_in.fd, .events = POLLIN}};
 
-    set_timer(state);
+    timer_set(state->timer_fd, state->ending ? state->kill_ms : guard_stop_ms(state));
     poll(fds, sizeof fds / sizeof *fds, -1);
 }
 

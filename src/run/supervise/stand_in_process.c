@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "command/url_lookup.h"
@@ -90,13 +89,6 @@ static int renew(struct renewing *renewing)
     return code;
 }
 
-static void give_order(const struct renewing *renewing, enum guard_order_kind kind, int64_t end_ms)
-{
-    struct guard_order order = {.kind = kind, .end_ms = end_ms};
-
-    send(renewing->argument->guard_fd, &order, sizeof order, MSG_NOSIGNAL);
-}
-
 /* Renews, and reports the result. Returns the next step. */
 static struct rowlock_renewal_step renew_once(struct renewing *renewing)
 {
@@ -107,7 +99,7 @@ static struct rowlock_renewal_step renew_once(struct renewing *renewing)
         rowlock__renewal_next(&renewing->renewal, now, end, code, rowlock__dice());
 
     if (!code)
-        give_order(renewing, GUARD_EXTEND, end - margin_for_kill(argument->ttl_ms));
+        guard_give(argument->guard_fd, GUARD_EXTEND, end - margin_for_kill(argument->ttl_ms));
     else if (step.act == ROWLOCK_RENEWAL_SLEEP && !failed_before)
         message("could not renew the lease on '%s' while the command is stopped, trying again: %s",
                 argument->name, renewing->error.text);
@@ -121,7 +113,7 @@ static void say_lost(const struct renewing *renewing)
 
     message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
             renewing->argument->name, length, why);
-    give_order(renewing, GUARD_END, 0);
+    guard_give(renewing->argument->guard_fd, GUARD_END, 0);
 }
 
 static struct rowlock_renewal_step renew_now(struct renewing *renewing)

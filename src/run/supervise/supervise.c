@@ -55,7 +55,7 @@ static void lose(struct watch *watch, const char *why)
             length_of_reason(watch, why), why);
     watch->replace_ms =
         rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + SILENT_GUARD_MS);
-    guard_end(&watch->guard);
+    guard_give(watch->guard.fd, GUARD_END, 0);
 }
 
 static void renewed(struct watch *watch)
@@ -63,7 +63,7 @@ static void renewed(struct watch *watch)
     watch->end_ms = end_of(watch->run, watch->holding);
     watch->keeper.overslept = 0;
     expect_end(watch);
-    guard_extend(&watch->guard, watch->end_ms);
+    guard_give(watch->guard.fd, GUARD_EXTEND, watch->end_ms);
     if (watch->renewal.pause_ms && watch->run->verbose)
         message("the lease on '%s' is renewed again", watch->run->lock.wants[0].name);
 }
@@ -157,7 +157,7 @@ static int reached_command(const struct watch *watch, int number, int by_kernel)
 static void end_as_told(struct watch *watch)
 {
     watch->told = 1;
-    guard_stop(&watch->guard);
+    guard_give(watch->guard.fd, GUARD_STOP, 0);
 }
 
 /* The command defines the meaning of SIGUSR1 and SIGUSR2, so its descendants do not get them. */
@@ -203,7 +203,7 @@ static int wake(struct watch *watch)
     watch->next_keep_ms = now;
     if (now >= watch->replace_ms)
         watch->replace_ms = now + SILENT_GUARD_MS;
-    guard_ask(&watch->guard);
+    guard_give(watch->guard.fd, GUARD_ASK, 0);
     return 1;
 }
 

@@ -224,7 +224,7 @@ static void follow(struct guard *guard, int pipe_fd, pid_t *daemon, struct guard
 
         poll(fds, 2, (int)(until - rowlock__now_ms()));
         if (fds[1].revents && read(pipe_fd, daemon, sizeof *daemon) == (ssize_t)sizeof *daemon)
-            guard_end(guard);
+            guard_give(guard->fd, GUARD_END, 0);
         guard_next(guard, last);
         if (last->event == GUARD_ENDED || last->event == GUARD_GONE ||
             last->event == GUARD_NOT_STARTED || last->event == GUARD_NOT_EXECUTED)
