@@ -18,7 +18,7 @@
 
 struct command;
 
-typedef int run_verb(struct command *command); /* the exit status */
+typedef int run_verb(struct command *command); /* the exit status, or -N: end by signal N */
 
 struct verb {
     const char *name;

@@ -46,6 +46,8 @@ int main(int argc, char **argv)
     ignore_large_files();
     read_globals(&command, argc, argv);
     status = command.verb->run(&command);
+    if (status < 0)
+        end_at_once(status);
     if (status == STATUS_OK || status == STATUS_ANSWER_IS_NO)
         status = finish_output() ? STATUS_FAILED : status;
     free(command.operands);

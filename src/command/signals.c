@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads signals from a descriptor, without handlers and their races. */
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -115,6 +116,14 @@ void die_by(int number)
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
     _exit(128 + number);
+}
+
+void end_at_once(int status)
+{
+    fflush(stdout);
+    if (status < 0)
+        die_by(-status);
+    _exit(status);
 }
 
 /* With SIGXFSZ ignored a write beyond ulimit -f fails, and reports it. */

@@ -29,6 +29,8 @@ int signals_turn_to_wait(struct signals *signals);
 void signals_stop(void);
 /* Ends this process as the signal would have. */
 _Noreturn void die_by(int number);
+/* Ends this process without its exit handlers: with the status, or -N: by signal N. */
+_Noreturn void end_at_once(int status);
 
 /* Ignores SIGXFSZ, so that a write beyond `ulimit -f` fails instead of ending this program. */
 void ignore_large_files(void);

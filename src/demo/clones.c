@@ -239,7 +239,5 @@ int demo_clones(struct command *command, int64_t ttl_ms)
     remove_folder(&demo);
     url_free(&demo.url);
     clones_log_free(demo.log);
-    if (status < 0)
-        die_by(-status);
     return status;
 }

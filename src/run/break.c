@@ -205,7 +205,5 @@ int cmd_break(struct command *command)
     }
     status = break_interruptibly(command, &breaking, &signals, &connection);
     rowlock_close(connection);
-    if (status < 0)
-        die_by(-status);
     return status;
 }

@@ -190,9 +190,7 @@ int cmd_job(struct command *command)
     rowlock_schedule_close(job.schedule);
     free(job.url);
     free(callers);
-    if (outcome.status < 0)
-        die_by(-outcome.status);
     if (outcome.stuck)
-        _exit(outcome.status); /* whatever the database does, we end now */
+        end_at_once(outcome.status); /* whatever the database does */
     return outcome.status;
 }

@@ -49,10 +49,8 @@ int cmd_run(struct command *command)
     if (fd >= 0)
         report_write(fd, &outcome, &run.lock);
     apply_late_signals(&signals, &outcome);
-    if (outcome.status < 0)
-        die_by(-outcome.status);
     if (outcome.stuck)
-        _exit(outcome.status); /* whatever the database does, we end now */
+        end_at_once(outcome.status); /* whatever the database does */
     free(run.lock.wants);
     free(callers);
     return outcome.status;

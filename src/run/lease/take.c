@@ -75,8 +75,6 @@ int end_taking(struct taking *taking, int status)
     rowlock_lease_free(taking->holding.lease);
     rowlock_close(taking->holding.connection);
     free(taking->lock.wants);
-    if (status < 0)
-        die_by(-status);
     return status;
 }
 

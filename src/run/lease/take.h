@@ -30,7 +30,7 @@ int print_token(struct taking *taking);
 /* take_lease, interrupted by signals, then print_token if it acquired. A status of take_lease. */
 int take_and_print(struct taking *taking);
 
-/* Frees and closes. Ends the program if the status is a signal. */
+/* Frees and closes. Returns the status. */
 int end_taking(struct taking *taking, int status);
 
 /* acquire --while-pid, in while_pid.c: acquires in a process that keeps the lease. */

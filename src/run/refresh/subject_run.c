@@ -160,11 +160,7 @@ int stage_open(struct stage *stage, const struct command *command, const struct 
 int stage_close(struct stage *stage, int status)
 {
     if (status < 0 || stage->outcome.stuck)
-        fflush(stdout);
-    if (status < 0)
-        die_by(-status);
-    if (stage->outcome.stuck)
-        _exit(status); /* whatever the database does, we end now */
+        end_at_once(status); /* whatever the database does */
     rowlock_close(stage->connection);
     free(stage->callers);
     return status;

@@ -33,7 +33,8 @@ struct stage {
 
 /* 0, an exit status, or -N; errors were printed. */
 int stage_open(struct stage *stage, const struct command *command, const struct run *run);
-/* Closes everything. Ends the program if a signal ended the command; else returns the status. */
+/* Closes everything. Ends the program if a signal came, or the connection hangs; else returns the
+   status. */
 int stage_close(struct stage *stage, int status);
 
 enum made {
