@@ -52,11 +52,11 @@ static void read_options(struct command *command, struct taking *taking)
 int cmd_acquire(struct command *command)
 {
     struct taking taking = {.command = command, .holder = "acquire"};
+    int status;
 
     read_options(command, &taking);
-    if (check_output())
-        return end_taking(&taking, STATUS_FAILED);
-    if (taking.pid)
-        return end_taking(&taking, acquire_while(&taking, taking.pid));
-    return end_taking(&taking, take_and_print(&taking));
+    status = check_output();
+    if (!status)
+        status = taking.pid ? acquire_while(&taking) : take_and_print(&taking);
+    return end_taking(&taking, status);
 }

@@ -13,8 +13,6 @@
 #include "run/lease/take.h"
 #include "util/calendar.h"
 
-#define STATUS_NOTHING_HELD 1
-
 struct breaking {
     const char *name;
     int64_t token; /* 0: all */
@@ -166,7 +164,7 @@ static int report_broken(const struct command *command, struct rowlock_connectio
     }
     if (broken == 0)
         say_nothing_held(connection, breaking);
-    return broken > 0 ? STATUS_OK : STATUS_NOTHING_HELD;
+    return broken > 0 ? STATUS_OK : STATUS_ANSWER_IS_NO;
 }
 
 /* Returns an exit status, or -N: signal N came. Then the request is withdrawn at the server,

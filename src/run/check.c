@@ -10,8 +10,6 @@
 #include "run/lease/take.h"
 #include "run/supervise/ancestors.h"
 
-#define STATUS_NOT_VALID 1
-
 static void print_json(const struct lease_argument *argument, const struct rowlock_lease *lease)
 {
     fputs("{\"name\":", stdout);
@@ -44,24 +42,22 @@ static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
 
 /* Below `run` and similar verbs the guard ends the command, and the row may name a daemon that has
    finished its part. */
-static int64_t dead_keeper(struct rowlock_connection *connection,
-                           const struct lease_argument *argument)
+static int64_t dead_keeper(const struct lease_argument *argument)
 {
     struct keeper_search search = {.token = argument->token};
 
     if (!is_token_of_ancestor(argument->token))
-        rowlock_list(connection, argument->name, find_dead_keeper, &search, NULL);
+        rowlock_list(argument->connection, argument->name, find_dead_keeper, &search, NULL);
     return search.dead_pid;
 }
 
-static int answer(const struct command *command, const struct lease_argument *argument,
-                  struct rowlock_connection *connection, const struct rowlock_lease *lease,
-                  const struct rowlock_error *error)
+static int answer(const struct command *command, const struct lease_argument *argument)
 {
-    int64_t dead_pid = lease ? dead_keeper(connection, argument) : 0;
+    const struct rowlock_lease *lease = argument->lease;
+    int64_t dead_pid = lease ? dead_keeper(argument) : 0;
 
-    if (!lease && error->code != ROWLOCK_ELOST)
-        return report(error);
+    if (!lease && argument->error.code != ROWLOCK_ELOST)
+        return report(&argument->error);
     if (dead_pid) {
         message("the lease of '%s' (token %" PRId64
                 ") is not renewed any more: its keeper, process "
@@ -76,23 +72,20 @@ static int answer(const struct command *command, const struct lease_argument *ar
     else if (lease)
         printf("valid, %.1f s left\n", (double)rowlock_remaining(lease) / 1000);
     else if (!dead_pid)
-        report_lease(connection, argument, error);
-    return lease ? STATUS_OK : STATUS_NOT_VALID;
+        report_lease(argument);
+    return lease ? STATUS_OK : STATUS_ANSWER_IS_NO;
 }
 
 int cmd_check(struct command *command)
 {
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_lease *lease = NULL;
     struct lease_argument argument;
-    struct rowlock_error error;
     int status;
 
     read_lease_argument(command, 0, &argument);
-    status = adopt_lease(command, &argument, &connection, &lease, &error);
-    if (connection)
-        status = answer(command, &argument, connection, lease, &error);
-    rowlock_lease_free(lease);
-    rowlock_close(connection);
+    status = adopt_lease(command, &argument);
+    if (argument.connection)
+        status = answer(command, &argument);
+    rowlock_lease_free(argument.lease);
+    rowlock_close(argument.connection);
     return status;
 }

@@ -79,9 +79,9 @@ int cmd_hold(struct command *command)
     int status;
 
     read_options(command, &taking);
-    if (check_output())
-        return end_taking(&taking, STATUS_FAILED);
-    status = take_and_print(&taking);
+    status = check_output();
+    if (!status)
+        status = take_and_print(&taking);
     if (taking.holding.lease && !status && !command->json) {
         say_until(&taking);
         say_job(&taking);

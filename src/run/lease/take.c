@@ -123,53 +123,14 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
 
 /* ---- the lease ------------------------------------------------------------------------------- */
 
-int adopt_lease(const struct command *command, const struct lease_argument *argument,
-                struct rowlock_connection **connection, struct rowlock_lease **lease,
-                struct rowlock_error *error)
+int adopt_lease(const struct command *command, struct lease_argument *argument)
 {
-    int status = connect_by_lookup(command, connection);
+    int status = connect_by_lookup(command, &argument->connection);
 
-    *error = (struct rowlock_error){0};
     if (status)
         return status;
-    return exit_status(rowlock_adopt(*connection, argument->name, argument->token, lease, error));
-}
-
-struct seen {
-    int64_t token;
-    int is_there;
-};
-
-static int see_token(const struct rowlock_holder *holder, void *data)
-{
-    struct seen *seen = data;
-
-    seen->is_there |= holder->token == seen->token;
-    return seen->is_there;
-}
-
-/* A lease that is still listed was broken. For one that is gone the database does not record the
-   reason. */
-int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
-                 const struct rowlock_error *error)
-{
-    struct seen seen = {.token = argument->token};
-    const char *name = argument->name;
-
-    if (error->code != ROWLOCK_ELOST)
-        return report(error);
-    rowlock_list(connection, name, see_token, &seen, NULL);
-    if (seen.is_there)
-        message("%s; the work under it may overlap with another holder's, stop it; 'rowlock ls "
-                "%s%s' shows who holds the name now",
-                error->text, before_name(name), name);
-    else
-        message(
-            "%s: it was released, or has expired or was broken; if it was not released, the "
-            "work under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
-            "holds the name now",
-            error->text, before_name(name), name);
-    return STATUS_LOST;
+    return exit_status(rowlock_adopt(argument->connection, argument->name, argument->token,
+                                     &argument->lease, &argument->error));
 }
 
 struct wanted {
@@ -191,6 +152,27 @@ int64_t lease_expires(struct rowlock_connection *connection, const char *name, i
 
     rowlock_list(connection, name, find_expiry, &wanted, NULL);
     return wanted.expires_ms;
+}
+
+/* A lease that is still listed was broken. For one that is gone the database does not record the
+   reason. */
+int report_lease(const struct lease_argument *argument)
+{
+    const char *text = argument->error.text, *name = argument->name;
+
+    if (argument->error.code != ROWLOCK_ELOST)
+        return report(&argument->error);
+    if (lease_expires(argument->connection, name, argument->token))
+        message("%s; the work under it may overlap with another holder's, stop it; 'rowlock ls "
+                "%s%s' shows who holds the name now",
+                text, before_name(name), name);
+    else
+        message(
+            "%s: it was released, or has expired or was broken; if it was not released, the "
+            "work under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
+            "holds the name now",
+            text, before_name(name), name);
+    return STATUS_LOST;
 }
 
 int lease_is_endless(const struct rowlock_lease *lease)

@@ -34,7 +34,7 @@ int take_and_print(struct taking *taking);
 int end_taking(struct taking *taking, int status);
 
 /* acquire --while-pid, in while_pid.c: acquires in a process that keeps the lease. */
-int acquire_while(struct taking *taking, pid_t pid);
+int acquire_while(struct taking *taking);
 
 /* Shared by the verbs for an existing lease: the arguments NAME --token T. */
 
@@ -46,21 +46,20 @@ struct lease_argument {
     int64_t token;
     int64_t ttl_ms;       /* 0: not set */
     int url_fd, guard_fd; /* of a stand-in; 0: not a stand-in */
+    /* of adopt_lease(); the caller frees and closes them */
+    struct rowlock_connection *connection; /* NULL: the failure to connect was printed */
+    struct rowlock_lease *lease;           /* NULL: there is none, for the reason `error` */
+    struct rowlock_error error;
 };
 
 /* Reads NAME --token T, and --ttl if `with_ttl`. Ends the program on wrong usage. */
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument);
 
-/* Connects and finds the lease. Returns an exit status; the library's code is in `error->code`. A
-   failure to connect was printed. */
-int adopt_lease(const struct command *command, const struct lease_argument *argument,
-                struct rowlock_connection **connection, struct rowlock_lease **lease,
-                struct rowlock_error *error);
+/* Connects and finds the lease. Returns an exit status. */
+int adopt_lease(const struct command *command, struct lease_argument *argument);
 
-/* Prints the library's error, and for a lease that is not valid what to do. Returns the exit
-   status. */
-int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
-                 const struct rowlock_error *error);
+/* Prints argument->error, and for a lease that is not valid what to do. Returns the exit status. */
+int report_lease(const struct lease_argument *argument);
 
 /* When the lease ends by the database's clock: milliseconds since 1970, 0 if unknown; INT64_MAX if
    it is_endless(). */

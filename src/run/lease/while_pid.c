@@ -317,10 +317,10 @@ static int hear_word(int fd)
     return STATUS_FAILED;
 }
 
-int acquire_while(struct taking *taking, pid_t pid)
+int acquire_while(struct taking *taking)
 {
     struct keeping keeping = {
-        .taking = taking, .pid = pid, .lost = ROWLOCK_NO_WAKEUP, .log_fd = -1};
+        .taking = taking, .pid = taking->pid, .lost = ROWLOCK_NO_WAKEUP, .log_fd = -1};
     int status = find_process(&keeping), pair[2];
     pid_t keeper;
 

@@ -253,8 +253,6 @@ int use_it(struct stage *stage, const struct subject_options *options, enum used
 
 /* The options of the verbs refresh and use. */
 
-#define KILL_AFTER_MS 5000
-
 static void take_refresh(const struct command *command, const struct option_row *row, void *into)
 {
     if (strcmp(optarg, "--") == 0)
@@ -312,7 +310,7 @@ void read_subject_options(struct command *command, enum subject_verb verb,
     int uses = verb == SUBJECT_USE;
 
     *options = (struct subject_options){
-        .run = {.lock = lock_options_default(), .kill_after_ms = KILL_AFTER_MS, .max_run_ms = -1},
+        .run = {.lock = lock_options_default(), .kill_after_ms = -1, .max_run_ms = -1},
         .max_age_ms = -1};
     lock->conflict = -1;
     if (uses)
