@@ -136,7 +136,9 @@ void ignore_large_files(void)
     sigaction(SIGXFSZ, &ignore, &too_large);
 }
 
-void leave_large_files_to_command(void)
+void signals_give_back(const struct signals *signals)
 {
+    sigaction(SIGPIPE, &signals->broken_pipe, NULL);
     sigaction(SIGXFSZ, &too_large, NULL);
+    sigprocmask(SIG_SETMASK, &signals->original, NULL);
 }

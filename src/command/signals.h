@@ -34,7 +34,7 @@ _Noreturn void end_at_once(int status);
 
 /* Ignores SIGXFSZ, so that a write beyond `ulimit -f` fails instead of ending this program. */
 void ignore_large_files(void);
-/* Restores the caller's action for SIGXFSZ. Call it before a command is executed. */
-void leave_large_files_to_command(void);
+/* Restores the caller's mask and actions. Call it before a command is executed. */
+void signals_give_back(const struct signals *signals);
 
 #endif

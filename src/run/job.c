@@ -154,8 +154,7 @@ static void claim_and_run(struct command *command, struct job_run *job, struct s
     int64_t token;
     int changed;
 
-    job->hook = (struct change_hook){job->settings.on_failure, callers, &signals->original,
-                                     &signals->broken_pipe};
+    job->hook = (struct change_hook){job->settings.on_failure, callers, signals};
     outcome->status = connect_to(command, job, &run, signals, &holding.connection);
     if (!outcome->status)
         outcome->status = job->token ? adopt_job(job, signals, &holding, &outcome->acquired)

@@ -155,8 +155,7 @@ static void refused(struct cron *cron, struct cron_job *job, const struct rowloc
 
 static void report_lost(const struct cron *cron, const struct crontab_entry *entry, int64_t token)
 {
-    struct change_hook hook = {entry->settings.on_failure, cron->callers, &cron->original,
-                               &cron->broken_pipe};
+    struct change_hook hook = {entry->settings.on_failure, cron->callers, &cron->signals};
     struct job_change change;
 
     message("%s: the previous run (token %" PRId64 ") was lost", entry->name, token);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command/signals.h"
 #include "run/cron/daemon.h"
 #include "system/command/calls.h"
 #include "util/clock.h"
@@ -60,7 +59,7 @@ static int open_signals(struct cron *cron)
     static const int stops[] = {SIGTERM, SIGINT, SIGQUIT};
     sigset_t stop, event, both;
 
-    sigaction(SIGPIPE, NULL, &cron->broken_pipe);
+    sigaction(SIGPIPE, NULL, &cron->signals.broken_pipe);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
@@ -72,7 +71,7 @@ static int open_signals(struct cron *cron)
     sigaddset(&event, SIGHUP);
     sigaddset(&event, SIGCHLD);
     sigorset(&both, &stop, &event);
-    sigprocmask(SIG_BLOCK, &both, &cron->original);
+    sigprocmask(SIG_BLOCK, &both, &cron->signals.original);
     cron->stop_fd = signals_descriptor(&stop);
     cron->event_fd = signals_descriptor(&event);
     cron->timer_fd = timer_descriptor();

@@ -7,10 +7,10 @@
 #ifndef ROWLOCK_CRON_DAEMON_H
 #define ROWLOCK_CRON_DAEMON_H
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include "command/notify.h"
+#include "command/signals.h"
 #include "command/url_lookup.h"
 #include "run/cron/crontab.h"
 
@@ -61,8 +61,7 @@ struct cron {
     int64_t look_ms;                       /* when to compare all jobs with the database */
     int has_tidied;                        /* it has tidied the history since the start */
 
-    sigset_t original;            /* the mask that a run gets back */
-    struct sigaction broken_pipe; /* the caller's action for SIGPIPE */
+    struct signals signals; /* only what a run gets back */
     int stop_fd, event_fd, timer_fd;
     int stopping, stopped; /* the daemon got a signal to end; it has passed it to the runs */
     int64_t stop_ms;       /* when to signal the runs, or to leave them */

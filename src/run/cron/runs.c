@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "command/output/table.h"
-#include "command/signals.h"
 #include "run/cron/daemon.h"
 #include "run/supervise/child.h"
 #include "system/command/calls.h"
@@ -75,9 +74,7 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
         dup2(null, STDIN_FILENO);
     hide_ours(cron->callers);
     fcntl(fd, F_SETFD, 0);
-    sigaction(SIGPIPE, &cron->broken_pipe, NULL);
-    leave_large_files_to_command();
-    sigprocmask(SIG_SETMASK, &cron->original, NULL);
+    signals_give_back(&cron->signals);
     execute_again((char *const *)arguments->argv);
     message("cannot execute this program again (" THIS_PROGRAM "): %s", strerror(errno));
     _exit(STATUS_FAILED);

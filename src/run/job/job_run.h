@@ -3,7 +3,6 @@
 #ifndef ROWLOCK_JOB_RUN_H
 #define ROWLOCK_JOB_RUN_H
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +15,7 @@
 struct change_hook {
     const char *command; /* for /bin/sh; NULL: none */
     const struct descriptors *callers;
-    const sigset_t *mask;
-    const struct sigaction *broken_pipe;
+    const struct signals *signals;
 };
 
 struct job_change {

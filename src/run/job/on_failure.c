@@ -99,9 +99,7 @@ static _Noreturn void become(const struct change_hook *hook, const struct job_ch
     setpgid(0, 0);
     dup2(input, STDIN_FILENO);
     hide_ours(hook->callers);
-    sigaction(SIGPIPE, hook->broken_pipe, NULL);
-    leave_large_files_to_command();
-    sigprocmask(SIG_SETMASK, hook->mask, NULL);
+    signals_give_back(hook->signals);
     if (set_variables(change) == 0)
         execl("/bin/sh", "sh", "-c", hook->command, (char *)NULL);
     message("%s: cannot execute /bin/sh for --on-failure", change->job);
@@ -158,7 +156,8 @@ void job_change_run(const struct change_hook *hook, struct job_change *change, i
     if (input >= 0)
         close(input);
     if (waits)
-        sigprocmask(SIG_SETMASK, hook->mask, NULL); /* a signal may end us meanwhile */
+        sigprocmask(SIG_SETMASK, &hook->signals->original,
+                    NULL); /* a signal may end us meanwhile */
     if (pid > 0)
         await_end(pid, change, waits);
     free(change->output);

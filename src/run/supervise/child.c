@@ -95,9 +95,7 @@ static int become(const struct child *child)
     hide_ours(child->callers);
     if (set_environment(run->lock.wants, run->lock.n, child->holding))
         return ENOMEM;
-    sigaction(SIGPIPE, &child->signals->broken_pipe, NULL);
-    leave_large_files_to_command();
-    sigprocmask(SIG_SETMASK, &child->signals->original, NULL);
+    signals_give_back(child->signals);
     execvp(run->argv[0], run->argv);
     return errno;
 }
