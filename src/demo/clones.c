@@ -129,19 +129,15 @@ static void show_act(const struct demonstration *demo, struct clones_act *act)
 static int play(struct demonstration *demo, int number)
 {
     struct clones_act *act = &demo->acts[number - 1];
-    char mails[MOST_PATH + 32];
+    struct clones_farm *farm = &act->farm;
     int status, forgotten;
 
-    snprintf(mails, sizeof mails, "%s/mails.%d", demo->folder, number);
     *act = (struct clones_act){.script = &scripts[number - 1],
                                .number = number,
                                .signals_fd = demo->signals.wait_fd,
                                .children_fd = demo->children_fd,
                                .live = !demo->command->json && clones_can_be_live(),
-                               .farm = {.url = demo->url.text,
-                                        .job = scripts[number - 1].locked ? demo->job : NULL,
-                                        .mails = mails,
-                                        .ttl_ms = demo->ttl_ms,
+                               .farm = {.ttl_ms = demo->ttl_ms,
                                         .act = number,
                                         .told = demo->told,
                                         .signals = demo->signals.original,
@@ -151,6 +147,13 @@ static int play(struct demonstration *demo, int number)
         printf("%s%d  %s%s\n", demo->coloured ? "\033[1m" : "", number, scripts[number - 1].title,
                demo->coloured ? "\033[0m" : "");
     fflush(stdout);
+    if (strlen(demo->url.text) >= sizeof farm->url) {
+        message("cannot start the clones: %s", strerror(ENAMETOOLONG));
+        return STATUS_FAILED;
+    }
+    strcpy(farm->url, demo->url.text);
+    strcpy(farm->job, act->script->locked ? demo->job : "");
+    snprintf(farm->mails, sizeof farm->mails, "%s/mails.%d", demo->folder, number);
     status = clones_play(act);
     if (!status)
         status = clones_count(act);

@@ -51,10 +51,12 @@ struct clones_item {
 
 /* ---- shared by the processes of an act ----------------------------------------------- */
 
+#define CLONES_TEXT 4096
+
 struct clones_farm {
-    const char *url;
-    const char *job;   /* NULL: without rowlock */
-    const char *mails; /* the file that receives the mails */
+    char url[CLONES_TEXT];
+    char job[64];            /* "": without rowlock */
+    char mails[CLONES_TEXT]; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;
     struct rowlock_wakeup told; /* sent after each event */
@@ -65,19 +67,11 @@ struct clones_farm {
     struct clones_log *log;
 };
 
-#define CLONES_TEXT 4096
-
-/* The texts of a farm. */
-struct clones_texts {
-    char url[CLONES_TEXT], job[CLONES_TEXT], mails[CLONES_TEXT]; /* job "": without rowlock */
-};
-
 /* One piece of memory for all processes: a file without a name, whose descriptor has the same
    number in each of them. */
 struct clones_log {
     int fd;
-    struct clones_farm farm; /* for processes that began by exec; its pointers are not valid */
-    struct clones_texts texts;
+    struct clones_farm farm; /* for processes that began by exec; its pointer is not valid */
     atomic_size_t used;
     atomic_int failed; /* a clone failed; `error` is that of the first one */
     struct rowlock_error error;
@@ -100,8 +94,6 @@ const struct clones_item *clones_find(const struct clones_log *log, int clone,
 
 /* ---- a clone, and its sender --------------------------------------------------------- */
 
-/* Puts the farm into the log. ENAMETOOLONG: the URL is too long. */
-int clones_share(const struct clones_farm *farm);
 /* Becomes a clone (token 0) or its sender by exec: a JVM does not survive a fork. Returns errno. */
 int clones_exec(const struct clones_farm *farm, int clone, int64_t token);
 /* The same in the new program: `words` are its operands. -1: the program was not started by

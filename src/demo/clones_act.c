@@ -65,35 +65,15 @@ static int has_told(const struct clones_act *act, int clone, enum clones_event e
     return clones_find(act->farm.log, clone, event) != NULL;
 }
 
-static int count_told(const struct clones_act *act, enum clones_event event)
-{
-    int n = 0;
-
-    for (int i = 0; i < CLONES; i++)
-        n += has_told(act, i, event);
-    return n;
-}
-
 /* Whether another clone has claimed the mail after the victim. */
 static int has_successor(const struct clones_act *act)
 {
-    const struct clones_item *events[CLONES_ITEMS];
-    size_t n = clones_events(act->farm.log, events);
+    const struct clones_item *claimed = clones_find(act->farm.log, -1, CLONES_CLAIMED);
 
-    for (size_t i = 0; i < n; i++)
-        if (events[i]->event == CLONES_CLAIMED && events[i]->token > act->token)
-            return 1;
-    return 0;
+    return claimed && claimed->token > act->token;
 }
 
 /* ---- the blow -------------------------------------------------------------------------------- */
-
-static void strike_down(struct clones_act *act, pid_t pid)
-{
-    clones_kill(pid);
-    clones_tell(&act->farm, act->victim, CLONES_KILLED, act->token);
-    act->struck = 1;
-}
 
 /* Freezes the victim. If its guard has ended the sender already, the next sender becomes the
    victim. */
@@ -156,10 +136,13 @@ static int attend_to_victim(struct clones_act *act)
         pid_t pid = act->pids[act->victim];
 
         act->strike_ms = ROWLOCK_NEVER;
-        if (pid > 0 && act->script->blow == CLONES_KILL)
-            strike_down(act, pid);
-        else if (pid > 0)
+        if (pid > 0 && act->script->blow == CLONES_KILL) {
+            clones_kill(pid);
+            clones_tell(&act->farm, act->victim, CLONES_KILLED, act->token);
+            act->struck = 1;
+        } else if (pid > 0) {
             strike_still(act, pid);
+        }
     }
     if (act->script->blow != CLONES_FREEZE || !act->struck)
         return STATUS_OK;
@@ -244,7 +227,11 @@ static int turn(struct clones_act *act, int64_t until_ms)
 
 static int are_ready(const struct clones_act *act)
 {
-    return count_told(act, CLONES_READY) == CLONES;
+    int n = 0;
+
+    for (int i = 0; i < CLONES; i++)
+        n += has_told(act, i, CLONES_READY);
+    return n == CLONES;
 }
 
 /* Whether all clones have finished. The frozen one has when it knows that its lease is lost. */

@@ -6,32 +6,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "demo/clones.h"
 #include "system/command/calls.h"
-
-static int put(char *to, const char *text)
-{
-    if (text && strlen(text) >= CLONES_TEXT)
-        return ENAMETOOLONG;
-    strcpy(to, text ? text : "");
-    return 0;
-}
-
-int clones_share(const struct clones_farm *farm)
-{
-    struct clones_texts *texts = &farm->log->texts;
-    int failed = put(texts->url, farm->url);
-
-    farm->log->farm = *farm;
-    if (!failed)
-        failed = put(texts->job, farm->job);
-    return failed ? failed : put(texts->mails, farm->mails);
-}
 
 /* Sets the flags of the descriptors that the new program gets; it gets no others. */
 static void set_descriptors(const struct clones_farm *farm, int flags)
@@ -78,9 +58,6 @@ int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone
         return -1;
     *farm = log->farm;
     farm->log = log;
-    farm->url = log->texts.url;
-    farm->job = *log->texts.job ? log->texts.job : NULL;
-    farm->mails = log->texts.mails;
     set_descriptors(farm, FD_CLOEXEC); /* so that the guard's other children do not get them */
     return 0;
 }

@@ -27,9 +27,7 @@ static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
 
 int clones_start(struct clones_farm *farm, pid_t *pids)
 {
-    errno = clones_share(farm);
-    if (errno)
-        return -1;
+    farm->log->farm = *farm;
     for (int i = 0; i < CLONES; i++) {
         pids[i] = fork();
         if (pids[i] == 0)

@@ -135,9 +135,8 @@ static int attend(struct node *node)
 
         if (came)
             guard_next(&node->guard, &report);
-        if (came && (report.event == GUARD_ENDED || report.event == GUARD_GONE))
-            break;
-        if (came && (report.event == GUARD_NOT_STARTED || report.event == GUARD_NOT_EXECUTED))
+        if (came && (report.event == GUARD_ENDED || report.event == GUARD_GONE ||
+                     report.event == GUARD_NOT_STARTED || report.event == GUARD_NOT_EXECUTED))
             break;
         if (rowlock__now_ms() >= next_ms)
             next_ms = keep(node);
@@ -237,14 +236,14 @@ int clones_node(const struct clones_farm *farm, int clone)
     int code = ROWLOCK_OK;
 
     set_asking(&node, 1);
-    if (farm->job)
+    if (*farm->job)
         code = rowlock_open(farm->url, &DEMO_OPTIONS, &node.connection, &error);
     if (!code) {
         tell(&node, CLONES_READY);
         await(&node, farm->go[0], ROWLOCK_NEVER);
-        code = farm->job ? go_on_asking(&node, &error) : clones_send(farm, clone, 0);
+        code = *farm->job ? go_on_asking(&node, &error) : clones_send(farm, clone, 0);
     }
-    if (code && farm->job)
+    if (code && *farm->job)
         clones_fail(farm, &error);
     rowlock_close(node.connection);
     return code ? 1 : 0;

@@ -69,13 +69,14 @@ int clones_send(const struct clones_farm *farm, int clone, int64_t token)
 {
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
-    int code = farm->job ? rowlock_open(farm->url, &DEMO_OPTIONS, &connection, &error) : ROWLOCK_OK;
+    int code =
+        *farm->job ? rowlock_open(farm->url, &DEMO_OPTIONS, &connection, &error) : ROWLOCK_OK;
 
     if (!code) {
         clones_tell(farm, clone, CLONES_SENDING, token);
         if (!await_server(farm, clone))
             code = ROWLOCK_ECANCELED;
-        else if (farm->job)
+        else if (*farm->job)
             code = write_under_fence(farm, clone, token, connection, &error);
         else
             code = write_mail(farm, clone, &error);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command/url_lookup.h"
@@ -18,6 +17,7 @@
 #include "demo/demo_log.h"
 #include "system/command/calls.h"
 #include "system/system.h"
+#include "util/clock.h"
 
 #define MOST_WORKERS 1000
 
@@ -27,7 +27,7 @@ struct demo {
     struct url url;
     struct demo_log *log;
     int64_t ttl_ms;      /* of the clones */
-    int ready[2], go[2]; /* pipes */
+    int ready[2], go[2]; /* pipes: a byte of each worker that is ready; its end is the start */
 };
 
 #define TTL_MS 1000
@@ -91,15 +91,6 @@ static enum show read_options(struct command *command, struct demo *demo)
     return clones ? SHOW_CLONES : SHOW_WORKERS;
 }
 
-static int try_connection(const struct demo *demo)
-{
-    int status = demo_try(&demo->url, DEMO_NAME);
-
-    if (!status)
-        demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
-    return status;
-}
-
 /* In a process of its own: a Java virtual machine of a jdbc: URL does not survive the fork of the
    workers. */
 static int try_first(const struct demo *demo)
@@ -110,8 +101,10 @@ static int try_first(const struct demo *demo)
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        int status = try_connection(demo);
+        int status = demo_try(&demo->url, DEMO_NAME);
 
+        if (!status)
+            demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
         fflush(NULL);
         _exit(status);
     }
@@ -120,19 +113,68 @@ static int try_first(const struct demo *demo)
     return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
 }
 
-/* ---- workers --------------------------------------------------------------------------------- */
+/* ---- a worker: the article's transaction ----------------------------------------------------- */
+
+/* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes if
+   the program is killed. */
+static int stand_at_the_start(const struct demo *demo)
+{
+    char byte = 1;
+
+    if (write(demo->ready[1], &byte, 1) != 1)
+        return -1;
+    close(demo->ready[1]);
+    while (read(demo->go[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(demo->go[0]);
+    return 0;
+}
+
+static int transaction(const struct demo *demo, int number, struct rowlock_connection *connection,
+                       const struct rowlock_want *want, struct rowlock_error *error)
+{
+    int code;
+
+    demo_add(demo->log, number, DEMO_WAITING, NULL);
+    code = rowlock_begin(connection, want, 1, -1, error);
+    if (code)
+        return code;
+    demo_add(demo->log, number, DEMO_ACQUIRED, NULL);
+    rowlock__wait_fd(-1, 0, -1, rowlock__after(rowlock__now_ms(), demo->hold_ms));
+    demo_add(demo->log, number, DEMO_RELEASED, NULL);
+    code = rowlock_commit(connection, error);
+    if (!code)
+        demo_add(demo->log, number, DEMO_DONE, NULL);
+    return code;
+}
+
+static int work(const struct demo *demo, int number)
+{
+    static const struct rowlock_want want = {.name = DEMO_NAME, .mode = ROWLOCK_EXCLUSIVE};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    int code = rowlock_open(demo->url.text, &DEMO_OPTIONS, &connection, &error);
+
+    if (!code)
+        code = rowlock_prepare(connection, &want, 1, &error);
+    if (!code && stand_at_the_start(demo) == 0) {
+        demo_add(demo->log, number, DEMO_STARTED, NULL);
+        code = transaction(demo, number, connection, &want, &error);
+    }
+    if (code)
+        demo_fail(demo->log, number, &error);
+    rowlock_close(connection);
+    return code ? 1 : 0;
+}
 
 static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
 {
-    struct demo_worker worker = {number,         demo->url.text, demo->hold_ms,
-                                 demo->ready[1], demo->go[0],    demo->log};
-
     close(demo->ready[0]);
     close(demo->go[1]);
-    if (end_with_parent(parent))
-        _exit(1);
-    _exit(demo_work(&worker));
+    _exit(end_with_parent(parent) ? 1 : work(demo, number));
 }
+
+/* ---- all workers ----------------------------------------------------------------------------- */
 
 static int start_workers(struct demo *demo)
 {
@@ -225,10 +267,10 @@ int cmd_demo(struct command *command)
 {
     struct demo demo;
     enum show show = read_options(command, &demo);
-    int status = show == SHOW_ONE ? begin_clone(command) : STATUS_OK;
+    int status;
 
     if (show == SHOW_ONE)
-        return status;
+        return begin_clone(command);
     if (show == SHOW_CLONES)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
@@ -245,66 +287,4 @@ int cmd_demo(struct command *command)
     url_free(&demo.url);
     demo_log_free(demo.log);
     return status;
-}
-
-/* A worker of the demonstration: the article's transaction, in a process of its own. */
-
-static void hold(int64_t ms)
-{
-    struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
-
-    while (nanosleep(&left, &left) && errno == EINTR)
-        ;
-}
-
-/* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes if
-   the program is killed. */
-static int stand_at_the_start(const struct demo_worker *worker)
-{
-    char byte = 1;
-
-    if (write(worker->ready_fd, &byte, 1) != 1)
-        return -1;
-    close(worker->ready_fd);
-    while (read(worker->go_fd, &byte, 1) < 0 && errno == EINTR)
-        ;
-    close(worker->go_fd);
-    return 0;
-}
-
-static int transaction(const struct demo_worker *worker, struct rowlock_connection *connection,
-                       const struct rowlock_want *want, struct rowlock_error *error)
-{
-    int code;
-
-    demo_add(worker->log, worker->number, DEMO_WAITING, NULL);
-    code = rowlock_begin(connection, want, 1, -1, error);
-    if (code)
-        return code;
-    demo_add(worker->log, worker->number, DEMO_ACQUIRED, NULL);
-    hold(worker->hold_ms);
-    demo_add(worker->log, worker->number, DEMO_RELEASED, NULL);
-    code = rowlock_commit(connection, error);
-    if (!code)
-        demo_add(worker->log, worker->number, DEMO_DONE, NULL);
-    return code;
-}
-
-int demo_work(const struct demo_worker *worker)
-{
-    static const struct rowlock_want want = {.name = DEMO_NAME, .mode = ROWLOCK_EXCLUSIVE};
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error = {0};
-    int code = rowlock_open(worker->url, &DEMO_OPTIONS, &connection, &error);
-
-    if (!code)
-        code = rowlock_prepare(connection, &want, 1, &error);
-    if (!code && stand_at_the_start(worker) == 0) {
-        demo_add(worker->log, worker->number, DEMO_STARTED, NULL);
-        code = transaction(worker, connection, &want, &error);
-    }
-    if (code)
-        demo_fail(worker->log, worker->number, &error);
-    rowlock_close(connection);
-    return code ? 1 : 0;
 }

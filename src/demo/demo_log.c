@@ -107,13 +107,6 @@ static const struct {
     [DEMO_DONE] = {"done", "commit done"},
 };
 
-static void print_json(int64_t ms, const struct demo_item *item)
-{
-    if (item->event != DEMO_NOTE)
-        printf("{\"t_ms\":%" PRId64 ",\"worker\":%d,\"event\":\"%s\"}\n", ms, item->worker,
-               events[item->event].name);
-}
-
 void demo_print(const struct demo_log *log, int json)
 {
     if (!json)
@@ -122,9 +115,10 @@ void demo_print(const struct demo_log *log, int json)
         const struct demo_item *item = &log->items[i];
         int64_t ms = (item->ns - log->start_ns) / 1000000;
 
-        if (json)
-            print_json(ms, item);
-        else
+        if (json && item->event != DEMO_NOTE)
+            printf("{\"t_ms\":%" PRId64 ",\"worker\":%d,\"event\":\"%s\"}\n", ms, item->worker,
+                   events[item->event].name);
+        else if (!json)
             printf("%" PRId64 "\t%d\t%s\n", ms, item->worker,
                    item->event == DEMO_NOTE ? item->note : events[item->event].text);
     }
@@ -137,12 +131,6 @@ static int by_size(const void *left, const void *right)
     double a = *(const double *)left, b = *(const double *)right;
 
     return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, by_size);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* A hand-over is the time from a release to the next acquisition. An acquisition before the
@@ -172,16 +160,18 @@ static size_t measure(const struct demo_log *log, double *hand_overs, size_t *ov
 
 int demo_judge(const struct demo_log *log, struct demo_result *result)
 {
-    double *hand_overs = calloc(log->used + 1, sizeof *hand_overs);
+    double *took = calloc(log->used + 1, sizeof *took);
+    size_t n;
 
-    if (!hand_overs)
+    if (!took)
         return -1;
     *result = (struct demo_result){0};
-    result->hand_overs = measure(log, hand_overs, &result->overlaps);
-    if (result->hand_overs) {
-        result->median_ms = median(hand_overs, result->hand_overs);
-        result->worst_ms = hand_overs[result->hand_overs - 1];
+    result->hand_overs = n = measure(log, took, &result->overlaps);
+    qsort(took, n, sizeof *took, by_size);
+    if (n) {
+        result->median_ms = n % 2 ? took[n / 2] : (took[n / 2 - 1] + took[n / 2]) / 2;
+        result->worst_ms = took[n - 1];
     }
-    free(hand_overs);
+    free(took);
     return 0;
 }

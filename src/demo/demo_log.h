@@ -60,15 +60,4 @@ void demo_print(const struct demo_log *log, int json);
 /* Compares every acquisition with the release before it. */
 int demo_judge(const struct demo_log *log, struct demo_result *result);
 
-/* A worker writes to `ready_fd` when it is ready, and starts at the end of file of `go_fd`, which
-   comes when all are ready. */
-struct demo_worker {
-    int number;
-    const char *url;
-    int64_t hold_ms;
-    int ready_fd, go_fd;
-    struct demo_log *log;
-};
-int demo_work(const struct demo_worker *worker);
-
 #endif
