@@ -23,11 +23,6 @@
 #define PAUSE_MOST_MS 30000
 #define STATEMENT_MS 10000
 
-static int is_told_to_stop(const struct cron *cron)
-{
-    return rowlock__is_readable(cron->stop_fd, 0);
-}
-
 /* ---- outages of the database ----------------------------------------------------------------- */
 
 static int is_reported(const struct cron *cron, const struct rowlock_error *error)
@@ -250,7 +245,7 @@ static void look_at_all(struct cron *cron)
 
 static int may_ask(const struct cron *cron)
 {
-    return !cron->status && !is_told_to_stop(cron) &&
+    return !cron->status && !rowlock__is_readable(cron->stop_fd, 0) &&
            (!cron->away || rowlock__now_ms() >= cron->retry_ms);
 }
 

@@ -228,23 +228,17 @@ static int take_options(struct reading *r, struct crontab_entry *entry, const ch
     }
 }
 
-static int take_command(struct reading *r, struct crontab_entry *entry)
-{
-    skip_blanks(r);
-    if (!*r->at)
-        return wrong(r, r->at, "the command is missing after '--'");
-    entry->command = r->at;
-    return 0;
-}
-
 static int take_job(struct reading *r, struct crontab_entry *entry)
 {
     const char *of_zone = NULL;
     char *text, why[160];
 
-    if (take_schedule(r, entry, &text) || take_name(r, entry) || take_options(r, entry, &of_zone) ||
-        take_command(r, entry))
+    if (take_schedule(r, entry, &text) || take_name(r, entry) || take_options(r, entry, &of_zone))
         return -1;
+    skip_blanks(r);
+    entry->command = r->at;
+    if (!*r->at)
+        return wrong(r, r->at, "the command is missing after '--'");
     if (open_again(r, entry, text, of_zone))
         return -1;
     if (job_settings_check(&entry->settings, why, sizeof why))
@@ -255,29 +249,23 @@ static int take_job(struct reading *r, struct crontab_entry *entry)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static struct crontab_entry *add_entry(struct crontab *crontab)
-{
-    struct crontab_entry *entries =
-        rowlock__grown(crontab->entries, crontab->n, &crontab->room, sizeof *entries);
-
-    if (!entries)
-        return NULL;
-    crontab->entries = entries;
-    return &entries[crontab->n];
-}
-
 static int read_job(struct reading *r)
 {
-    struct crontab_entry *entry = add_entry(r->crontab);
+    struct crontab *crontab = r->crontab;
+    struct crontab_entry *entries =
+        rowlock__grown(crontab->entries, crontab->n, &crontab->room, sizeof *entries);
+    struct crontab_entry *entry;
 
-    if (!entry)
+    if (!entries)
         return no_memory(r);
+    crontab->entries = entries;
+    entry = &entries[crontab->n];
     *entry = (struct crontab_entry){.line = r->line, .settings = job_settings_default()};
     if (take_job(r, entry)) {
         rowlock_schedule_close(entry->schedule);
         return -1;
     }
-    r->crontab->n++;
+    crontab->n++;
     return 0;
 }
 

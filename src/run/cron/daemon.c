@@ -12,23 +12,16 @@
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static struct cron_job *jobs_of(const struct crontab *crontab)
-{
-    struct cron_job *jobs = calloc(crontab->n + 1, sizeof *jobs);
-
-    for (size_t i = 0; jobs && i < crontab->n; i++)
-        jobs[i].entry = &crontab->entries[i];
-    return jobs;
-}
-
 static int use(struct cron *cron, struct crontab *crontab)
 {
-    struct cron_job *jobs = jobs_of(crontab);
+    struct cron_job *jobs = calloc(crontab->n + 1, sizeof *jobs);
 
     if (!jobs) {
         crontab_free(crontab);
         return out_of_memory();
     }
+    for (size_t i = 0; i < crontab->n; i++)
+        jobs[i].entry = &crontab->entries[i];
     free(cron->jobs);
     crontab_free(&cron->crontab);
     cron->jobs = jobs;
@@ -41,14 +34,16 @@ static void read_again(struct cron *cron)
     struct crontab crontab;
     size_t n = cron->crontab.n;
 
-    cron_show_reloading(cron);
+    if (cron->is_ready) /* else the service manager awaits the start */
+        notify_reloading(&cron->notify);
     if (cron_file_read(cron->path, &crontab) == STATUS_OK && use(cron, &crontab) == STATUS_OK)
         message("reread '%s': %zu job%s", cron->path, cron->crontab.n,
                 cron->crontab.n == 1 ? "" : "s");
     else
         message("keeping the jobs read from '%s' before: %zu job%s", cron->path, n,
                 n == 1 ? "" : "s");
-    cron_show_reloaded(cron);
+    if (cron->is_ready)
+        cron_tell(cron, "READY=1");
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -97,7 +92,7 @@ static void begin_to_stop(struct cron *cron)
     cron->stop_ms = rowlock__after(rowlock__now_ms(), cron->grace_ms);
     rowlock_close(cron->connection);
     cron->connection = NULL;
-    cron_show_stopping(cron);
+    cron_tell(cron, "STOPPING=1");
     if (cron->n_runs == 0)
         message("stopping; nothing runs");
     else

@@ -77,10 +77,8 @@ struct cron {
 /* Reports to the service manager that the daemon is ready, its status if that changed, and that it
    is alive. */
 void cron_show(struct cron *cron);
-/* Reports the beginning and the end of a reload, unless the service manager awaits the start. */
-void cron_show_reloading(struct cron *cron);
-void cron_show_reloaded(struct cron *cron);
-void cron_show_stopping(struct cron *cron);
+/* Reports the status, but not the same text twice, except with a new state. NULL: the old one. */
+void cron_tell(struct cron *cron, const char *state);
 /* Reports to the watchdog if that is due. Call it between two calls that may block. */
 void cron_alive(struct cron *cron);
 /* The time at which cron_alive() has something to do. */

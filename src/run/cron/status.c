@@ -71,8 +71,7 @@ static void add_next(struct text *text, const struct cron *cron)
     free(when);
 }
 
-/* Sends the status, but not the same text twice, except with a new state. */
-static void tell(struct cron *cron, const char *state)
+void cron_tell(struct cron *cron, const char *state)
 {
     struct text status = {0}, lines = {0};
 
@@ -121,23 +120,6 @@ void cron_show(struct cron *cron)
     int becomes_ready = !cron->is_ready && !cron->stopping && has_answer(cron);
 
     cron->is_ready |= becomes_ready;
-    tell(cron, becomes_ready ? "READY=1" : NULL);
+    cron_tell(cron, becomes_ready ? "READY=1" : NULL);
     cron_alive(cron);
-}
-
-void cron_show_reloading(struct cron *cron)
-{
-    if (cron->is_ready)
-        notify_reloading(&cron->notify);
-}
-
-void cron_show_reloaded(struct cron *cron)
-{
-    if (cron->is_ready)
-        tell(cron, "READY=1");
-}
-
-void cron_show_stopping(struct cron *cron)
-{
-    tell(cron, "STOPPING=1");
 }
