@@ -89,7 +89,7 @@ enum guard_order_kind {
     GUARD_STOP    /* ends the command for another reason */
 };
 
-/* Sends an order; `fd` is that of the guard. Never blocks, even if the guard is stopped. */
+/* Sends an order; `fd` leads to the guard. Never blocks, even if the guard is stopped. */
 void guard_give(int fd, enum guard_order_kind kind, int64_t end_ms);
 /* The same, to pass a signal on to the command, or with `to_group` to its process group. */
 void guard_signal(const struct guard *guard, int number, int to_group);

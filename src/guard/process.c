@@ -24,28 +24,21 @@ static void keep_only_ours(const struct guard_state *state)
     close_all_but(keep, sizeof keep / sizeof *keep);
 }
 
-/* Waits until rowlock allows the start. All signals are blocked until then, so one that arrives
-   twice meanwhile counts once. */
-static int may_begin(int fd)
-{
-    char byte;
-    int may = read(fd, &byte, 1) == 1;
-
-    close(fd);
-    return may;
-}
-
 static _Noreturn void run_command(const struct guard_state *state, pid_t guard, int begin_fd)
 {
     struct guard_report failure = {.event = GUARD_NOT_EXECUTED};
+    char byte;
 
     if (state->plan->own_group)
         setpgid(0, 0);
     close(state->begin_fd);
     if (end_with_parent(guard)) /* in case the guard itself is killed */
         _exit(STATUS_FAILED);
-    if (!may_begin(begin_fd))
+    /* Rowlock allows the start. All signals are blocked until then, so one that arrives twice
+       meanwhile counts once. */
+    if (read(begin_fd, &byte, 1) != 1)
         die_by(SIGTERM); /* the signal that would have ended it if it had begun */
+    close(begin_fd);
     failure.number = state->plan->become(state->plan->data);
     send(state->fd, &failure, sizeof failure, MSG_NOSIGNAL);
     _exit(failure.number == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);

@@ -186,14 +186,6 @@ static void obey(struct guard_state *state, const struct guard_order *order)
     }
 }
 
-static void lose_rowlock(struct guard_state *state)
-{
-    state->orphaned = 1;
-    begin_ending(state, GUARD_LOCK_OVER);
-    if (state->plan->dies_with_rowlock)
-        state->kill_ms = 0;
-}
-
 static void read_orders(struct guard_state *state)
 {
     struct guard_order order;
@@ -201,8 +193,12 @@ static void read_orders(struct guard_state *state)
 
     while ((got = recv(state->fd, &order, sizeof order, MSG_DONTWAIT)) == (ssize_t)sizeof order)
         obey(state, &order);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-        lose_rowlock(state);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) { /* rowlock has ended */
+        state->orphaned = 1;
+        begin_ending(state, GUARD_LOCK_OVER);
+        if (state->plan->dies_with_rowlock)
+            state->kill_ms = 0;
+    }
     while (stand_in_next(&state->stand_in, &order)) {
         if (order.kind == GUARD_EXTEND)
             extend(state, &order);

@@ -61,15 +61,6 @@ static int has_ended(const struct keeping *keeping, int timeout_ms)
 
 /* ---- ties to the caller --------------------------------------------------------------------- */
 
-static void close_others(const struct keeping *keeping)
-{
-    const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, keeping->process_fd,
-                        keeping->caller_fd};
-
-    fflush(NULL);
-    close_all_but(kept, sizeof kept / sizeof *kept);
-}
-
 /* Events that end the wait: a signal, the end of the process, or the end of our first process. */
 static int open_interrupt(const struct keeping *keeping)
 {
@@ -117,13 +108,6 @@ static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why
     (void)lease;
     snprintf(keeping->why, sizeof keeping->why, "%s", why->text);
     rowlock__wakeup_send(&keeping->lost);
-}
-
-static int64_t margin_of(const struct keeping *keeping)
-{
-    int64_t quarter = keeping->taking->lock.ttl_ms / 4;
-
-    return quarter < MARGIN_MOST_MS ? quarter : MARGIN_MOST_MS;
 }
 
 /* Writes to the process's own standard error. It was opened by pid, and the process was still
@@ -198,10 +182,10 @@ static enum keeping_end keep(const struct keeping *keeping)
                            {.fd = keeping->timer_fd, .events = POLLIN},
                            {.fd = keeping->announced[0], .events = POLLIN},
                            {.fd = keeping->announced[1], .events = POLLIN}};
-    int64_t left;
+    int64_t margin = rowlock__least(keeping->taking->lock.ttl_ms / 4, MARGIN_MOST_MS), left;
     int number;
 
-    while ((left = rowlock_remaining(lease) - margin_of(keeping)) > 0) {
+    while ((left = rowlock_remaining(lease) - margin) > 0) {
         timer_set(keeping->timer_fd, rowlock__after(rowlock__now_ms(), left));
         if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
             continue;
@@ -279,10 +263,13 @@ static int keep_all_along(struct keeping *keeping)
 static _Noreturn void be_keeper(struct keeping *keeping)
 {
     struct taking *taking = keeping->taking;
+    const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, keeping->process_fd,
+                        keeping->caller_fd};
     char holder[256];
     int status = STATUS_FAILED;
 
-    close_others(keeping);
+    fflush(NULL);
+    close_all_but(kept, sizeof kept / sizeof *kept);
     hide_memory();
     process_program(keeping->pid, holder, sizeof holder); /* as ls shows it */
     if (!*holder)

@@ -124,24 +124,17 @@ static void say_how(const struct ending *ending, char *out, size_t size)
     }
 }
 
-static void say_why(const struct ending *ending, char *out, size_t size)
+static int write_down(const struct holding *holding, const struct ending *ending,
+                      struct rowlock_error *error)
 {
-    char line[OUTPUT_KEPT + 1] = "", how[80];
+    char line[OUTPUT_KEPT + 1] = "", how[80], message[MESSAGE_SIZE];
+    struct rowlock_result result = {
+        .outcome = ending->outcome, .exit = ending->exit, .output = message};
 
     if (ending->output)
         last_line(ending->output, line, sizeof line);
     say_how(ending, how, sizeof how);
-    snprintf(out, size, "%s%s%s", how, *line ? ": " : "", line);
-}
-
-static int write_down(const struct holding *holding, const struct ending *ending,
-                      struct rowlock_error *error)
-{
-    char message[MESSAGE_SIZE];
-    struct rowlock_result result = {
-        .outcome = ending->outcome, .exit = ending->exit, .output = message};
-
-    say_why(ending, message, sizeof message);
+    snprintf(message, sizeof message, "%s%s%s", how, *line ? ": " : "", line);
     return rowlock_refresh_release(holding->lease, &result, error);
 }
 
@@ -177,17 +170,6 @@ static int run_under(struct stage *stage, const struct run *run, struct holding 
     return stage->outcome.status;
 }
 
-static void say_not_needed(const struct making *making, const struct run *run)
-{
-    if (!run->verbose)
-        return;
-    if (making->elsewhere)
-        message("'%s' is being refreshed by another node: using the stale data",
-                making->options->subject);
-    else
-        message("'%s' is fresh", making->options->subject);
-}
-
 int refresh_if_stale(struct stage *stage, const struct subject_options *options,
                      const struct run *run, enum made *made)
 {
@@ -201,7 +183,11 @@ int refresh_if_stale(struct stage *stage, const struct subject_options *options,
         return status;
     if (!holding.lease) {
         *made = making.elsewhere ? MADE_ELSEWHERE : MADE_FRESH;
-        say_not_needed(&making, run);
+        if (run->verbose)
+            message(making.elsewhere
+                        ? "'%s' is being refreshed by another node: using the stale data"
+                        : "'%s' is fresh",
+                    options->subject);
         return STATUS_OK;
     }
     status = run_under(stage, run, &holding);
@@ -293,16 +279,6 @@ static void take_words(struct command *command, struct subject_options *options)
     options->run.lock.wants->name = options->name;
 }
 
-/* Default: 75 if not acquired, 0 if there is nothing to do; -E sets both. */
-static void settle_conflict(struct subject_options *options)
-{
-    struct lock_options *lock = &options->run.lock;
-
-    options->quiet = lock->conflict < 0 ? STATUS_OK : lock->conflict;
-    if (lock->conflict < 0)
-        lock->conflict = STATUS_NOT_ACQUIRED;
-}
-
 void read_subject_options(struct command *command, enum subject_verb verb,
                           struct subject_options *options)
 {
@@ -328,6 +304,9 @@ void read_subject_options(struct command *command, enum subject_verb verb,
             "--max-age is missing: the age from which the subject is stale; 0: always refresh");
     if (verb == SUBJECT_USE && (options->max_age_ms < 0) != !options->shell)
         usage_error(command, "--max-age and --refresh go together");
-    settle_conflict(options);
+    /* 75 if not acquired, 0 if there is nothing to do; -E sets both */
+    options->quiet = lock->conflict < 0 ? STATUS_OK : lock->conflict;
+    if (lock->conflict < 0)
+        lock->conflict = STATUS_NOT_ACQUIRED;
     settle_run(&options->run);
 }

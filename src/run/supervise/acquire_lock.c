@@ -142,11 +142,6 @@ static int look_again(void *data)
     return holding->hopeless >= 0;
 }
 
-static int64_t lesser(int64_t wait_ms, int64_t slice_ms)
-{
-    return wait_ms < 0 || wait_ms > slice_ms ? slice_ms : wait_ms;
-}
-
 /* Not acquired yet: held, or the database is unreachable; a wait for a lease tolerates both. */
 static int may_come(const struct run *run, int code)
 {
@@ -168,7 +163,7 @@ static int get_beneath(const struct run *run, struct holding *holding, struct ro
         holding->nested = held ? run : NULL;
         if (!held || !run->transaction)
             return get(run, wait_ms, holding, error);
-        code = get(run, lesser(wait_ms, SLICE_MS), holding, error);
+        code = get(run, wait_ms < 0 ? SLICE_MS : rowlock__least(wait_ms, SLICE_MS), holding, error);
     }
     return code;
 }

@@ -23,11 +23,14 @@ struct descriptors {
 };
 
 /* One poll() tells which descriptors are open. */
-static void look(struct descriptors *out)
+struct descriptors *descriptors_of_caller(void)
 {
+    struct descriptors *out = malloc(sizeof *out);
     struct pollfd fds[MOST_DESCRIPTORS];
     struct rlimit limit;
 
+    if (!out)
+        return NULL;
     out->n = MOST_DESCRIPTORS;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < out->n)
         out->n = (nfds_t)limit.rlim_cur;
@@ -37,15 +40,7 @@ static void look(struct descriptors *out)
         ;
     for (nfds_t i = 0; i < out->n; i++)
         out->open[i] = !(fds[i].revents & POLLNVAL);
-}
-
-struct descriptors *descriptors_of_caller(void)
-{
-    struct descriptors *descriptors = malloc(sizeof *descriptors);
-
-    if (descriptors)
-        look(descriptors);
-    return descriptors;
+    return out;
 }
 
 int fill_standard_descriptors(void)

@@ -11,19 +11,6 @@
 #define LOST_MS \
     200 /* after a lost lock rowlock ends within a second, even if its output is not read */
 
-static int start_threads(struct watch *watch)
-{
-    if (watch->output && output_start(watch->output))
-        return -1;
-    return keeper_start(&watch->keeper, watch->holding, &watch->run->lock);
-}
-
-/* In the caller's process group job control stops rowlock together with the command. */
-static int has_stand_in(const struct watch *watch)
-{
-    return watch->run->terminal && watch->holding->lease;
-}
-
 static int start(struct watch *watch, struct child *child)
 {
     struct guard_plan plan = {.end_ms = watch->end_ms,
@@ -32,14 +19,17 @@ static int start(struct watch *watch, struct child *child)
                               .own_group = !watch->run->terminal,
                               .dies_with_rowlock = !watch->holding->lease,
                               .become = become_command,
-                              .stand_in = has_stand_in(watch) ? become_stand_in : NULL,
                               .data = child};
 
+    /* in the caller's process group job control stops rowlock together with the command */
+    if (watch->run->terminal && watch->holding->lease)
+        plan.stand_in = become_stand_in;
     if (guard_start(&watch->guard, &plan)) {
         message("cannot fork: %s", strerror(errno));
         return -1;
     }
-    if (start_threads(watch) == 0)
+    if (!(watch->output && output_start(watch->output)) &&
+        keeper_start(&watch->keeper, watch->holding, &watch->run->lock) == 0)
         return 0;
     message("cannot start the renewal thread; ending the command");
     guard_replace(&watch->guard);

@@ -259,20 +259,9 @@ const char *output_end(struct output *output)
     while (output->undrained > 0 &&
            pthread_cond_timedwait(&output->drained, &output->lock, &until) == 0)
         ;
-    pthread_mutex_unlock(&output->lock);
-    pthread_mutex_lock(&output->lock);
     make_text(output);
     pthread_mutex_unlock(&output->lock);
     return output->text;
-}
-
-static int n_started(const struct output *output)
-{
-    int n = 0;
-
-    for (int i = 0; i < output->n; i++)
-        n += output->streams[i].started;
-    return n;
 }
 
 /* Returns 0 if a signal came first, or the time has passed: then the threads keep running. */
@@ -280,9 +269,11 @@ static int await_done(const struct output *output, const struct signals *signals
 {
     struct pollfd fds[] = {{.fd = output->done.fd, .events = POLLIN},
                            {.fd = signals->fd, .events = POLLIN}};
-    uint64_t done, all = 0;
+    uint64_t started = 0, done, all = 0;
 
-    while (all < (uint64_t)n_started(output)) {
+    for (int i = 0; i < output->n; i++)
+        started += (uint64_t)output->streams[i].started;
+    while (all < started) {
         int n = poll(fds, 2, wait_ms);
 
         if (n == 0)

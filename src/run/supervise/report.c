@@ -47,8 +47,7 @@ static void put_line(FILE *out, const struct outcome *outcome, const struct lock
         fputs(i ? "," : "[", out);
         json_text(out, lock->wants[i].name);
     }
-    putc(']', out);
-    fputs("}\n", out);
+    fputs("]}\n", out);
 }
 
 /* One write, so that no reader gets half of it. Another run may have written to the file since it

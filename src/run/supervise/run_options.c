@@ -96,20 +96,15 @@ static void check_transaction(const struct command *command, const struct run *r
 }
 
 /* A program such as `less` reads the keyboard even if its input is a pipe. */
-static int is_in_foreground(void)
+int has_terminal(void)
 {
-    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), is;
+    int fd, is = isatty(STDIN_FILENO);
 
-    if (fd < 0)
-        return 0;
+    if (is || (fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0)
+        return is;
     is = tcgetpgrp(fd) == getpgrp();
     close(fd);
     return is;
-}
-
-int has_terminal(void)
-{
-    return isatty(STDIN_FILENO) || is_in_foreground();
 }
 
 void settle_run(struct run *run)

@@ -57,24 +57,6 @@ struct renewing {
     struct rowlock_error error;
 };
 
-static int connect_again(struct renewing *renewing)
-{
-    struct run run = {.lock = {.ttl_ms = renewing->argument->ttl_ms}};
-    struct approach approach = {.deadline_ms =
-                                    rowlock__after(rowlock__now_ms(), renewing->argument->ttl_ms),
-                                .statement_ms = statement_limit(&run)};
-    struct url url = {.text = url_receive(renewing->argument->url_fd)};
-    int status;
-
-    if (!url.text) {
-        message("cannot read the URL of the database");
-        return STATUS_FAILED;
-    }
-    status = connect_database(&url, &approach, &renewing->connection);
-    url_free(&url);
-    return status;
-}
-
 /* Returns the library's error code. */
 static int renew(struct renewing *renewing)
 {
@@ -143,10 +125,18 @@ static void keep_renewing(struct renewing *renewing)
 int stand_in(const struct stand_in_argument *argument)
 {
     struct renewing renewing = {.argument = argument, .renewal.ttl_ms = argument->ttl_ms};
-    int status;
+    struct run run = {.lock = {.ttl_ms = argument->ttl_ms}};
+    struct approach approach = {.deadline_ms = rowlock__after(rowlock__now_ms(), argument->ttl_ms),
+                                .statement_ms = statement_limit(&run)};
+    struct url url = {.text = url_receive(argument->url_fd)};
+    int status = STATUS_FAILED;
 
     name_this_process("rowlock-stand-in");
-    status = connect_again(&renewing);
+    if (url.text)
+        status = connect_database(&url, &approach, &renewing.connection);
+    else
+        message("cannot read the URL of the database");
+    url_free(&url);
     if (!status)
         keep_renewing(&renewing);
     rowlock_lease_free(renewing.lease);

@@ -41,18 +41,15 @@ static void expect_end(struct watch *watch)
 
 /* The library's advice to a program that lost a lease follows the semicolon. It is omitted, because
    it is followed here. */
-static int length_of_reason(const struct watch *watch, const char *why)
-{
-    return watch->keeper.code == ROWLOCK_ELOST ? (int)strcspn(why, ";") : (int)strlen(why);
-}
-
 static void lose(struct watch *watch, const char *why)
 {
+    size_t length = watch->keeper.code == ROWLOCK_ELOST ? strcspn(why, ";") : strlen(why);
+
     if (watch->lost)
         return;
     watch->lost = 1;
     message("the lock on '%s' is lost, stopping the command: %.*s", watch->run->lock.wants[0].name,
-            length_of_reason(watch, why), why);
+            (int)length, why);
     watch->replace_ms =
         rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + SILENT_GUARD_MS);
     guard_give(watch->guard.fd, GUARD_END, 0);
@@ -154,22 +151,18 @@ static int reached_command(const struct watch *watch, int number, int by_kernel)
            !(number == SIGHUP && getsid(0) == getpid());
 }
 
-static void end_as_told(struct watch *watch)
-{
-    watch->told = 1;
-    guard_give(watch->guard.fd, GUARD_STOP, 0);
-}
-
 /* The command defines the meaning of SIGUSR1 and SIGUSR2, so its descendants do not get them. */
 static void pass_on(struct watch *watch)
 {
     int number, by_kernel;
 
     while ((number = signals_next(watch->signals->fd, &by_kernel))) {
-        if (number == SIGTERM && watch->run->ends_on_term)
-            end_as_told(watch);
-        else if (!reached_command(watch, number, by_kernel))
+        if (number == SIGTERM && watch->run->ends_on_term) {
+            watch->told = 1;
+            guard_give(watch->guard.fd, GUARD_STOP, 0);
+        } else if (!reached_command(watch, number, by_kernel)) {
             guard_signal(&watch->guard, number, number != SIGUSR1 && number != SIGUSR2);
+        }
     }
 }
 

@@ -64,13 +64,6 @@ static int is_in_foreground(const struct waiting *waiting)
     return tcgetpgrp(waiting->terminal) == getpgrp();
 }
 
-static size_t columns_of(const struct waiting *waiting)
-{
-    struct winsize size;
-
-    return ioctl(waiting->terminal, TIOCGWINSZ, &size) || size.ws_col == 0 ? 80 : size.ws_col;
-}
-
 static void put(int fd, const char *text)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
@@ -90,7 +83,9 @@ static void remove_line(struct waiting *waiting)
 /* The same. */
 static void draw(struct waiting *waiting)
 {
-    size_t columns = columns_of(waiting);
+    struct winsize size;
+    size_t columns =
+        ioctl(waiting->terminal, TIOCGWINSZ, &size) || size.ws_col == 0 ? 80 : size.ws_col;
     char *text;
 
     if (columns < LEAST_COLUMNS || !is_in_foreground(waiting))
@@ -109,16 +104,6 @@ static void draw(struct waiting *waiting)
 
 /* ---- the query ------------------------------------------------------------------------------- */
 
-static int open_session(struct waiting *waiting)
-{
-    struct rowlock_options options = {
-        .connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS, .interrupt_fd = waiting->stop.fd};
-
-    if (waiting->connection)
-        return 0;
-    return rowlock_open(database_url(), &options, &waiting->connection, NULL);
-}
-
 static void close_session(struct waiting *waiting)
 {
     rowlock_close(waiting->connection);
@@ -129,13 +114,16 @@ static int ask(struct waiting *waiting)
 {
     struct waiting_view *view = &waiting->view;
     struct rowlock_choice choice = {.name = waiting->names[view->name]};
+    struct rowlock_options options = {
+        .connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS, .interrupt_fd = waiting->stop.fd};
 
     pthread_mutex_lock(&waiting->mutex);
     memcpy(view->owner, waiting->owner, sizeof view->owner);
     pthread_mutex_unlock(&waiting->mutex);
     waiting_view_begin(view, choice.name);
-    return open_session(waiting) ||
-           rowlock_list_some(waiting->connection, &choice, waiting_view_add, view, NULL);
+    if (!waiting->connection && rowlock_open(database_url(), &options, &waiting->connection, NULL))
+        return -1;
+    return rowlock_list_some(waiting->connection, &choice, waiting_view_add, view, NULL);
 }
 
 /* Asks about one name at a time: about the next one, if this one does not keep us waiting. */
@@ -191,11 +179,6 @@ static void report_wait(struct waiting *waiting)
     free(text);
 }
 
-static int is_stopped_within(const struct waiting *waiting, int64_t ms)
-{
-    return rowlock__is_readable(waiting->stop.fd, (int)rowlock__most(ms, 0));
-}
-
 static void leave(struct waiting *waiting)
 {
     int users;
@@ -223,7 +206,7 @@ static void *explain(void *data)
     int64_t next_ms = FIRST_MS;
 
     begin_width();
-    while (!is_stopped_within(waiting, next_ms)) {
+    while (!rowlock__is_readable(waiting->stop.fd, (int)rowlock__most(next_ms, 0))) {
         int asks = rowlock__now_ms() >= waiting->query_at_ms;
 
         if (asks) {
