@@ -26,13 +26,6 @@ static const struct option_row options[] = {
     {"now", 0, no_argument, set_flag, offsetof(struct breaking, now), 0, 0},
     {0}};
 
-static void read_options(struct command *command, struct breaking *breaking)
-{
-    *breaking = (struct breaking){0};
-    scan_own_options(command, options, breaking);
-    breaking->name = one_name(command);
-}
-
 static int count_transaction(const struct rowlock_holder *holder, void *data)
 {
     if (holder->holding == ROWLOCK_HOLDS_TX)
@@ -113,16 +106,14 @@ static void say_unattended(const struct left *left, const char *name)
 
 static void say_stopping(const struct left *left, int64_t broken, const char *name)
 {
-    const char *leases = broken == 1 ? "lease" : "leases";
     int before = left->breaking->stopping;
 
     if (before >= broken)
-        printf("%" PRId64 " %s of '%s' already being stopped: broken before: ", broken, leases,
-               name);
+        fputs("already being stopped: broken before: ", stdout);
     else if (before > 0)
-        printf("%" PRId64 " %s of '%s' broken (%d of them before): ", broken, leases, name, before);
+        printf("broken (%d of them before): ", before);
     else
-        printf("%" PRId64 " %s of '%s' broken: ", broken, leases, name);
+        fputs("broken: ", stdout);
     if (left->kept || !left->unattended)
         fputs("the holder learns of it when it renews next, after a third of its ttl at most (10s "
               "where that is 30s), and stops; the name is free then, or when the lease expires",
@@ -136,18 +127,17 @@ static void say_broken(struct rowlock_connection *connection, const struct break
                        int64_t broken)
 {
     struct left left = {.breaking = breaking};
-    const char *leases = broken == 1 ? "lease" : "leases";
     char name[1600];
 
     escape_controls(breaking->name, name, sizeof name);
+    printf("%" PRId64 " lease%s of '%s' ", broken, broken == 1 ? "" : "s", name);
     if (breaking->now)
-        printf("%" PRId64 " %s of '%s' ended at once%s\n", broken, leases, name,
-               broken > breaking->holds
-                   ? ": a holder that has not noticed yet may overlap with the next one"
-                   : "");
+        puts(broken > breaking->holds
+                 ? "ended at once: a holder that has not noticed yet may overlap with the next one"
+                 : "ended at once");
     else if (rowlock_list(connection, breaking->name, see_left, &left, NULL) == 0 && !left.kept &&
              !left.unattended)
-        printf("%" PRId64 " %s of '%s' broken: it is free\n", broken, leases, name);
+        puts("broken: it is free");
     else
         say_stopping(&left, broken, name);
 }
@@ -167,41 +157,33 @@ static int report_broken(const struct command *command, struct rowlock_connectio
     return broken > 0 ? STATUS_OK : STATUS_ANSWER_IS_NO;
 }
 
-/* Returns an exit status, or -N: signal N came. Then the request is withdrawn at the server,
-   because no process would read its result. */
-static int break_interruptibly(const struct command *command, struct breaking *breaking,
-                               const struct signals *signals,
-                               struct rowlock_connection **connection)
-{
-    struct approach approach = {.interrupt_fd = signals->wait_fd, .signals = signals};
-    struct rowlock_error error = {0};
-    int64_t broken = 0;
-    int number, code, status = connect_as(command, &approach, connection);
-
-    if (status)
-        return status;
-    rowlock_list(*connection, breaking->name, look_before, breaking, NULL);
-    code =
-        rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken, &error);
-    status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
-    if (code == ROWLOCK_ECANCELED && (number = signals_next(signals->wait_fd, NULL)))
-        return -number;
-    return status;
-}
-
 int cmd_break(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
-    struct breaking breaking;
+    struct rowlock_error error = {0};
+    struct breaking breaking = {0};
     struct signals signals;
-    int status;
+    int64_t broken = 0;
+    int status, code, number;
 
-    read_options(command, &breaking);
+    scan_own_options(command, options, &breaking);
+    breaking.name = one_name(command);
     if (signals_open(&signals)) {
         message("cannot create a file descriptor for signals");
         return STATUS_FAILED;
     }
-    status = break_interruptibly(command, &breaking, &signals, &connection);
+    status = connect_as(command,
+                        &(struct approach){.interrupt_fd = signals.wait_fd, .signals = &signals},
+                        &connection);
+    if (!status) {
+        rowlock_list(connection, breaking.name, look_before, &breaking, NULL);
+        code =
+            rowlock_break(connection, breaking.name, breaking.token, breaking.now, &broken, &error);
+        status = code ? report(&error) : report_broken(command, connection, &breaking, broken);
+        if (code == ROWLOCK_ECANCELED && (number = signals_next(signals.wait_fd, NULL)))
+            status =
+                -number; /* the server withdrew the request: no process would read its result */
+    }
     rowlock_close(connection);
     return status;
 }

@@ -433,6 +433,9 @@ SH
 @test "the local file is rowlock's own: a list of it is empty before the first lock" {
     run -0 "$ROWLOCK" --db local --json ls
     [ "$output" = "[]" ]
+    rm -r state
+    run -1 "$ROWLOCK" --db local break a
+    [[ $output == "rowlock: no lease of 'a' is held"* ]]
 }
 
 fails_naming() { # SOURCE PLACE [ARGUMENT...]
