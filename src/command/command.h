@@ -58,8 +58,8 @@ struct command {
 /* Values of long options; the global ones are above those of the verbs. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
-/* NULL: no such verb. */
-const struct verb *find_verb(const struct verb *verbs, const char *name);
+/* Ends the program if there is none. */
+const struct verb *find_verb(const struct command *command, const char *name);
 
 /* Reads the options before the verb, and finds the verb. */
 void read_globals(struct command *command, int argc, char **argv);

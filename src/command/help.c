@@ -4,17 +4,10 @@
 
 int cmd_help(struct command *command)
 {
-    const struct verb *verb;
-
     read_operands(command, 1);
-    if (command->n_operands == 0) {
+    if (command->n_operands == 0)
         print_overview(command->verbs);
-        return STATUS_OK;
-    }
-    verb = find_verb(command->verbs, command->operands[0]);
-    if (!verb)
-        usage_error(command, "unknown verb: '%s'%s", shown(command->operands[0]),
-                    suggest_verb(command->verbs, command->operands[0]));
-    print_help(verb);
+    else
+        print_help(find_verb(command, command->operands[0]));
     return STATUS_OK;
 }

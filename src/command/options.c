@@ -151,12 +151,12 @@ static int take_global(struct command *command, int option)
     return 0;
 }
 
-const struct verb *find_verb(const struct verb *verbs, const char *name)
+const struct verb *find_verb(const struct command *command, const char *name)
 {
-    for (const struct verb *verb = verbs; verb->name; verb++)
+    for (const struct verb *verb = command->verbs; verb->name; verb++)
         if (strcmp(verb->name, name) == 0)
             return verb;
-    return NULL;
+    usage_error(command, "unknown verb: '%s'%s", shown(name), suggest_verb(command->verbs, name));
 }
 
 void read_globals(struct command *command, int argc, char **argv)
@@ -172,10 +172,7 @@ void read_globals(struct command *command, int argc, char **argv)
         take_global(command, option);
     if (optind >= argc)
         usage_error(command, "a verb is missing");
-    command->verb = find_verb(command->verbs, argv[optind]);
-    if (!command->verb)
-        usage_error(command, "unknown verb: '%s'%s", shown(argv[optind]),
-                    suggest_verb(command->verbs, argv[optind]));
+    command->verb = find_verb(command, argv[optind]);
     command->argc -= optind;
     command->argv += optind;
 }

@@ -93,11 +93,9 @@ struct state {
     char *extension; /* its version; NULL: not an extension */
 };
 
-static void print_installed_json(const struct state *state)
+static void print_json(const struct state *state, const char *word)
 {
-    static const char *const words[] = {"installed", "present", "repaired"};
-
-    printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":", words[state->before],
+    printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":", word,
            techniques[state->technique]);
     json_text(stdout, database_place());
     if (state->before == DAMAGED) {
@@ -114,10 +112,11 @@ static void print_installed_json(const struct state *state)
 /* A schema in the wrong database looks like one in the right database, so prints the database. */
 static void say_installed(const struct command *command, const struct state *state)
 {
+    static const char *const words[] = {"installed", "present", "repaired"};
     const char *name = techniques[state->technique], *where = database_place();
 
     if (command->json) {
-        print_installed_json(state);
+        print_json(state, words[state->before]);
     } else if (state->before == DAMAGED) {
         printf("rowlock is repaired in %s, technique %s; missing were: %s; grant the use of them "
                "again: rowlock schema print --grants --role NAME\n",
@@ -158,15 +157,12 @@ static void say_upgraded(const struct command *command, const struct state *stat
 {
     const char *name = techniques[state->technique], *where = database_place();
 
-    if (command->json) {
-        printf("{\"schema\":\"upgraded\",\"technique\":\"%s\",\"database\":", name);
-        json_text(stdout, where);
-        puts("}");
-    } else {
+    if (command->json)
+        print_json(state, "upgraded");
+    else
         printf("rowlock is upgraded in %s, technique %s; grant the use of its new objects: rowlock "
                "schema print --grants --role NAME\n",
                where, name);
-    }
 }
 
 static int upgrade(const struct command *command, struct rowlock_connection *connection,

@@ -44,18 +44,6 @@ static sigset_t of_job_control(void)
     return set;
 }
 
-static int open_awake(struct signals *signals)
-{
-    sigset_t stops = of_job_control(), awake;
-
-    sigemptyset(&awake);
-    sigaddset(&awake, SIGCONT);
-    sigprocmask(SIG_BLOCK, &stops, NULL);
-    sigprocmask(SIG_BLOCK, &awake, NULL);
-    signals->awake_fd = signals_descriptor(&awake);
-    return signals->awake_fd < 0 ? -1 : 0;
-}
-
 /* Discards a stop signal that is still pending, because it was meant for the command. */
 static void close_awake(struct signals *signals)
 {
@@ -87,11 +75,18 @@ void signals_stop(void)
 
 int signals_turn_to_command(struct signals *signals)
 {
-    sigset_t none;
+    sigset_t stops = of_job_control(), awake, none;
 
     sigemptyset(&none);
+    sigemptyset(&awake);
+    sigaddset(&awake, SIGCONT);
     signals->fd = signals_descriptor(&signals->handled);
-    if (signals->fd < 0 || open_awake(signals))
+    if (signals->fd < 0)
+        return -1;
+    sigprocmask(SIG_BLOCK, &stops, NULL);
+    sigprocmask(SIG_BLOCK, &awake, NULL);
+    signals->awake_fd = signals_descriptor(&awake);
+    if (signals->awake_fd < 0)
         return -1;
     return signals_report(signals->wait_fd, &none);
 }
