@@ -29,15 +29,6 @@ static int value_of(size_t n)
     return OPTION_OWN + (int)n;
 }
 
-static void add_letter(struct command *command, const struct option_row *row)
-{
-    size_t at = strlen(command->short_options);
-
-    if (row->letter)
-        snprintf(command->short_options + at, sizeof command->short_options - at, "%c%s",
-                 row->letter, row->value == required_argument ? ":" : "");
-}
-
 static void merge_options(struct command *command, const char *order,
                           const struct option_table *tables)
 {
@@ -50,7 +41,11 @@ static void merge_options(struct command *command, const char *order,
     snprintf(command->short_options, sizeof command->short_options, "%s:h", order);
     for (; tables && tables->rows; tables++)
         for (const struct option_row *row = tables->rows; row->take; row++, row_number++) {
-            add_letter(command, row);
+            size_t at = strlen(command->short_options);
+
+            if (row->letter)
+                snprintf(command->short_options + at, sizeof command->short_options - at, "%c%s",
+                         row->letter, row->value == required_argument ? ":" : "");
             if (row->name && n < MAX_LONG_OPTIONS - 1)
                 command->long_options[n++] =
                     (struct option){row->name, row->value, NULL, value_of(row_number)};

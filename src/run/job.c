@@ -123,39 +123,28 @@ static void read_options(struct command *command, struct job_run *job)
         open_schedule(command, job, &said);
 }
 
-/* ---- the database ---------------------------------------------------------------------------- */
-
-/* An exit status, or -N: signal N came. An adopted lease lasts for a while,
-   so it waits for the end of an outage. */
-static int connect_to(struct command *command, const struct job_run *job, const struct run *run,
-                      const struct signals *signals, struct rowlock_connection **out)
-{
-    struct approach approach = {.statement_ms = statement_limit(run),
-                                .interrupt_fd = signals->wait_fd,
-                                .signals = signals,
-                                .url = job->url,
-                                .verbose = job->verbose,
-                                .may_create = 1};
-
-    command->is_farm_wide = 1;
-    if (job->token)
-        approach.deadline_ms = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
-    return connect_as(command, &approach, out);
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void claim_and_run(struct command *command, struct job_run *job, struct signals *signals,
                           const struct descriptors *callers, struct outcome *outcome)
 {
     struct run run = run_of_job(job);
+    struct approach approach = {.statement_ms = statement_limit(&run),
+                                .interrupt_fd = signals->wait_fd,
+                                .signals = signals,
+                                .url = job->url,
+                                .verbose = job->verbose,
+                                .may_create = 1};
     struct holding holding = {0};
     struct job_change change;
     int64_t token;
     int changed;
 
     job->hook = (struct change_hook){job->settings.on_failure, callers, signals};
-    outcome->status = connect_to(command, job, &run, signals, &holding.connection);
+    command->is_farm_wide = 1;
+    if (job->token) /* an adopted lease lasts for a while: waits for the end of an outage */
+        approach.deadline_ms = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
+    outcome->status = connect_as(command, &approach, &holding.connection);
     if (!outcome->status)
         outcome->status = job->token ? adopt_job(job, signals, &holding, &outcome->acquired)
                                      : claim_job(job, signals, &holding, &outcome->acquired);

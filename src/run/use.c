@@ -29,30 +29,23 @@ static int make_before(struct stage *stage, const struct subject_options *option
     return status;
 }
 
-static int use(struct stage *stage, const struct command *command,
-               const struct subject_options *options)
-{
-    int status = stage_open(stage, command, &options->run);
-    enum used used = USED_NOT;
-
-    while (!status && used == USED_NOT) {
-        if (options->shell)
-            status = make_before(stage, options);
-        if (!status)
-            status = use_it(stage, options, &used);
-    }
-    return status;
-}
-
 int cmd_use(struct command *command)
 {
     struct subject_options options;
+    enum used used = USED_NOT;
     struct stage stage;
     int status;
 
     read_subject_options(command, SUBJECT_USE, &options);
     command->is_farm_wide = options.shell != NULL;
-    status = stage_close(&stage, use(&stage, command, &options));
+    status = stage_open(&stage, command, &options.run);
+    while (!status && used == USED_NOT) {
+        if (options.shell)
+            status = make_before(&stage, &options);
+        if (!status)
+            status = use_it(&stage, &options, &used);
+    }
+    status = stage_close(&stage, status);
     free(options.run.lock.wants);
     return status;
 }

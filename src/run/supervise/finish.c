@@ -151,13 +151,6 @@ static int give_back_surely(struct watch *watch, int64_t until)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void find_lost(struct watch *watch)
-{
-    watch->lost = 1;
-    message("the lock on '%s' was lost before the command had ended: %s", name_of(watch),
-            watch->keeper.error.text);
-}
-
 /* If the answer to COMMIT was lost, the session was alive when it was sent, so the lock lasted. A
    lease that cannot be released is not lost: no other caller acquires it before it expires. */
 static void judge_release(struct watch *watch)
@@ -167,9 +160,11 @@ static void judge_release(struct watch *watch)
 
     if (!code || code == ROWLOCK_EUNKNOWN || watch->lost)
         return;
-    if (!watch->holding->lease || code == ROWLOCK_ELOST)
-        find_lost(watch);
-    else {
+    if (!watch->holding->lease || code == ROWLOCK_ELOST) {
+        watch->lost = 1;
+        message("the lock on '%s' was lost before the command had ended: %s", name_of(watch),
+                watch->keeper.error.text);
+    } else {
         rowlock__local_time(time(NULL) * INT64_C(1000) + watch->run->lock.ttl_ms, until,
                             sizeof until);
         message("the lease on '%s' could not be released; it expires by %s: %s", name_of(watch),
