@@ -100,7 +100,6 @@ int url_make_absolute(struct url *url)
     return STATUS_OK;
 }
 
-/* A core, or another process of this user, could show the URL's password. */
 void keep_url_secret(const struct url *url)
 {
     if (!url_is_file(url))

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/job_name.h"
 #include "command/signals.h"
 #include "command/url_lookup.h"
 #include "demo/clones.h"
@@ -94,16 +95,14 @@ static int find_database(struct demonstration *demo)
 static int forget_job(const struct demonstration *demo, struct clones_act *act)
 {
     struct rowlock_error error = {0};
-    char name[sizeof demo->job + sizeof "job:"];
     int code = ROWLOCK_OK;
 
     if (!act->script->locked || (demo->own_database && !act->connection))
         return STATUS_OK;
-    snprintf(name, sizeof name, "job:%s", demo->job);
     if (!act->connection)
         code = rowlock_open(demo->url.text, NULL, &act->connection, &error);
     if (!code)
-        code = rowlock_break(act->connection, name, 0, 1, NULL, &error);
+        code = rowlock_break(act->connection, act->farm.lock, 0, 1, NULL, &error);
     if (!code)
         code = rowlock_forget_job(act->connection, demo->job, &error);
     rowlock_close(act->connection);
@@ -153,6 +152,7 @@ static int play(struct demonstration *demo, int number)
     }
     strcpy(farm->url, demo->url.text);
     strcpy(farm->job, act->script->locked ? demo->job : "");
+    snprintf(farm->lock, sizeof farm->lock, JOB_LOCK_PREFIX "%s", demo->job);
     snprintf(farm->mails, sizeof farm->mails, "%s/mails.%d", demo->folder, number);
     status = clones_play(act);
     if (!status)
@@ -200,7 +200,7 @@ static int perform(struct demonstration *demo)
     if (!status)
         status = find_database(demo);
     if (!status)
-        status = demo_try(&demo->url, "demo:mails");
+        status = demo_try(&demo->url, CLONES_NAME);
     if (!status && !demo->command->json) {
         printf("Five clones of one server, the same crontab on each. One mail is due.\n\n");
         clones_print_legend(demo->coloured);

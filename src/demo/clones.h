@@ -20,6 +20,7 @@
 #include "system/system.h"
 
 #define CLONES 5
+#define CLONES_NAME "demo:mails" /* locked by the transaction that writes a mail */
 
 /* ---- events: demo/clones_log.c ------------------------------------------------------- */
 
@@ -56,6 +57,7 @@ struct clones_item {
 struct clones_farm {
     char url[CLONES_TEXT];
     char job[64];            /* "": without rowlock */
+    char lock[80];           /* the name of its lease */
     char mails[CLONES_TEXT]; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;

@@ -77,7 +77,6 @@ static int start_sender(struct node *node, struct rowlock_error *error)
                               .own_group = 1,
                               .become = become_sender,
                               .data = node};
-    char name[256];
 
     rowlock_lease_free(node->lease);
     node->lease = NULL;
@@ -87,10 +86,9 @@ static int start_sender(struct node *node, struct rowlock_error *error)
         *error = (struct rowlock_error){.code = ROWLOCK_ENOMEM, .text = "no process for a sender"};
         return error->code;
     }
-    snprintf(name, sizeof name, "job:%s", node->farm->job);
     if (rowlock_open(node->farm->url, &DEMO_OPTIONS, &node->connection, error))
         return error->code;
-    return rowlock_adopt(node->connection, name, node->token, &node->lease, error);
+    return rowlock_adopt(node->connection, node->farm->lock, node->token, &node->lease, error);
 }
 
 static int64_t end_of_lease(const struct node *node, int64_t now)

@@ -10,7 +10,6 @@
 #include "demo/clones.h"
 #include "demo/demo_log.h"
 
-#define LOCK_NAME "demo:mails"
 #define WAIT_MS 20000
 
 static int write_mail(const struct clones_farm *farm, int clone, struct rowlock_error *error)
@@ -35,14 +34,12 @@ static int write_mail(const struct clones_farm *farm, int clone, struct rowlock_
 static int write_under_fence(const struct clones_farm *farm, int clone, int64_t token,
                              struct rowlock_connection *connection, struct rowlock_error *error)
 {
-    static const struct rowlock_want want = {.name = LOCK_NAME};
-    char name[256];
+    static const struct rowlock_want want = {.name = CLONES_NAME};
     int code = rowlock_begin(connection, &want, 1, WAIT_MS, error);
 
     if (code)
         return code;
-    snprintf(name, sizeof name, "job:%s", farm->job);
-    code = rowlock_fence(connection, name, token, error);
+    code = rowlock_fence(connection, farm->lock, token, error);
     if (code == ROWLOCK_ELOST)
         clones_tell(farm, clone, CLONES_REFUSED, token);
     if (!code)

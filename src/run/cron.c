@@ -32,15 +32,10 @@ static int run_daemon(const struct command *command, struct cron *cron)
     notify_open(&cron->notify);
     if (!status)
         status = refuse_default(command, &cron->url);
-    if (!status && cron->url.is_local)
-        status = url_make_folder(&cron->url);
-    if (!status && !cron->callers)
-        status = STATUS_FAILED;
-    if (!status) {
-        note_database(&cron->url);
-        keep_url_secret(&cron->url);
-        status = cron_live(cron);
-    }
+    if (!status)
+        status = prepare_database(&cron->url);
+    if (!status)
+        status = cron->callers ? cron_live(cron) : STATUS_FAILED;
     url_free(&cron->url);
     free((void *)cron->callers);
     return status;

@@ -66,12 +66,7 @@ static void there(struct cron *cron)
    while. */
 static void not_answered(struct cron *cron, const struct rowlock_error *error)
 {
-    static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
-    int mends = cron->answered;
-
-    for (size_t i = 0; i < sizeof mend_themselves / sizeof *mend_themselves; i++)
-        mends |= error->code == mend_themselves[i];
-    if (mends)
+    if (cron->answered || is_outage(error->code) || error->code == ROWLOCK_ECANCELED)
         away(cron, error);
     else
         cron->status = report(error);

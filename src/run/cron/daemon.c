@@ -104,9 +104,10 @@ static void stop_runs(struct cron *cron)
 {
     cron->stopped = 1;
     cron->stop_ms = rowlock__after(rowlock__now_ms(), LEAVE_MS);
-    for (size_t i = 0; i < cron->n_runs; i++)
+    for (size_t i = 0; i < cron->n_runs; i++) {
         message("%s: sent TERM", cron->runs[i].name);
-    cron_tell_runs(cron, SIGTERM);
+        kill(cron->runs[i].pid, SIGTERM);
+    }
 }
 
 /* Obeys a signal to end: the first stops claims, the second ends the grace period, the third leaves

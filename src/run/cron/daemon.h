@@ -98,8 +98,6 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
                const struct rowlock_claim *claim, int64_t token);
 /* Collects the runs that have ended. */
 void cron_reap(struct cron *cron);
-/* Sends a signal to every run. */
-void cron_tell_runs(const struct cron *cron, int number);
 
 /* ---- cron/daemon.c ------------------------------------------------------------------- */
 

@@ -171,9 +171,3 @@ void cron_reap(struct cron *cron)
     while ((pid = waitpid(-1, &how, WNOHANG)) > 0)
         take_end(cron, pid, how);
 }
-
-void cron_tell_runs(const struct cron *cron, int number)
-{
-    for (size_t i = 0; i < cron->n_runs; i++)
-        kill(cron->runs[i].pid, number);
-}

@@ -185,7 +185,7 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
 
         if (!code)
             code = rowlock_renew(holding->lease, holding->renew_ms, error);
-        if ((code != ROWLOCK_ECONN && code != ROWLOCK_ETIMEDOUT) || rowlock__now_ms() >= until)
+        if (!is_outage(code) || rowlock__now_ms() >= until)
             return code;
         if (rowlock__is_readable(signals->wait_fd, PAUSE_MS))
             return error->code = ROWLOCK_ECANCELED;

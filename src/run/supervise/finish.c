@@ -124,7 +124,7 @@ static int is_worth_repeating(const struct watch *watch)
     int code = watch->keeper.code;
 
     return watch->holding->give_back && !watch->keeper.asking &&
-           (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EUNKNOWN) &&
+           (is_outage(code) || code == ROWLOCK_EUNKNOWN) &&
            rowlock_remaining(watch->holding->lease) > 0;
 }
 
