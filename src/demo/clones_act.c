@@ -4,7 +4,6 @@
  * stay untouched. It waits for events that the processes report, and for states of the database.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>

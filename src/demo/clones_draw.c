@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a bar for each clone: its states, from left to right, with colours or as letters. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "command/command.h"
 #include "demo/clones.h"

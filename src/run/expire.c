@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb expire: marks a subject as stale. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "command/lock_options.h"
 

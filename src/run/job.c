@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "command/job_name.h"
 #include "command/url_lookup.h"

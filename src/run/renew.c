@@ -2,7 +2,6 @@
 /* The verb renew: renews a lease by its token. */
 #include <inttypes.h>
 
-#include "command/output/json.h"
 #include "run/lease/take.h"
 #include "run/supervise/child.h"
 #include "util/renewal.h"

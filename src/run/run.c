@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb run: runs a command under a lease, or under a transaction lock (--tx). */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "run/supervise/child.h"
 #include "run/supervise/execute.h"

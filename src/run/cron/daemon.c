@@ -2,7 +2,6 @@
 /* The cron daemon's loop: signals, the file of jobs, sleeping until the next due time. */
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "run/cron/daemon.h"
 #include "system/command/calls.h"

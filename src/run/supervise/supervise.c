@@ -7,7 +7,6 @@
  */
 #include <poll.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "run/supervise/child.h"
