@@ -124,6 +124,7 @@ int cmd_ls(struct command *command)
     holders.listing.json = command->json;
     holders.as_tree &= !command->json;
     holders.listing.table.list = holders.as_tree ? &tree_list : &holder_list;
+    holders.tree.order = ROWLOCK_BY_NAME;
     holders.tree.root = holders.name;
     holders.tree.glob = holders.glob;
     status = connect_by_lookup(command, &connection);

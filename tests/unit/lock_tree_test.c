@@ -17,7 +17,7 @@ static struct lock_tree tree;
 static void begin(void)
 {
     tree_free(&tree);
-    tree = (struct lock_tree){0};
+    tree = (struct lock_tree){.order = ROWLOCK_BY_NAME};
 }
 
 static void add(enum rowlock_holding holding, const char *name, int64_t pid, int64_t at,
@@ -327,7 +327,7 @@ TEST(children_of_one_lease_that_compete_are_not_a_cycle)
 TEST(the_longest_queue_first_and_a_queue_is_cut)
 {
     begin();
-    tree.order = TREE_BY_QUEUE;
+    tree.order = ROWLOCK_BY_QUEUE;
     tree.most_waiters = 2;
     held("a", 1, 1);
     waits("a", 2, 10);
@@ -358,7 +358,7 @@ TEST(waiters_that_the_list_left_out_are_counted)
                                     .queue = 40};
 
     begin();
-    tree.order = TREE_BY_QUEUE;
+    tree.order = ROWLOCK_BY_QUEUE;
     t_int(tree_add(&holder, &tree), 0);
     waits("a", 2, 10);
     held("b", 3, 2);
@@ -369,7 +369,7 @@ TEST(waiters_that_the_list_left_out_are_counted)
 TEST(the_longest_wait_first)
 {
     begin();
-    tree.order = TREE_BY_WAIT;
+    tree.order = ROWLOCK_BY_WAIT;
     waits("a", 1, 30);
     waits("b", 2, 10);
     waits("b", 3, 20);

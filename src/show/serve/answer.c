@@ -181,8 +181,8 @@ static struct metrics *metrics_of(const struct view *view, const char *names)
 {
     struct metrics *metrics = metrics_new(names);
 
-    for (size_t i = 0; metrics && i < view->holders.n; i++)
-        metrics_lock(&view->holders.items.holder[i], metrics);
+    for (size_t i = 0; metrics && i < view->locks.n_items; i++)
+        metrics_lock(&view->locks.items[i].holder, metrics);
     for (size_t i = 0; metrics && i < view->jobs.n; i++)
         metrics_job(&view->jobs.items.job[i], metrics);
     for (size_t i = 0; metrics && i < view->subjects.n; i++)

@@ -23,6 +23,14 @@ void cell_or_none(FILE *out, const char *text)
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
+const struct rowlock_holder *first_holder(const struct lock_tree *locks,
+                                          const struct tree_name *name)
+{
+    static const struct rowlock_holder unknown = {.host = "", .command = ""};
+
+    return name->n_holders ? &locks->items[name->first].holder : &unknown;
+}
+
 void cell_who(FILE *out, const struct rowlock_holder *holder)
 {
     int transaction = holder->holding == ROWLOCK_HOLDS_TX;

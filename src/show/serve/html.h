@@ -8,6 +8,7 @@
 
 #include "command/output/words.h"
 #include "rowlock.h"
+#include "show/tree/tree_rows.h"
 
 /* Writes the text, escaped. Control characters, and bytes that are not UTF-8, appear as on a
    terminal: \n, \x1b. */
@@ -52,6 +53,10 @@ void html_table_end(struct html_table *table);
 
 /* Parts that several pages show. */
 
+/* The first holder of a name; if none is reported, one of which nothing is known: its cells are
+   "-". */
+const struct rowlock_holder *first_holder(const struct lock_tree *locks,
+                                          const struct tree_name *name);
 /* Writes host:pid and the command; for a transaction the server's number of the session. */
 void cell_who(FILE *out, const struct rowlock_holder *holder);
 void cell_mode(FILE *out, const struct rowlock_holder *holder);

@@ -11,12 +11,20 @@
 #define NAMES_MOST 500
 #define HOLDERS_MOST 200
 
+static void put_state(FILE *out, int stops, int is_held)
+{
+    if (stops)
+        html_pill(out, "bad", "told to stop");
+    else
+        html_pill(out, is_held ? "good" : "wait", is_held ? "held" : "waiting");
+}
+
 /* ---- all names ------------------------------------------------------------------------------- */
 
-static int is_shown(const struct page *page, const struct lock_name *name)
+static int is_shown(const struct page *page, const struct tree_item *items, size_t n)
 {
-    for (size_t i = 0; i < name->held + name->waiting; i++) {
-        const struct rowlock_holder *item = name->items[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct rowlock_holder *item = &items[i].holder;
 
         if (page_matches(page,
                          (const char *[]){item->name, item->host, item->command, item->note, NULL}))
@@ -25,90 +33,85 @@ static int is_shown(const struct page *page, const struct lock_name *name)
     return 0;
 }
 
-static void put_name(struct html_table *table, const struct lock_name *name, int64_t now_ms)
+static void put_name(struct html_table *table, const struct lock_tree *locks,
+                     const struct tree_name *name, int64_t now_ms)
 {
-    const struct rowlock_holder *first = name->items[0];
-    FILE *out = table->out;
+    const struct rowlock_holder *first = &locks->items[name->first].holder;
+    const struct rowlock_holder *holder = first_holder(locks, name);
 
     html_row(table);
-    html_link(html_cell(table), "/lock", name->name);
-    html_pill(html_cell(table), name_tone(name), name_state(name));
+    html_link(html_cell(table), "/lock", name->text);
+    put_state(html_cell(table), name->stops, name->n_holders > 0);
     cell_mode(html_cell(table), first);
-    html_cell(table);
-    if (name->held)
-        cell_who(out, first);
-    else
-        cell_or_none(out, "");
-    if (name->held > 1)
-        fprintf(out, " <span class=\"none\">and %zu more</span>", name->held - 1);
-    html_age(html_cell(table), name->held ? first->since_ms : 0, now_ms);
-    html_cell(table);
-    if (name->held)
-        cell_left(out, first, now_ms);
-    else
-        cell_or_none(out, "");
-    fprintf(html_cell(table), "%zu", name->waiting);
+    cell_who(html_cell(table), holder);
+    if (name->n_holders > 1)
+        fprintf(table->out, " <span class=\"none\">and %zu more</span>", name->n_holders - 1);
+    html_age(html_cell(table), holder->since_ms, now_ms);
+    cell_left(html_cell(table), holder, now_ms);
+    fprintf(html_cell(table), "%zu", name->n_waiters);
     cell_or_none(html_cell(table), first->note);
 }
 
-static size_t put_names(const struct page *page, const struct lock_names *names)
+static size_t put_names(const struct page *page, const struct lock_tree *locks)
 {
     static const char *const titles[] = {"Name",  "State",    "Mode", "Holder", "*Held for",
                                          "*Left", "*Waiting", "Note", NULL};
     struct html_table table = html_table_begin(page->out, "Names with holders or waiters", titles);
     size_t n = 0;
 
-    for (size_t i = 0; i < names->n; i++)
-        if (is_shown(page, &names->at[i]) && n++ < NAMES_MOST)
-            put_name(&table, &names->at[i], page->shown->now_ms);
+    for (size_t i = 0; i < locks->n_names; i++) {
+        const struct tree_name *name = &locks->names[i];
+
+        if (is_shown(page, locks->items + name->first, name->n_holders + name->n_waiters) &&
+            n++ < NAMES_MOST)
+            put_name(&table, locks, name, page->shown->now_ms);
+    }
     html_table_end(&table);
     return n;
 }
 
 void page_locks(struct page *page)
 {
-    struct lock_names names;
+    const struct lock_tree *locks = &page->shown->all->locks;
     size_t n = 0;
 
     page_begin(page, TAB_LOCKS, "Locks", NULL);
-    if (names_of(page->shown->all, &names) == 0 && names.n > 0)
-        n = put_names(page, &names);
-    if (names.n == 0)
+    if (locks->n_names > 0)
+        n = put_names(page, locks);
+    if (locks->n_names == 0)
         page_empty(page, "No lock is held or waited for. Run a command under one: "
                          "<code>rowlock run NAME -- COMMAND</code>");
     else if (n == 0)
         page_empty(page, "No name, host, command or note contains the filter.");
     page_cut(page, n, NAMES_MOST, "/api/ls.json");
-    names_free(&names);
     page_end(page);
 }
 
 /* ---- one name -------------------------------------------------------------------------------- */
 
 /* The name of the page, from its own view; or from the view of all, where the list of one name
-   would lock the name briefly. */
-static struct lock_name find(const struct page *page, struct lock_names *names)
+   would lock the name briefly. `*items`: its holders, then its waiters. */
+static struct tree_name find(const struct page *page, const struct tree_item **items)
 {
-    struct lock_name none = {.name = page->name};
     const struct view *detail = page->shown->detail, *all = page->shown->all;
-    const struct view *view = detail && detail->kind == VIEW_NAME ? detail : all;
+    const struct lock_tree *locks = &(detail && detail->kind == VIEW_NAME ? detail : all)->locks;
 
-    if (names_of(view, names))
-        return none;
-    for (size_t i = 0; i < names->n; i++)
-        if (strcmp(names->at[i].name, page->name) == 0)
-            return names->at[i];
-    return none;
+    for (size_t i = 0; i < locks->n_names; i++)
+        if (strcmp(locks->names[i].text, page->name) == 0) {
+            *items = locks->items + locks->names[i].first;
+            return locks->names[i];
+        }
+    return (struct tree_name){.text = page->name};
 }
 
-static void put_holders(const struct page *page, const struct lock_name *name)
+static void put_holders(const struct page *page, const struct tree_item *items, size_t n)
 {
     static const char *const titles[] = {"Holder", "Mode",  "*Held for", "*Left",
                                          "*Token", "State", "Note",      NULL};
     struct html_table table = html_table_begin(page->out, "Holders", titles);
 
-    for (size_t i = 0; i < name->held && i < HOLDERS_MOST; i++) {
-        const struct rowlock_holder *holder = name->items[i];
+    for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
+        const struct rowlock_holder *holder = &items[i].holder;
 
         html_row(&table);
         cell_who(html_cell(&table), holder);
@@ -119,20 +122,19 @@ static void put_holders(const struct page *page, const struct lock_name *name)
             fprintf(html_cell(&table), "%" PRId64, holder->token);
         else
             cell_or_none(html_cell(&table), "");
-        html_pill(html_cell(&table), holder->stop ? "bad" : "good",
-                  holder->stop ? "told to stop" : "held");
+        put_state(html_cell(&table), holder->stop, 1);
         cell_or_none(html_cell(&table), holder->note);
     }
     html_table_end(&table);
 }
 
-static void put_waiters(const struct page *page, const struct lock_name *name)
+static void put_waiters(const struct page *page, const struct tree_item *items, size_t n)
 {
     static const char *const titles[] = {"Place", "Waiter", "Mode", "*Waits for", "Note", NULL};
     struct html_table table = html_table_begin(page->out, "Waiters, in their order", titles);
 
-    for (size_t i = 0; i < name->waiting && i < HOLDERS_MOST; i++) {
-        const struct rowlock_holder *waiter = name->items[name->held + i];
+    for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
+        const struct rowlock_holder *waiter = &items[i].holder;
 
         html_row(&table);
         fprintf(html_cell(&table), "#%zu", i + 1);
@@ -167,29 +169,28 @@ static void put_relations(const struct page *page)
 
 void page_lock(struct page *page)
 {
-    struct lock_names names;
-    struct lock_name name = find(page, &names);
+    const struct tree_item *items = NULL;
+    struct tree_name name = find(page, &items);
 
     page_begin(page, TAB_LOCKS, "Lock", page->name);
     put_relations(page);
-    page_section(page, "holders", "Holders", (long)name.held);
-    if (name.held > 0)
-        put_holders(page, &name);
+    page_section(page, "holders", "Holders", (long)name.n_holders);
+    if (name.n_holders > 0)
+        put_holders(page, items, name.n_holders);
     else
         page_empty(page, "The name is free, as far as the database reports.");
-    page_cut(page, name.held, HOLDERS_MOST, "/api/ls.json");
+    page_cut(page, name.n_holders, HOLDERS_MOST, "/api/ls.json");
     page_section_end(page);
-    page_section(page, "waiters", "Waiters", (long)name.waiting);
-    if (name.waiting > 0)
-        put_waiters(page, &name);
+    page_section(page, "waiters", "Waiters", (long)name.n_waiters);
+    if (name.n_waiters > 0)
+        put_waiters(page, items + name.n_holders, name.n_waiters);
     else
         page_empty(page, "No caller waits for it.");
-    page_cut(page, name.waiting, HOLDERS_MOST, "/api/ls.json");
+    page_cut(page, name.n_waiters, HOLDERS_MOST, "/api/ls.json");
     page_section_end(page);
     history_put(page, page->shown->detail);
     fputs("<p class=\"more\"><a href=\"/api/ls.json?name=", page->out);
     html_encoded(page->out, page->name);
     fputs("\">JSON</a></p>\n", page->out);
-    names_free(&names);
     page_end(page);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first page: problems, queues, held locks, and the jobs that run and come next. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "show/serve/html.h"
 #include "show/serve/page.h"
@@ -19,10 +20,11 @@ struct totals {
 
 static struct totals add_up(const struct view *view)
 {
-    const struct rowlock_holder *holder = view->holders.items.holder;
     struct totals sum = {0};
 
-    for (size_t i = 0; i < view->holders.n; i++, holder++) {
+    for (size_t i = 0; i < view->locks.n_items; i++) {
+        const struct rowlock_holder *holder = &view->locks.items[i].holder;
+
         sum.held += holder->holding != ROWLOCK_WAITS;
         sum.in_transaction += holder->holding == ROWLOCK_HOLDS_TX;
         if (holder->holding != ROWLOCK_WAITS)
@@ -82,39 +84,55 @@ static void put_tiles(const struct page *page)
 
 /* ---- queues and locks ------------------------------------------------------------------------ */
 
-static void put_queues(const struct page *page, const struct lock_names *names)
+/* The most waiters first, then the longest wait. */
+static int by_queue(const void *left, const void *right)
+{
+    const struct tree_name *a = *(const struct tree_name *const *)left;
+    const struct tree_name *b = *(const struct tree_name *const *)right;
+    int order = rowlock__order((int64_t)b->n_waiters, (int64_t)a->n_waiters);
+
+    if (!order)
+        order = rowlock__order(a->since_ms, b->since_ms);
+    return order ? order : strcmp(a->text, b->text);
+}
+
+static void put_names(const struct page *page, const struct tree_name **names, size_t n)
 {
     static const char *const titles[] = {"Name",     "Holder",        "*Held for",
                                          "*Waiting", "*Longest wait", NULL};
-    struct html_table table;
+    struct html_table table = html_table_begin(page->out, "Names with the longest queues", titles);
+
+    qsort(names, n, sizeof *names, by_queue);
+    for (size_t i = 0; i < n && i < QUEUES_MOST; i++) {
+        const struct rowlock_holder *holder = first_holder(&page->shown->all->locks, names[i]);
+
+        html_row(&table);
+        html_link(html_cell(&table), "/lock", names[i]->text);
+        cell_who(html_cell(&table), holder);
+        html_age(html_cell(&table), holder->since_ms, page->shown->now_ms);
+        fprintf(html_cell(&table), "%zu", names[i]->n_waiters);
+        html_age(html_cell(&table), names[i]->since_ms, page->shown->now_ms);
+    }
+    html_table_end(&table);
+}
+
+static void put_queues(const struct page *page)
+{
+    const struct lock_tree *locks = &page->shown->all->locks;
+    const struct tree_name **names = calloc(locks->n_names + 1, sizeof *names);
     size_t n = 0;
 
-    while (n < names->n && names->at[n].waiting > 0)
-        n++;
+    for (size_t i = 0; names && i < locks->n_names; i++)
+        if (locks->names[i].n_waiters > 0)
+            names[n++] = &locks->names[i];
     page_section(page, "queues", "Queues", (long)n);
-    if (n == 0)
+    if (n > 0)
+        put_names(page, names, n);
+    else
         page_empty(page, "No caller waits for a lock.");
-    else {
-        table = html_table_begin(page->out, "Names with the longest queues", titles);
-        for (size_t i = 0; i < n && i < QUEUES_MOST; i++) {
-            const struct rowlock_holder *first = names->at[i].items[0];
-
-            html_row(&table);
-            html_link(html_cell(&table), "/lock", names->at[i].name);
-            html_cell(&table);
-            if (names->at[i].held)
-                cell_who(table.out, first);
-            else
-                cell_or_none(table.out, "");
-            html_age(html_cell(&table), names->at[i].held ? first->since_ms : 0,
-                     page->shown->now_ms);
-            fprintf(html_cell(&table), "%zu", names->at[i].waiting);
-            html_age(html_cell(&table), names->at[i].waits_since_ms, page->shown->now_ms);
-        }
-        html_table_end(&table);
-    }
     page_cut(page, n, QUEUES_MOST, "/locks");
     page_section_end(page);
+    free(names);
 }
 
 /* Sorts the locks that have been held longest first: people look at them first. */
@@ -122,10 +140,9 @@ static int by_age(const void *left, const void *right)
 {
     const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;
     const struct rowlock_holder *b = *(const struct rowlock_holder *const *)right;
+    int order = rowlock__order(a->since_ms, b->since_ms);
 
-    if (a->since_ms != b->since_ms)
-        return a->since_ms < b->since_ms ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return order ? order : a < b ? -1 : a > b;
 }
 
 static void put_holders(const struct page *page, const struct rowlock_holder **held, size_t n)
@@ -147,23 +164,24 @@ static void put_holders(const struct page *page, const struct rowlock_holder **h
     html_table_end(&table);
 }
 
-/* Overwrites names->items, which nothing needs afterwards. */
-static void put_held(const struct page *page, struct lock_names *names)
+static void put_held(const struct page *page)
 {
-    const struct view *view = page->shown->all;
+    const struct lock_tree *locks = &page->shown->all->locks;
+    const struct rowlock_holder **held = calloc(locks->n_items + 1, sizeof *held);
     size_t n = 0;
 
-    for (size_t i = 0; i < view->holders.n; i++)
-        if (view->holders.items.holder[i].holding != ROWLOCK_WAITS)
-            names->items[n++] = &view->holders.items.holder[i];
+    for (size_t i = 0; held && i < locks->n_items; i++)
+        if (locks->items[i].holder.holding != ROWLOCK_WAITS)
+            held[n++] = &locks->items[i].holder;
     page_section(page, "held", "Held locks", (long)n);
-    if (n == 0)
+    if (n > 0)
+        put_holders(page, held, n);
+    else
         page_empty(page, "No lock is held. Run a command under one: "
                          "<code>rowlock run NAME -- COMMAND</code>");
-    else
-        put_holders(page, names->items, n);
     page_cut(page, n, HELD_MOST, "/locks");
     page_section_end(page);
+    free(held);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -172,12 +190,11 @@ static int by_next(const void *left, const void *right)
 {
     const struct rowlock_job_view *a = *(const struct rowlock_job_view *const *)left;
     const struct rowlock_job_view *b = *(const struct rowlock_job_view *const *)right;
+    int order = rowlock__order(!a->running.token, !b->running.token);
 
-    if (!a->running.token != !b->running.token)
-        return a->running.token ? -1 : 1;
-    if (a->next_ms != b->next_ms)
-        return a->next_ms < b->next_ms ? -1 : 1;
-    return a < b ? -1 : a > b;
+    if (!order)
+        order = rowlock__order(a->next_ms, b->next_ms);
+    return order ? order : a < b ? -1 : a > b;
 }
 
 static void put_jobs_of(const struct page *page, const struct rowlock_job_view **jobs, size_t n)
@@ -222,17 +239,11 @@ static void put_jobs(const struct page *page)
 
 void page_overview(struct page *page)
 {
-    struct lock_names names;
-
     page_begin(page, TAB_OVERVIEW, "Overview", NULL);
     put_tiles(page);
     problems_put(page);
-    if (names_of(page->shown->all, &names) == 0) {
-        names_by_queue(&names);
-        put_queues(page, &names);
-        put_jobs(page);
-        put_held(page, &names);
-    }
-    names_free(&names);
+    put_queues(page);
+    put_jobs(page);
+    put_held(page);
     page_end(page);
 }

@@ -8,6 +8,7 @@
 #include "show/serve/view.h"
 
 #define MOST 50
+#define CYCLE_MOST 20 /* names */
 
 static int is_job_problem(const struct rowlock_job_view *job)
 {
@@ -29,10 +30,10 @@ struct problems problems_count(const struct view *view)
         n.jobs += (size_t)is_job_problem(&view->jobs.items.job[i]);
     for (size_t i = 0; i < view->subjects.n; i++)
         n.subjects += view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR;
-    for (size_t i = 0; i < view->holders.n; i++)
-        n.leases += (size_t)is_lease_problem(&view->holders.items.holder[i]);
-    for (size_t i = 0; i < view->cycles.n; i++)
-        n.cycles += view->cycles.items.step[i].is_first != 0;
+    for (size_t i = 0; i < view->locks.n_items; i++)
+        n.leases += (size_t)is_lease_problem(&view->locks.items[i].holder);
+    for (size_t i = 0; i < view->locks.n_lines; i++)
+        n.cycles += view->locks.lines[i].kind == TREE_CYCLE;
     return n;
 }
 
@@ -133,27 +134,24 @@ static void describe_lease(FILE *out, const struct rowlock_holder *holder, int64
     fputs("</div></li>\n", out);
 }
 
-/* Returns the index after the cycle. */
-static size_t describe_cycle(FILE *out, const struct view *view, size_t i)
+static void describe_cycle(FILE *out, const struct lock_tree *locks, size_t line)
 {
-    const struct view_step *steps = view->cycles.items.step;
-    size_t first = i;
+    const char *names[CYCLE_MOST];
+    size_t n = tree_cycle(locks, line, names, CYCLE_MOST);
 
     fputs("<li>", out);
     html_pill(out, "bad", "cycle");
     fputs("<div>", out);
-    do {
-        fputs(i == first ? "Lock " : ", ", out);
-        html_link(out, "/lock", steps[i].name);
-        i++;
-    } while (i < view->cycles.n && !steps[i].is_first);
-    fputs(i - first > 1 ? ": the holder of each waits for another of them"
-                        : ": its own holder waits for it",
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ", " : "Lock ", out);
+        html_link(out, "/lock", names[i]);
+    }
+    fputs(n > 1 ? ": the holder of each waits for another of them"
+                : ": its own holder waits for it",
           out);
     fputs(". The wait ends only by a time limit, an expiry or <code>rowlock break</code>."
           "</div></li>\n",
           out);
-    return i;
 }
 
 /* ---- all of them, the worst jobs first ------------------------------------------------------- */
@@ -176,11 +174,15 @@ static size_t put_jobs(const struct page *page, enum rowlock_health health, size
 static void put_list(const struct page *page)
 {
     const struct view *view = page->shown->all;
+    const struct lock_tree *locks = &view->locks;
     size_t n = 0;
 
     fputs("<ul class=\"problems\">\n", page->out);
-    for (size_t i = 0; i < view->cycles.n && n < MOST; n++)
-        i = describe_cycle(page->out, view, i);
+    for (size_t i = 0; i < locks->n_lines && n < MOST; i++)
+        if (locks->lines[i].kind == TREE_CYCLE) {
+            describe_cycle(page->out, locks, i);
+            n++;
+        }
     for (enum rowlock_health health = ROWLOCK_HEALTH_LOST; health > ROWLOCK_HEALTH_PAUSED; health--)
         n = put_jobs(page, health, n);
     for (size_t i = 0; i < view->subjects.n && n < MOST; i++)
@@ -188,9 +190,9 @@ static void put_list(const struct page *page)
             describe_subject(page->out, &view->subjects.items.subject[i], page->shown->now_ms);
             n++;
         }
-    for (size_t i = 0; i < view->holders.n && n < MOST; i++)
-        if (is_lease_problem(&view->holders.items.holder[i])) {
-            describe_lease(page->out, &view->holders.items.holder[i], page->shown->now_ms);
+    for (size_t i = 0; i < locks->n_items && n < MOST; i++)
+        if (is_lease_problem(&locks->items[i].holder)) {
+            describe_lease(page->out, &locks->items[i].holder, page->shown->now_ms);
             n++;
         }
     fputs("</ul>\n", page->out);
@@ -210,82 +212,4 @@ void problems_put(const struct page *page)
         put_list(page);
     page_cut(page, sum, MOST, "/jobs");
     page_section_end(page);
-}
-
-/* Compares names. Items of one name keep their order, which is that of their addresses. */
-static int by_name(const void *left, const void *right)
-{
-    const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;
-    const struct rowlock_holder *b = *(const struct rowlock_holder *const *)right;
-    int order = strcmp(a->name, b->name);
-    int waits = (a->holding == ROWLOCK_WAITS) - (b->holding == ROWLOCK_WAITS);
-
-    return order ? order : waits ? waits : a < b ? -1 : a > b;
-}
-
-static void add(struct lock_name *name, const struct rowlock_holder *holder)
-{
-    name->name = holder->name;
-    name->stops |= holder->stop;
-    if (holder->holding != ROWLOCK_WAITS) {
-        name->held++;
-        return;
-    }
-    name->waiting++;
-    if (!name->waits_since_ms || holder->since_ms < name->waits_since_ms)
-        name->waits_since_ms = holder->since_ms;
-}
-
-int names_of(const struct view *view, struct lock_names *out)
-{
-    const struct rowlock_holder *holders = view->holders.items.holder;
-    size_t n = view->holders.n;
-
-    *out = (struct lock_names){.at = calloc(n + 1, sizeof *out->at),
-                               .items = calloc(n + 1, sizeof *out->items)};
-    if (!out->at || !out->items)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        out->items[i] = &holders[i];
-    if (n > 0)
-        qsort(out->items, n, sizeof *out->items, by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || strcmp(out->items[i]->name, out->items[i - 1]->name) != 0)
-            out->at[out->n++].items = &out->items[i];
-        add(&out->at[out->n - 1], out->items[i]);
-    }
-    return 0;
-}
-
-static int by_queue(const void *left, const void *right)
-{
-    const struct lock_name *a = left, *b = right;
-
-    if (a->waiting != b->waiting)
-        return a->waiting > b->waiting ? -1 : 1;
-    if (a->waits_since_ms != b->waits_since_ms)
-        return a->waits_since_ms < b->waits_since_ms ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-void names_by_queue(struct lock_names *names)
-{
-    if (names->n > 0)
-        qsort(names->at, names->n, sizeof *names->at, by_queue);
-}
-
-void names_free(struct lock_names *names)
-{
-    free(names->at);
-    free(names->items);
-}
-
-const char *name_tone(const struct lock_name *name)
-{
-    return name->stops ? "bad" : name->held ? "good" : name->waiting ? "wait" : "calm";
-}
-
-const char *name_state(const struct lock_name *name)
-{
-    return name->stops ? "told to stop" : name->held ? "held" : name->waiting ? "waiting" : "free";
 }

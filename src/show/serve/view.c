@@ -7,7 +7,6 @@
 
 #include "command/output/words.h"
 #include "show/lists/lists.h"
-#include "show/tree/lock_tree.h"
 #include "util/clock.h"
 
 struct filling {
@@ -30,9 +29,9 @@ struct view *view_new(enum view_kind kind, const char *name)
 
 void view_free(struct view *view)
 {
-    struct view_part *parts[] = {&view->holders,  &view->jobs,  &view->runs,
-                                 &view->subjects, &view->pasts, &view->cycles};
+    struct view_part *parts[] = {&view->jobs, &view->runs, &view->subjects, &view->pasts};
 
+    tree_free(&view->locks);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]->items.any);
     for (int i = 0; i < VIEW_TEXTS; i++)
@@ -68,18 +67,9 @@ static void *add(struct view *view, struct view_part *part, const void *item, si
 static int visit_holder(const struct rowlock_holder *holder, void *data)
 {
     struct filling *filling = data;
-    struct view *view = filling->view;
-    struct rowlock_holder *copy = add(view, &view->holders, holder, sizeof *holder);
 
     listing_add(&filling->listing, holder);
-    if (!copy)
-        return 1;
-    copy->name = keep(view, holder->name);
-    copy->owner = keep(view, holder->owner);
-    copy->host = keep(view, holder->host);
-    copy->command = keep(view, holder->command);
-    copy->note = keep(view, holder->note);
-    return view->failed;
+    return tree_add(holder, &filling->view->locks);
 }
 
 static void keep_run(struct view *view, struct rowlock_run *run)
@@ -258,45 +248,6 @@ static int ask(struct view *view, enum view_text text, struct rowlock_connection
     return code;
 }
 
-#define CYCLE_MOST 20 /* names */
-
-static void add_cycle(struct view *view, const struct lock_tree *tree, size_t line)
-{
-    const char *names[CYCLE_MOST];
-    size_t n = tree_cycle(tree, line, names, CYCLE_MOST);
-
-    for (size_t i = 0; i < n; i++) {
-        struct view_step step = {.name = keep(view, names[i]), .is_first = i == 0};
-
-        add(view, &view->cycles, &step, sizeof step);
-    }
-}
-
-static int has_waiters(const struct view *view)
-{
-    for (size_t i = 0; i < view->holders.n; i++)
-        if (view->holders.items.holder[i].holding == ROWLOCK_WAITS)
-            return 1;
-    return 0;
-}
-
-static int find_cycles(struct view *view)
-{
-    struct lock_tree tree = {.order = TREE_BY_NAME};
-    int failed = 0;
-
-    if (!has_waiters(view))
-        return 0;
-    for (size_t i = 0; i < view->holders.n && !failed; i++)
-        failed = tree_add(&view->holders.items.holder[i], &tree);
-    failed = failed || tree_grow(&tree);
-    for (size_t i = 0; i < tree.n_lines && !failed; i++)
-        if (tree.lines[i].kind == TREE_CYCLE)
-            add_cycle(view, &tree, i);
-    tree_free(&tree);
-    return failed || view->failed;
-}
-
 int view_fill(struct view *view, struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const int wants[VIEW_KINDS][VIEW_TEXTS] = {[VIEW_ALL] = {1, 1, 1},
@@ -313,7 +264,7 @@ int view_fill(struct view *view, struct rowlock_connection *connection, struct r
         if (wants[view->kind][text])
             code = ask(view, text, connection, error);
     view->done_ms = rowlock__now_ms();
-    if (!code && view->kind == VIEW_ALL && find_cycles(view))
+    if (!code && (view->kind == VIEW_ALL ? tree_grow : tree_gather_names)(&view->locks))
         code = no_memory(error);
     return code;
 }

@@ -66,9 +66,6 @@ static int read_jobs(struct rowlock_connection *connection, const struct top_cho
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
              struct top_data *data, struct rowlock_error *error)
 {
-    static const enum tree_order orders[] = {[ROWLOCK_BY_QUEUE] = TREE_BY_QUEUE,
-                                             [ROWLOCK_BY_WAIT] = TREE_BY_WAIT,
-                                             [ROWLOCK_BY_NAME] = TREE_BY_NAME};
     const char *glob = *choice->glob ? choice->glob : NULL;
     /* the cause of a wait may be a name that does not match */
     struct rowlock_choice part = {.glob = glob,
@@ -79,7 +76,7 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
     int code;
 
     *data = (struct top_data){.choice = *choice,
-                              .tree = {.order = orders[choice->order],
+                              .tree = {.order = choice->order,
                                        .glob = glob,
                                        .most_waiters = (size_t)choice->most_waiters}};
     code = read_jobs(connection, choice, data, error);

@@ -319,7 +319,7 @@ static int put_roots(struct lock_tree *tree)
 
 int tree_grow(struct lock_tree *tree)
 {
-    if (tree->failed || tree_gather_names(tree) || link_names(tree))
+    if (tree_gather_names(tree) || link_names(tree))
         return -1;
     mark_leading(tree);
     return put_roots(tree);

@@ -31,16 +31,14 @@ struct tree_line {
     int64_t queue; /* number of the name's waiters, shown or not; only in its first line */
 };
 
-enum tree_order { TREE_BY_NAME, TREE_BY_QUEUE, TREE_BY_WAIT, TREE_ORDERS };
-
 struct tree_name;
 struct tree_item;
 
-struct lock_tree {         /* all zero except for the settings: empty */
-    enum tree_order order; /* the order of the roots */
-    const char *root;      /* the only root; NULL: all names that are below no other */
-    const char *glob;      /* only trees with a name that matches; NULL: all */
-    size_t most_waiters;   /* the most waiters that a name shows; 0: all */
+struct lock_tree {                 /* all zero except for the settings: empty */
+    enum rowlock_list_order order; /* the order of the roots */
+    const char *root;              /* the only root; NULL: all names that are below no other */
+    const char *glob;              /* only trees with a name that matches; NULL: all */
+    size_t most_waiters;           /* the most waiters that a name shows; 0: all */
     struct tree_item *items;
     size_t n_items, size_items;
     struct tree_name *names;

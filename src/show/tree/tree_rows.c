@@ -69,6 +69,7 @@ static int by_name(const void *left, const void *right)
 
 static void count(struct tree_name *name, const struct rowlock_holder *holder)
 {
+    name->stops |= holder->stop;
     if (holder->queue > name->queue)
         name->queue = holder->queue;
     if (holder->holding != ROWLOCK_WAITS) {
@@ -84,8 +85,8 @@ static void count(struct tree_name *name, const struct rowlock_holder *holder)
 
 int tree_gather_names(struct lock_tree *tree)
 {
-    if (tree->n_items == 0)
-        return 0;
+    if (tree->failed || tree->n_items == 0)
+        return tree->failed;
     qsort(tree->items, tree->n_items, sizeof *tree->items, by_name);
     tree->names = calloc(tree->n_items, sizeof *tree->names);
     if (!tree->names)
@@ -106,7 +107,7 @@ int tree_gather_names(struct lock_tree *tree)
 
 struct rank {
     const struct tree_name *name;
-    enum tree_order order;
+    enum rowlock_list_order order;
     size_t at;
 };
 
@@ -120,10 +121,10 @@ static int by_rank(const void *left, const void *right)
     const struct rank *a = left, *b = right;
     int order = 0;
 
-    if (a->order == TREE_BY_WAIT)
+    if (a->order == ROWLOCK_BY_WAIT)
         order = rowlock__order(never_if_unknown(a->name->since_ms),
                                never_if_unknown(b->name->since_ms));
-    if (!order && a->order != TREE_BY_NAME)
+    if (!order && a->order != ROWLOCK_BY_NAME)
         order = rowlock__order(b->name->queue, a->name->queue);
     return order ? order : rowlock__order((int64_t)a->at, (int64_t)b->at);
 }

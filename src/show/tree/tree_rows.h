@@ -21,13 +21,14 @@ struct tree_name {
     size_t first, n_holders, n_waiters; /* items: holders, then waiters in queue order */
     int64_t queue;                      /* number of its waiters, also those without an item */
     int64_t since_ms;                   /* when the longest wait began; 0: unknown */
+    int stops;                          /* a lease is broken, but still held */
     int is_below;                       /* a waiter for another name holds it */
     int is_shown, is_open;              /* it has lines; its lines are being made */
     int fits, is_within, leads;         /* it matches; is below a match; matches or is above one */
     const struct tree_item *marked;
 };
 
-/* Sorts the items and makes the names. 0, or -1: out of memory. */
+/* Sorts the items and makes the names; tree_grow() does it too. 0, or -1: out of memory. */
 int tree_gather_names(struct lock_tree *tree);
 /* The names' indices in the tree's order, malloc'd; NULL: out of memory. */
 size_t *tree_rank_names(const struct lock_tree *tree);
