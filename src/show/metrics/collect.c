@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the samples of locks, jobs and subjects. */
 #include <fnmatch.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "command/output/words.h"
 #include "show/metrics/metrics.h"
 #include "show/metrics/sample.h"
+#include "show/tree/tree_rows.h"
 #include "util/calendar.h"
 #include "util/clock.h"
 
@@ -23,62 +23,19 @@ static const char *const lock_states[LOCK_STATES] = {[HELD] = "held",
                                                      [IN_TRANSACTION] = "transaction",
                                                      [WAITING] = "waiting"};
 
-struct name_sum {
-    char *name;
-    struct metrics *metrics; /* a visitor gets the node alone; twalk_r() is glibc's */
-    int64_t held[MODES], waiting, limit;
-    int64_t acquired_ms, expires_ms,
-        waits_since_ms; /* the earliest, the last, the earliest; or 0 */
-    int is_endless;     /* a lease lasts until it is released */
-};
-
 struct metrics {
     struct samples samples;
     /* of the locks: */
     const char *names;
+    struct lock_tree locks; /* those whose names match */
     int64_t states[LOCK_STATES], waits_since_ms;
     int64_t now_ms; /* by the database's clock, if a lease is held */
-    void *sums;     /* a tree of struct name_sum, by name */
-    int failed;     /* no memory */
 };
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct name_sum *)a)->name, ((const struct name_sum *)b)->name);
-}
-
-static struct name_sum *sum_of(struct metrics *metrics, const char *name)
-{
-    struct name_sum key = {.name = (char *)(uintptr_t)name}, *sum, **found;
-
-    found = tfind(&key, &metrics->sums, by_name);
-    if (found)
-        return *found;
-    sum = calloc(1, sizeof *sum);
-    if (sum)
-        sum->metrics = metrics;
-    if (sum && (sum->name = strdup(name)) && tsearch(sum, &metrics->sums, by_name))
-        return sum;
-    if (sum)
-        free(sum->name);
-    free(sum);
-    return NULL;
-}
 
 static void note_earliest(int64_t *earliest_ms, int64_t since_ms)
 {
     if (since_ms && (!*earliest_ms || since_ms < *earliest_ms))
         *earliest_ms = since_ms;
-}
-
-static void add_holder(struct name_sum *sum, const struct rowlock_holder *holder)
-{
-    sum->held[holder->mode] += holder->count > 1 ? holder->count : 1;
-    note_earliest(&sum->acquired_ms, holder->since_ms);
-    if (holder->holding != ROWLOCK_HOLDS)
-        return;
-    sum->is_endless |= is_endless(holder);
-    sum->expires_ms = rowlock__most(sum->expires_ms, holder->expires_ms);
 }
 
 static enum lock_state state_of(const struct rowlock_holder *holder)
@@ -92,7 +49,6 @@ static enum lock_state state_of(const struct rowlock_holder *holder)
 int metrics_lock(const struct rowlock_holder *holder, void *data)
 {
     struct metrics *metrics = data;
-    struct name_sum *sum;
 
     metrics->states[state_of(holder)]++;
     if (holder->holding == ROWLOCK_WAITS)
@@ -101,18 +57,7 @@ int metrics_lock(const struct rowlock_holder *holder, void *data)
         metrics->now_ms = rowlock__between(holder->remaining_ms, holder->expires_ms);
     if (!metrics->names || fnmatch(metrics->names, holder->name, 0))
         return 0;
-    sum = sum_of(metrics, holder->name);
-    if (!sum)
-        return metrics->failed = 1;
-    if (holder->limit > sum->limit)
-        sum->limit = holder->limit;
-    if (holder->holding != ROWLOCK_WAITS) {
-        add_holder(sum, holder);
-        return 0;
-    }
-    sum->waiting++;
-    note_earliest(&sum->waits_since_ms, holder->since_ms);
-    return 0;
+    return tree_add(holder, &metrics->locks);
 }
 
 /* Without a lease only this node's clock is known. */
@@ -123,38 +68,50 @@ static int64_t waited(const struct metrics *metrics, int64_t since_ms)
     return rowlock__between(since_ms, metrics->now_ms ? metrics->now_ms : rowlock__wall_ms());
 }
 
-static void put_sum(const struct name_sum *sum)
+struct name_sum {
+    int64_t held[MODES], limit;
+    int64_t acquired_ms, expires_ms; /* the earliest, the last; or 0 */
+    int is_endless;                  /* a lease lasts until it is released */
+};
+
+static struct name_sum add_up(const struct tree_name *name, const struct tree_item *items)
 {
-    struct metrics *metrics = sum->metrics;
+    struct name_sum sum = {0};
+
+    for (size_t i = 0; i < name->n_holders + name->n_waiters; i++) {
+        const struct rowlock_holder *holder = &items[i].holder;
+
+        sum.limit = rowlock__most(sum.limit, holder->limit);
+        if (holder->holding == ROWLOCK_WAITS)
+            continue;
+        sum.held[holder->mode] += holder->count > 1 ? holder->count : 1;
+        note_earliest(&sum.acquired_ms, holder->since_ms);
+        if (holder->holding != ROWLOCK_HOLDS)
+            continue;
+        sum.is_endless |= is_endless(holder);
+        sum.expires_ms = rowlock__most(sum.expires_ms, holder->expires_ms);
+    }
+    return sum;
+}
+
+static void put_name(struct metrics *metrics, const struct tree_name *of)
+{
+    struct name_sum sum = add_up(of, metrics->locks.items + of->first);
     struct samples *samples = &metrics->samples;
-    const char *name = sum->name;
+    const char *name = of->text;
 
     for (int mode = 0; mode < MODES; mode++)
-        if (sum->held[mode] > 0)
-            sample_count(samples, LEASE_HELD, sum->held[mode], "name", name, "mode",
+        if (sum.held[mode] > 0)
+            sample_count(samples, LEASE_HELD, sum.held[mode], "name", name, "mode",
                          holder_modes[mode], NULL);
-    sample_count(samples, LEASE_WAITING, sum->waiting, "name", name, NULL);
-    sample_time(samples, LEASE_OLDEST_WAIT, waited(metrics, sum->waits_since_ms), "name", name,
-                NULL);
-    if (sum->limit)
-        sample_count(samples, LEASE_LIMIT, sum->limit, "name", name, NULL);
-    if (sum->acquired_ms)
-        sample_time(samples, LEASE_ACQUIRED, sum->acquired_ms, "name", name, NULL);
-    if (sum->expires_ms && !sum->is_endless)
-        sample_time(samples, LEASE_EXPIRY, sum->expires_ms, "name", name, NULL);
-}
-
-static void visit_sum(const void *node, VISIT visit, int depth)
-{
-    (void)depth;
-    if (visit == postorder || visit == leaf)
-        put_sum(*(struct name_sum *const *)node);
-}
-
-static void free_sum(void *sum)
-{
-    free(((struct name_sum *)sum)->name);
-    free(sum);
+    sample_count(samples, LEASE_WAITING, (int64_t)of->n_waiters, "name", name, NULL);
+    sample_time(samples, LEASE_OLDEST_WAIT, waited(metrics, of->since_ms), "name", name, NULL);
+    if (sum.limit)
+        sample_count(samples, LEASE_LIMIT, sum.limit, "name", name, NULL);
+    if (sum.acquired_ms)
+        sample_time(samples, LEASE_ACQUIRED, sum.acquired_ms, "name", name, NULL);
+    if (sum.expires_ms && !sum.is_endless)
+        sample_time(samples, LEASE_EXPIRY, sum.expires_ms, "name", name, NULL);
 }
 
 static void put_locks(struct metrics *metrics)
@@ -162,7 +119,8 @@ static void put_locks(struct metrics *metrics)
     for (int i = 0; i < LOCK_STATES; i++)
         sample_count(&metrics->samples, LOCKS, metrics->states[i], "state", lock_states[i], NULL);
     sample_time(&metrics->samples, OLDEST_WAIT, waited(metrics, metrics->waits_since_ms), NULL);
-    twalk(metrics->sums, visit_sum);
+    for (size_t i = 0; i < metrics->locks.n_names; i++)
+        put_name(metrics, &metrics->locks.names[i]);
 }
 
 /* ---- jobs and subjects ----------------------------------------------------------------------- */
@@ -226,7 +184,7 @@ static void free_metrics(struct metrics *metrics)
 {
     if (!metrics)
         return;
-    tdestroy(metrics->sums, free_sum);
+    tree_free(&metrics->locks);
     samples_close(&metrics->samples);
     free(metrics);
 }
@@ -268,7 +226,7 @@ static int write_down(FILE *out)
 
 int metrics_end(struct metrics *metrics, int status, int64_t took_ms, FILE *out)
 {
-    if (!status && (!metrics || metrics->failed))
+    if (!status && (!metrics || tree_gather_names(&metrics->locks)))
         status = out_of_memory();
     if (!status) {
         put_locks(metrics);
