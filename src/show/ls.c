@@ -80,7 +80,7 @@ static int list(struct rowlock_connection *connection, struct holders *holders)
 {
     struct listing *listing = &holders->listing;
     struct rowlock_error error;
-    int status = listing_open(listing);
+    int status = listing_open(listing), explains = !listing->json && isatty(STDERR_FILENO);
 
     if (status)
         return status;
@@ -88,16 +88,14 @@ static int list(struct rowlock_connection *connection, struct holders *holders)
         return report(&error);
     make_table(holders);
     status = listing_print(listing);
-    if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
-        print_empty(holders);
-    if (!status) {
-        /* No engine reports the name of every transaction lock, and SQLite none. */
-        if (!holders->name && !holders->listing.json && isatty(STDERR_FILENO))
-            message("transactions may be missing; see rowlock ls NAME");
-    }
-    if (status || holders->held || (!holders->name && !holders->glob))
+    if (status)
         return status;
-    return STATUS_FREE;
+    if (explains && listing_is_empty(listing))
+        print_empty(holders);
+    /* No engine reports the name of every transaction lock, and SQLite none. */
+    if (explains && !holders->name)
+        message("transactions may be missing; see rowlock ls NAME");
+    return holders->held || (!holders->name && !holders->glob) ? STATUS_OK : STATUS_FREE;
 }
 
 int cmd_ls(struct command *command)

@@ -54,6 +54,11 @@ const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, siz
     return text->bytes;
 }
 
+const char *rowlock__rows_keep(struct rowlock_rows *rows, const char *text)
+{
+    return *text ? rowlock__rows_copy(rows, text, strlen(text)) : "";
+}
+
 void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, const void *))
 {
     if (rows->n > 1) /* qsort must not get NULL */

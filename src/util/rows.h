@@ -26,6 +26,9 @@ const void *rowlock__rows_at(const struct rowlock_rows *rows, size_t i);
 /* A terminated copy with a fixed address, valid as long as the rows; "" if out of memory. */
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length);
 
+/* The same of a terminated text; "" takes no memory. */
+const char *rowlock__rows_keep(struct rowlock_rows *rows, const char *text);
+
 void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, const void *));
 
 /* After the rows were gathered: `code`, or ENOMEM if rows or texts are missing. */

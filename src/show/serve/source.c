@@ -89,13 +89,18 @@ static void publish(struct source *source, struct view *view)
 
 /* ---- one set of queries, on the thread ------------------------------------------------------- */
 
+static void disconnect(struct source *source)
+{
+    rowlock_close(source->connection);
+    source->connection = NULL;
+}
+
 static int reopen(struct source *source, struct rowlock_error *error)
 {
     struct rowlock_options options = {.connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS};
 
     options.interrupt_fd = source->end.fd;
-    rowlock_close(source->connection);
-    source->connection = NULL;
+    disconnect(source);
     return rowlock_open(source->url->text, &options, &source->connection, error);
 }
 
@@ -148,12 +153,6 @@ static size_t begin_set(struct source *source)
     n = source->n_wanted;
     pthread_mutex_unlock(&source->mutex);
     return n;
-}
-
-static void disconnect(struct source *source)
-{
-    rowlock_close(source->connection);
-    source->connection = NULL;
 }
 
 /* Asks for views, and returns their number. It stops at a lost session, which the next set
@@ -258,26 +257,23 @@ static void *work(void *data)
 
 /* ---- for the other threads ------------------------------------------------------------------- */
 
-static int start(struct source *source)
+static void free_source(struct source *source)
 {
-    if (rowlock__wakeup_open(&source->end))
-        return -1;
-    if (rowlock__wakeup_open(&source->woken)) {
-        rowlock__wakeup_close(&source->end);
-        return -1;
-    }
-    pthread_mutex_init(&source->mutex, NULL);
-    if (pthread_create(&source->thread, NULL, work, source) == 0)
-        return 0;
-    pthread_mutex_destroy(&source->mutex);
+    while (source->n_details > 0)
+        remove_at(source, 0);
+    drop(source->all);
+    for (size_t i = 0; i < source->n_wanted; i++)
+        free(source->wanted[i].name);
     rowlock__wakeup_close(&source->end);
     rowlock__wakeup_close(&source->woken);
-    return -1;
+    pthread_mutex_destroy(&source->mutex);
+    free(source);
 }
 
 struct source *source_open(const struct url *url, void (*wake)(void *data), void *data)
 {
     struct source *source = calloc(1, sizeof *source);
+    int failed;
 
     if (!source)
         return NULL;
@@ -285,9 +281,12 @@ struct source *source_open(const struct url *url, void (*wake)(void *data), void
     source->wake = wake;
     source->data = data;
     source->is_wanted = 1; /* so that the first viewer does not wait */
-    if (start(source) == 0)
+    pthread_mutex_init(&source->mutex, NULL);
+    failed = rowlock__wakeup_open(&source->end);
+    failed |= rowlock__wakeup_open(&source->woken);
+    if (!failed && pthread_create(&source->thread, NULL, work, source) == 0)
         return source;
-    free(source);
+    free_source(source);
     return NULL;
 }
 
@@ -391,13 +390,5 @@ void source_close(struct source *source)
         return;
     rowlock__wakeup_send(&source->end);
     pthread_join(source->thread, NULL);
-    while (source->n_details > 0)
-        remove_at(source, 0);
-    drop(source->all);
-    for (size_t i = 0; i < source->n_wanted; i++)
-        free(source->wanted[i].name);
-    rowlock__wakeup_close(&source->end);
-    rowlock__wakeup_close(&source->woken);
-    pthread_mutex_destroy(&source->mutex);
-    free(source);
+    free_source(source);
 }

@@ -4,13 +4,9 @@
 
 #include "show/top/top.h"
 #include "util/clock.h"
+#include "util/error.h"
 
 #define FILTERED_ROWS 1000 /* rows to read with a filter; those that match come first */
-
-struct reading {
-    struct table *table;
-    int failed; /* out of memory */
-};
 
 static void trouble_fields(struct fields *to, const void *row)
 {
@@ -40,10 +36,9 @@ static const struct list trouble_list = {
 
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
-    struct reading *reading = data;
     struct rowlock_job_view job = settled(view);
 
-    return reading->failed = table_add(reading->table, &job);
+    return listing_add(data, &job);
 }
 
 static int read_jobs(struct rowlock_connection *connection, const struct top_choice *choice,
@@ -51,16 +46,11 @@ static int read_jobs(struct rowlock_connection *connection, const struct top_cho
 {
     struct rowlock_job_choice part = {.glob = *choice->glob ? choice->glob : NULL,
                                       .most_rows = choice->most_jobs};
-    struct reading reading = {.table = &data->jobs};
-    int code;
+    struct listing jobs = {.table.list = &trouble_list};
+    int code = rowlock_job_troubles(connection, &part, visit_job, &jobs, &data->job_counts, error);
 
-    data->jobs = (struct table){.list = &trouble_list};
-    code = rowlock_job_troubles(connection, &part, visit_job, &reading, &data->job_counts, error);
-    if (!code && reading.failed) {
-        snprintf(error->text, sizeof error->text, "out of memory");
-        code = error->code = ROWLOCK_ENOMEM;
-    }
-    return code;
+    data->jobs = jobs.table;
+    return !code && jobs.failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
 }
 
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
@@ -82,10 +72,8 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
     code = read_jobs(connection, choice, data, error);
     if (!code)
         code = rowlock_list_some(connection, &part, tree_add, &data->tree, error);
-    if (!code && tree_grow(&data->tree)) {
-        snprintf(error->text, sizeof error->text, "out of memory");
-        code = error->code = ROWLOCK_ENOMEM;
-    }
+    if (!code && tree_grow(&data->tree))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     data->tree.glob = NULL; /* it belongs to the caller */
     data->read_ms = rowlock__now_ms();
     if (code)

@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/output/output.h"
 #include "show/top/top.h"
 #include "show/tree/lock_tree.h"
+#include "util/calendar.h"
 #include "util/clock.h"
 
 #define BOLD "\033[1m"
@@ -32,26 +32,16 @@ static const char *const order_words[] = {
 
 /* ---- the lines ------------------------------------------------------------------------------- */
 
-static void put_clock(FILE *out)
-{
-    time_t now = time(NULL);
-    char text[16] = "";
-    struct tm tm;
-
-    if (localtime_r(&now, &tm))
-        strftime(text, sizeof text, "%H:%M:%S", &tm);
-    fputs(text, out);
-}
-
 static void put_head(FILE *out, const struct top_data *data, const struct top_view *view)
 {
     const struct rowlock_job_counts *counts = &data->job_counts;
     const char *joint = ": ";
-    char *filter = cell_text(data->choice.glob);
+    char *filter = cell_text(data->choice.glob), clock[ROWLOCK_INSTANT_SIZE];
+    int64_t now_ms = rowlock__wall_ms();
 
-    fprintf(out, "%srowlock top%s  ", view->coloured ? BOLD : "", view->coloured ? PLAIN : "");
-    put_clock(out);
-    fprintf(out, "  %" PRId64 " job%s", counts->jobs, counts->jobs == 1 ? "" : "s");
+    rowlock__local_time_short(now_ms, now_ms, clock, sizeof clock);
+    fprintf(out, "%srowlock top%s  %s  %" PRId64 " job%s", view->coloured ? BOLD : "",
+            view->coloured ? PLAIN : "", clock, counts->jobs, counts->jobs == 1 ? "" : "s");
     for (int health = JOB_HEALTHS - 1; health > ROWLOCK_HEALTH_FINE; health--)
         if (counts->of[health]) {
             fprintf(out, "%s%" PRId64 " %s", joint, counts->of[health], job_healths[health]);

@@ -3,6 +3,7 @@
 #include "show/tree/lock_tree.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,22 +121,26 @@ static void mark_leading(struct lock_tree *tree)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+static char *joined(const char *left, const char *right)
+{
+    char *text;
+
+    return asprintf(&text, "%s%s", left, right) < 0 ? NULL : text;
+}
+
 static struct tree_line *add_line(struct lock_tree *tree, enum tree_kind kind, const char *branch,
                                   const char *joint)
 {
-    struct tree_line *line;
-    size_t size = strlen(branch) + strlen(joint) + 1;
-    void *lines = rowlock__grown(tree->lines, tree->n_lines, &tree->size_lines, sizeof *line);
+    struct tree_line *line =
+        rowlock__grown(tree->lines, tree->n_lines, &tree->size_lines, sizeof *line);
 
-    if (!lines)
+    if (!line)
         return NULL;
-    tree->lines = lines;
-    line = &tree->lines[tree->n_lines];
-    *line = (struct tree_line){.kind = kind, .branch = malloc(size)};
+    tree->lines = line;
+    line += tree->n_lines;
+    *line = (struct tree_line){.kind = kind, .branch = joined(branch, joint)};
     if (!line->branch)
         return NULL;
-    strcpy(line->branch, branch);
-    strcat(line->branch, joint);
     tree->n_lines++;
     return line;
 }
@@ -148,12 +153,7 @@ static struct tree_line *add_line(struct lock_tree *tree, enum tree_kind kind, c
 /* The prefix of the lines below one with this branch. */
 static char *below(const char *branch, int is_root, int is_last)
 {
-    const char *more = is_root ? "" : is_last ? SPACE : BAR;
-    char *text = malloc(strlen(branch) + strlen(more) + 1);
-
-    if (text)
-        strcat(strcpy(text, branch), more);
-    return text;
+    return joined(branch, is_root ? "" : is_last ? SPACE : BAR);
 }
 
 static int put_name(struct lock_tree *tree, size_t name, const char *branch, int is_root,

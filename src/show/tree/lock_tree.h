@@ -12,6 +12,7 @@
 
 #include "command/output/list.h"
 #include "rowlock.h"
+#include "util/rows.h"
 
 enum tree_kind {
     TREE_HOLDER,
@@ -41,6 +42,7 @@ struct lock_tree {                 /* all zero except for the settings: empty */
     size_t most_waiters;           /* the most waiters that a name shows; 0: all */
     struct tree_item *items;
     size_t n_items, size_items;
+    struct rowlock_rows texts; /* of the items */
     struct tree_name *names;
     size_t n_names;
     struct tree_line *lines;

@@ -8,50 +8,29 @@
 #include "util/random.h"
 #include "util/rows.h"
 
-static char *put_text(char **at, const char *text)
+int tree_add(const struct rowlock_holder *holder, void *data)
 {
-    char *copy = strcpy(*at, text);
+    struct lock_tree *tree = data;
+    struct rowlock_rows *texts = &tree->texts;
+    struct tree_item *item =
+        rowlock__grown(tree->items, tree->n_items, &tree->size_items, sizeof *tree->items);
 
-    *at += strlen(copy) + 1;
-    return copy;
-}
-
-/* Copies a row with its texts, which are valid only during the callback. */
-static int copy(struct tree_item *item, const struct rowlock_holder *holder)
-{
-    size_t size = strlen(holder->name) + strlen(holder->owner) + strlen(holder->host) +
-                  strlen(holder->command) + strlen(holder->note) + 5;
-    char *at = malloc(size);
-
-    if (!at)
-        return -1;
-    *item = (struct tree_item){.holder = *holder, .texts = at};
-    item->holder.name = put_text(&at, holder->name);
-    item->holder.owner = put_text(&at, holder->owner);
-    item->holder.host = put_text(&at, holder->host);
-    item->holder.command = put_text(&at, holder->command);
-    item->holder.note = put_text(&at, holder->note);
+    if (!item)
+        return tree->failed = -1;
+    tree->items = item;
+    item += tree->n_items++;
+    *item = (struct tree_item){.holder = *holder};
+    item->holder.name = rowlock__rows_keep(texts, holder->name);
+    item->holder.owner = rowlock__rows_keep(texts, holder->owner);
+    item->holder.host = rowlock__rows_keep(texts, holder->host);
+    item->holder.command = rowlock__rows_keep(texts, holder->command);
+    item->holder.note = rowlock__rows_keep(texts, holder->note);
     item->has_owner = rowlock__owner_is_formed(item->holder.owner);
     if (item->has_owner) {
         item->hash = rowlock__owner_hash(item->holder.owner);
         item->parent = rowlock__owner_parent(item->holder.owner);
     }
-    return 0;
-}
-
-int tree_add(const struct rowlock_holder *holder, void *data)
-{
-    struct lock_tree *tree = data;
-    void *items =
-        rowlock__grown(tree->items, tree->n_items, &tree->size_items, sizeof *tree->items);
-
-    if (!items)
-        return tree->failed = -1;
-    tree->items = items;
-    if (copy(&tree->items[tree->n_items], holder))
-        return tree->failed = -1;
-    tree->n_items++;
-    return 0;
+    return tree->failed = texts->failed ? -1 : 0;
 }
 
 static int by_name(const void *left, const void *right)
@@ -150,10 +129,9 @@ size_t *tree_rank_names(const struct lock_tree *tree)
 
 void tree_free_rows(struct lock_tree *tree)
 {
-    for (size_t i = 0; i < tree->n_items; i++) {
-        free(tree->items[i].texts);
+    for (size_t i = 0; i < tree->n_items; i++)
         free(tree->items[i].held);
-    }
+    rowlock__rows_clear(&tree->texts);
     free(tree->items);
     free(tree->names);
 }

@@ -8,10 +8,9 @@
 #define TREE_DEEPEST 16 /* leases below each other, of nested commands */
 
 struct tree_item {
-    struct rowlock_holder holder; /* its texts point into `texts` */
-    char *texts;
-    size_t name;           /* index of its name */
-    int has_owner;         /* it has an owner id of the form of random.h */
+    struct rowlock_holder holder; /* a copy */
+    size_t name;                  /* index of its name */
+    int has_owner;                /* it has an owner id of the form of random.h */
     uint32_t hash, parent; /* the hash of that id, and of the owner id of its caller's lease */
     size_t *held, n_held;  /* a waiter: the names with waiters that its caller holds */
 };
