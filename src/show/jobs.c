@@ -83,12 +83,23 @@ static int ask_history(struct asking *asking, struct rowlock_error *error)
 
     if (!asking->name || listing_is_empty(&asking->listing))
         return ROWLOCK_OK;
-    if (asking->listing.json)
-        job_document_begin_history(&asking->listing);
     code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
     if (asking->listing.json)
-        job_document_end_history(&asking->listing);
+        job_document_end(&asking->listing);
     return code;
+}
+
+/* Its lines, indented, without control characters. */
+static void print_output(const char *output)
+{
+    while (*output) {
+        size_t length = strcspn(output, "\n");
+        char *text = cell_format("%.*s", (int)length, output);
+
+        printf("  %s\n", text ? text : "");
+        free(text);
+        output += length + (output[length] == '\n');
+    }
 }
 
 static int print(struct asking *asking)
@@ -267,12 +278,7 @@ static int say_unknown(const struct asking *asking)
 static int forget(const struct asking *asking)
 {
     struct rowlock_error error;
-    int known = 0;
 
-    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
-        return report(&error);
-    if (!known)
-        return say_unknown(asking);
     if (rowlock_forget_job(asking->connection, asking->name, &error))
         return report(&error);
     print_change(asking, 1);
@@ -295,12 +301,8 @@ static int say_busy(const struct rowlock_job_view *view, void *data)
 static int hasten(const struct asking *asking)
 {
     struct rowlock_error error;
-    int known = 0, said = 0;
+    int said = 0;
 
-    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
-        return report(&error);
-    if (!known)
-        return say_unknown(asking);
     if (rowlock_hasten_job(asking->connection, asking->name, &error) == 0) {
         print_change(asking, 1);
         if (!asking->listing.json)
@@ -312,14 +314,24 @@ static int hasten(const struct asking *asking)
     return said ? exit_status(ROWLOCK_EBUSY) : report(&error);
 }
 
+static int change(const struct asking *asking)
+{
+    struct rowlock_error error;
+    int known = 0;
+
+    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
+        return report(&error);
+    if (!known)
+        return say_unknown(asking);
+    return asking->forget ? forget(asking) : hasten(asking);
+}
+
 static int answer(struct asking *asking)
 {
     int status;
 
-    if (asking->forget)
-        return forget(asking);
-    if (asking->now)
-        return hasten(asking);
+    if (asking->forget || asking->now)
+        return change(asking);
     status = listing_open(&asking->listing);
     if (status)
         return status;

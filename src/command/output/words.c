@@ -31,17 +31,30 @@ char *holder_mode(const struct rowlock_holder *holder)
     return cell_format("%d of %d permits", holder->count > 0 ? holder->count : 1, holder->limit);
 }
 
+static char *who_of(const char *host, int64_t pid, const char *command, const char *session)
+{
+    char process[32] = "";
+
+    if (pid)
+        snprintf(process, sizeof process, ":%" PRId64, pid);
+    return cell_format("%s%s%s%s%s", *host ? host : "-", process, *command ? " " : "", command,
+                       session);
+}
+
+char *who_cell(const char *host, int64_t pid, const char *command)
+{
+    return who_of(host, pid, command, "");
+}
+
 char *holder_who(const struct rowlock_holder *holder)
 {
-    int transaction = holder->holding == ROWLOCK_HOLDS_TX;
-    char pid[32] = "", session[64] = "";
+    char session[64] = "";
 
-    if (holder->pid && transaction)
+    if (holder->holding != ROWLOCK_HOLDS_TX)
+        return who_cell(holder->host, holder->pid, holder->command);
+    if (holder->pid)
         snprintf(session, sizeof session, ", server session %" PRId64, holder->pid);
-    else if (holder->pid)
-        snprintf(pid, sizeof pid, ":%" PRId64, holder->pid);
-    return cell_format("%s%s%s%s%s", *holder->host ? holder->host : "-", pid,
-                       *holder->command ? " " : "", holder->command, session);
+    return who_of(holder->host, 0, holder->command, session);
 }
 
 char *holder_left(const struct rowlock_holder *holder)

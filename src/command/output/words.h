@@ -16,7 +16,9 @@ char *holder_state(const struct rowlock_holder *holder);
 char *holder_mode(const struct rowlock_holder *holder);
 /* The remaining time of a lease; "-" if it has no end, or for a transaction or a waiter. */
 char *holder_left(const struct rowlock_holder *holder);
-/* host:pid command, as far as known; for a transaction the server's id of the session. */
+/* "web3:812 backup", as far as known: without a host "-", without a pid (0) "web3 backup". */
+char *who_cell(const char *host, int64_t pid, const char *command);
+/* The same; of a transaction with the server's id of the session instead of the pid. */
 char *holder_who(const struct rowlock_holder *holder);
 
 /* The state of a job and the result of a run in words. */

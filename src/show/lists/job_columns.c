@@ -2,8 +2,6 @@
 /* Jobs, and their runs. */
 #include "show/lists/lists.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/output/words.h"
@@ -13,8 +11,7 @@
 
 static char *where_of(const struct rowlock_run *run)
 {
-    return run->token ? cell_format("%s:%" PRId64, *run->node ? run->node : "-", run->pid)
-                      : strdup("-");
+    return run->token ? who_cell(run->node, run->pid, "") : strdup("-");
 }
 
 /* The last line that is not blank. */
@@ -140,25 +137,9 @@ const struct list job_list = {.fields = job_fields, .coloured = "LAST", .colour 
 
 /* ---- documents ------------------------------------------------------------------------------- */
 
-void print_output(const char *output)
-{
-    while (*output) {
-        size_t length = strcspn(output, "\n");
-        char *text = cell_format("%.*s", (int)length, output);
-
-        printf("  %s\n", text ? text : "");
-        free(text);
-        output += length + (output[length] == '\n');
-    }
-}
-
 void job_document_add(struct listing *listing, const struct rowlock_job_view *job)
 {
     list_members(listing_next(listing), &job_list, job);
-}
-
-void job_document_begin_history(struct listing *listing)
-{
     fputs(",\n  \"history\":[", listing->out);
 }
 
@@ -168,7 +149,7 @@ void job_document_add_run(struct listing *listing, const struct rowlock_run *run
     list_object(listing->out, &run_list, run);
 }
 
-void job_document_end_history(struct listing *listing)
+void job_document_end(struct listing *listing)
 {
     fputs("]}", listing->out);
 }

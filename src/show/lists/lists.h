@@ -13,15 +13,11 @@ extern const struct list run_list;     /* struct rowlock_run */
 extern const struct list past_list;    /* struct rowlock_past */
 extern const struct list subject_list; /* struct rowlock_subject_view */
 
-/* Its lines, indented, without control characters. */
-void print_output(const char *output);
-
-/* The JSON of one job with its history: add the settled view, call begin, add each run, and end.
-   `n`: how many runs were added before. */
+/* The JSON of one job with its history: add the settled view, then each run, and end. `n`: how many
+   runs were added before. */
 void job_document_add(struct listing *listing, const struct rowlock_job_view *job);
-void job_document_begin_history(struct listing *listing);
 void job_document_add_run(struct listing *listing, const struct rowlock_run *run, size_t n);
-void job_document_end_history(struct listing *listing);
+void job_document_end(struct listing *listing);
 
 /* For people: "released", "broken", ...; of a run: "done", "failed", ... */
 const char *ending_word(const struct rowlock_past *past);
@@ -29,8 +25,6 @@ const char *ending_word(const struct rowlock_past *past);
 int is_problem(const struct rowlock_past *past);
 /* To the nearest second, from a second on: a wait of 1998 ms is shown as 2 s. */
 int64_t rounded_ms(int64_t ms);
-/* "web3:812 backup", as far as known; malloc'd, NULL: out of memory. Not escaped. */
-char *past_holder(const struct rowlock_past *past);
 
 /* By enum rowlock_subject_status. */
 extern const char *const subject_statuses[];

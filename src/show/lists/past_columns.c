@@ -2,8 +2,6 @@
 /* The history, for the verb log. */
 #include "show/lists/lists.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/output/words.h"
@@ -39,26 +37,6 @@ static char *mode_of(const struct rowlock_past *past)
     return cell_format("%d permits", past->count);
 }
 
-char *past_holder(const struct rowlock_past *past)
-{
-    char *text, pid[32] = "";
-
-    if (past->pid)
-        snprintf(pid, sizeof pid, ":%" PRId64, past->pid);
-    if (asprintf(&text, "%s%s%s%s", *past->host ? past->host : "-", pid, *past->command ? " " : "",
-                 past->command) < 0)
-        return NULL;
-    return text;
-}
-
-static char *who_of(const struct rowlock_past *past)
-{
-    char *plain = past_holder(past), *text = plain ? cell_text(plain) : NULL;
-
-    free(plain);
-    return text;
-}
-
 static char *how_of(const struct rowlock_past *past)
 {
     if (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_FAILED)
@@ -82,7 +60,7 @@ static void past_fields(struct fields *to, const void *row)
     field_count(to, NULL, "held_ms", was_held, past->held_ms);
     field_duration(to, "WAITED", NULL, past->waited_ms != 0, rounded_ms(past->waited_ms));
     field_count(to, NULL, "waited_ms", 1, past->waited_ms);
-    field_cell(to, "WHO", who_of(past));
+    field_cell(to, "WHO", who_cell(past->host, past->pid, past->command));
     field_text(to, NULL, "host", past->host);
     field_number(to, NULL, "pid", past->pid);
     field_text(to, NULL, "command", past->command);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The subjects of refresh, for the verb subjects. */
-#include <inttypes.h>
 #include <string.h>
 
+#include "command/output/words.h"
 #include "show/lists/lists.h"
 
 const char *const subject_statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
@@ -13,13 +13,6 @@ const char *const subject_statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
 int is_expired(const struct rowlock_subject_view *subject)
 {
     return subject->status == ROWLOCK_SUBJECT_COMPLETE && subject->age_ms < 0;
-}
-
-static char *who(const struct rowlock_subject_view *subject)
-{
-    return *subject->host
-               ? cell_format("%s:%" PRId64 " %s", subject->host, subject->pid, subject->by)
-               : strdup("-");
 }
 
 static char *age(const struct rowlock_subject_view *subject)
@@ -40,7 +33,7 @@ static void subject_fields(struct fields *to, const void *row)
     field_instant(to, "ENDED", "ended", subject->ended_ms);
     field_instant(to, NULL, "began", subject->began_ms);
     field_instant(to, NULL, "updated", subject->updated_ms);
-    field_cell(to, "BY", who(subject));
+    field_cell(to, "BY", who_cell(subject->host, subject->pid, subject->by));
     field_text(to, NULL, "by", subject->by);
     field_text(to, NULL, "host", subject->host);
     field_count(to, NULL, "pid", subject->pid > 0, subject->pid);

@@ -16,6 +16,10 @@
  */
 int read_since(const char *text, int64_t now_ms, int64_t *ms);
 
+/* Writes a text of anybody into SVG or HTML: escaped, and with U+FFFD for what XML does not
+   allow. */
+void markup_text(FILE *out, const char *text);
+
 /*
  * The history as a picture (SVG): one lane for each name, and a bar for each entry. Idle time is
  * compressed. The picture has no script and refers to nothing; texts in it are escaped.

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "command/output/output.h"
+#include "command/output/words.h"
 #include "show/lists/lists.h"
 #include "show/log/timeline_layout.h"
 #include "util/calendar.h"
@@ -34,24 +35,16 @@ static char *text_of(const struct rowlock_past *past)
 {
     char *held = cell_duration(rounded_ms(past->held_ms));
     char *waited = cell_duration(rounded_ms(past->waited_ms));
-    char *holder = past_holder(past), *text = NULL, ended[40];
+    char *holder = who_cell(past->host, past->pid, past->command), *text = NULL, ended[40];
 
     rowlock__local_time(past->ended_ms, ended, sizeof ended);
     if (held && waited && holder &&
-        asprintf(&text, "%s: %s%s%s%s%s%s\n%s%s%s\nended %s", past->name,
+        asprintf(&text, "%s: %s%s%s%s%s%s\n%s%s%s\nended %s\n%s", past->name,
                  past->acquired_ms ? "held " : "", past->acquired_ms ? held : "",
                  past->acquired_ms ? ", " : "", past->waited_ms ? "waited " : "",
                  past->waited_ms ? waited : "", past->waited_ms ? ", " : "", ending_word(past),
-                 *past->note ? "; " : "", past->note, ended) < 0)
+                 *past->note ? "; " : "", past->note, ended, holder) < 0)
         text = NULL;
-    if (text) {
-        char *whole;
-
-        if (asprintf(&whole, "%s\n%s", text, holder) < 0)
-            whole = NULL;
-        free(text);
-        text = whole;
-    }
     free(held);
     free(waited);
     free(holder);
@@ -110,13 +103,12 @@ static int is_allowed(const char *character, size_t n)
                                 memcmp(character, "\xef\xbf\xbf", 3) != 0));
 }
 
-/* Escapes the text, because other users may have written it. */
-static void put_text(FILE *out, const char *text, size_t length)
+void markup_text(FILE *out, const char *text)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
 
-    while (length > 0) {
-        size_t n = rowlock__utf8_character(text, length), i = 0;
+    while (*text) {
+        size_t n = rowlock__utf8_character(text, 4), i = 0; /* reads nothing after the end */
 
         while (i < 5 && escapes[i][0] != *text)
             i++;
@@ -126,9 +118,7 @@ static void put_text(FILE *out, const char *text, size_t length)
             fwrite(text, 1, n, out);
         else
             fputs("\xef\xbf\xbd", out);
-        n = n ? n : 1;
-        text += n;
-        length -= n;
+        text += n ? n : 1;
     }
 }
 
@@ -140,7 +130,7 @@ static void put_name(FILE *out, const char *name)
     if (!text)
         return;
     cut_text(text, NAME_COLUMNS);
-    put_text(out, text, strlen(text));
+    markup_text(out, text);
     free(text);
 }
 
@@ -273,7 +263,7 @@ static void put_bar(FILE *out, const struct layout *layout, const struct timelin
     const char *class = bar->is_problem ? "lost" : bar->is_run ? "run" : "held";
 
     fputs("<g><title>", out);
-    put_text(out, bar->text, strlen(bar->text));
+    markup_text(out, bar->text);
     fputs("</title>", out);
     if (bar->from_ms < bar->held_ms)
         put_rect(out, bar->gave_up ? "wait gave" : "wait", from, held, y, 1);
@@ -300,7 +290,7 @@ static void put_lanes(FILE *out, const struct layout *layout)
         fprintf(out, "<line class=\"line\" x1=\"10\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n",
                 y + height, RIGHT + 10, y + height);
         fprintf(out, "<text class=\"name\" x=\"12\" y=\"%.0f\"><title>", y + height / 2 + 4);
-        put_text(out, layout->lanes[i].name, strlen(layout->lanes[i].name));
+        markup_text(out, layout->lanes[i].name);
         fputs("</title>", out);
         put_name(out, layout->lanes[i].name);
         fputs("</text>\n", out);

@@ -8,17 +8,28 @@
 #include "show/lists/lists.h"
 #include "util/clock.h"
 
-static void put_none(FILE *out)
-{
-    fputs("<span class=\"none dash\">-</span>", out);
-}
-
 void cell_or_none(FILE *out, const char *text)
 {
     if (*text)
         html_word(out, text);
     else
-        put_none(out);
+        html_none(out);
+}
+
+void cell_process(FILE *out, const char *host, int64_t pid)
+{
+    cell_or_none(out, host);
+    if (pid)
+        fprintf(out, "<span class=\"pid\">:%" PRId64 "</span>", pid);
+}
+
+void cell_caller(FILE *out, const char *host, int64_t pid, const char *command)
+{
+    cell_process(out, host, pid);
+    if (*command) {
+        putc(' ', out);
+        html_code(out, command);
+    }
 }
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -35,14 +46,7 @@ void cell_who(FILE *out, const struct rowlock_holder *holder)
 {
     int transaction = holder->holding == ROWLOCK_HOLDS_TX;
 
-    cell_or_none(out, holder->host);
-    if (holder->pid && !transaction)
-        fprintf(out, "<span class=\"pid\">:%" PRId64 "</span>", holder->pid);
-    if (*holder->command) {
-        fputs(" <code>", out);
-        html_word(out, holder->command);
-        fputs("</code>", out);
-    }
+    cell_caller(out, holder->host, transaction ? 0 : holder->pid, holder->command);
     if (holder->pid && transaction)
         fprintf(out, " <span class=\"pid\">session %" PRId64 "</span>", holder->pid);
 }
@@ -60,7 +64,7 @@ void cell_mode(FILE *out, const struct rowlock_holder *holder)
 void cell_left(FILE *out, const struct rowlock_holder *holder, int64_t now_ms)
 {
     if (!holder->expires_ms)
-        put_none(out);
+        html_none(out);
     else if (is_endless(holder))
         fputs("until released", out);
     else
@@ -71,12 +75,10 @@ void cell_left(FILE *out, const struct rowlock_holder *holder, int64_t now_ms)
 
 void cell_node(FILE *out, const struct rowlock_run *run)
 {
-    if (!run->token) {
-        put_none(out);
-        return;
-    }
-    cell_or_none(out, run->node);
-    fprintf(out, "<span class=\"pid\">:%" PRId64 "</span>", run->pid);
+    if (run->token)
+        cell_process(out, run->node, run->pid);
+    else
+        html_none(out);
 }
 
 void cell_result(FILE *out, const struct rowlock_run *run)
@@ -84,7 +86,7 @@ void cell_result(FILE *out, const struct rowlock_run *run)
     char *result = run_result(run);
 
     if (!run->token)
-        put_none(out);
+        html_none(out);
     else
         html_pill(out,
                   run->outcome == ROWLOCK_RUN_DONE      ? "good"
@@ -96,10 +98,7 @@ void cell_result(FILE *out, const struct rowlock_run *run)
 
 void cell_took(FILE *out, const struct rowlock_run *run)
 {
-    if (has_ended(run))
-        html_duration(out, rowlock__between(run->started_ms, run->finished_ms));
-    else
-        put_none(out);
+    html_duration(out, has_ended(run), rowlock__between(run->started_ms, run->finished_ms));
 }
 
 void cell_health(FILE *out, enum rowlock_health health)

@@ -2,7 +2,6 @@
 #include "show/serve/page.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "show/lists/lists.h"
@@ -20,30 +19,19 @@ static int is_shown(const struct page *page, const struct rowlock_past *past)
 static void put_past_row(struct html_table *table, const struct rowlock_past *past, int64_t now_ms,
                          int with_name)
 {
-    char *holder = past_holder(past);
-
     html_row(table);
     if (with_name)
-        html_link(html_cell(table), "/lock", past->name);
+        html_link(html_cell(table), "/lock?name=", past->name);
     html_since(html_cell(table), past->ended_ms, now_ms);
     html_pill(html_cell(table), is_problem(past) ? "bad" : "good", ending_word(past));
     if (*past->broken_by) {
         fputs(" by ", table->out);
         html_text(table->out, past->broken_by);
     }
-    html_cell(table);
-    if (past->acquired_ms)
-        html_duration(table->out, rounded_ms(past->held_ms));
-    else
-        cell_or_none(table->out, "");
-    html_cell(table);
-    if (past->waited_ms > 0)
-        html_duration(table->out, rounded_ms(past->waited_ms));
-    else
-        cell_or_none(table->out, "");
-    cell_or_none(html_cell(table), holder ? holder : "?");
+    html_duration(html_cell(table), past->acquired_ms != 0, rounded_ms(past->held_ms));
+    html_duration(html_cell(table), past->waited_ms > 0, rounded_ms(past->waited_ms));
+    cell_caller(html_cell(table), past->host, past->pid, past->command);
     cell_or_none(html_cell(table), past->note);
-    free(holder);
 }
 
 /* Whether the history has entries of another name: that of a name includes its job's. */

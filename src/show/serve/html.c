@@ -7,38 +7,15 @@
 
 #include "command/output/json.h"
 #include "command/output/table.h"
+#include "show/log/log.h"
 #include "util/calendar.h"
-
-static void put_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            putc(*text, out);
-        }
-    }
-}
+#include "util/clock.h"
 
 void html_text(FILE *out, const char *text)
 {
     char *visible = cell_text(text);
 
-    put_escaped(out, visible ? visible : "?");
+    markup_text(out, visible ? visible : "?");
     free(visible);
 }
 
@@ -47,6 +24,13 @@ void html_word(FILE *out, const char *text)
     fputs("<bdi>", out);
     html_text(out, text);
     fputs("</bdi>", out);
+}
+
+void html_code(FILE *out, const char *text)
+{
+    fputs("<code>", out);
+    html_word(out, text);
+    fputs("</code>", out);
 }
 
 void html_lines(FILE *out, const char *text)
@@ -74,9 +58,9 @@ void html_encoded(FILE *out, const char *text)
             fprintf(out, "%%%02X", (unsigned char)*text);
 }
 
-void html_link(FILE *out, const char *page, const char *name)
+void html_link(FILE *out, const char *address, const char *name)
 {
-    fprintf(out, "<a class=\"name\" href=\"%s?name=", page);
+    fprintf(out, "<a class=\"name\" href=\"%s", address);
     html_encoded(out, name);
     fputs("\">", out);
     html_word(out, name);
@@ -90,13 +74,21 @@ void html_pill(FILE *out, const char *tone, const char *text)
     fputs("</span>", out);
 }
 
+void html_none(FILE *out)
+{
+    fputs("<span class=\"none dash\">-</span>", out);
+}
+
 /* ---- times ----------------------------------------------------------------------------------- */
 
-void html_duration(FILE *out, int64_t ms)
+void html_duration(FILE *out, int is, int64_t ms)
 {
-    char *text = cell_duration(ms);
+    char *text = is ? cell_duration(ms) : NULL;
 
-    fputs(text ? text : "?", out);
+    if (is)
+        fputs(text ? text : "?", out);
+    else
+        html_none(out);
     free(text);
 }
 
@@ -105,7 +97,7 @@ static int begin_time(FILE *out, int64_t at_ms)
     char utc[UTC_INSTANT_SIZE], local[ROWLOCK_INSTANT_SIZE];
 
     if (at_ms <= 0 || at_ms == INT64_MAX || utc_instant(at_ms, utc, sizeof utc)) {
-        fputs("<span class=\"none dash\">-</span>", out);
+        html_none(out);
         return 0;
     }
     rowlock__local_time(at_ms, local, sizeof local);
@@ -113,35 +105,37 @@ static int begin_time(FILE *out, int64_t at_ms)
     return 1;
 }
 
-void html_age(FILE *out, int64_t at_ms, int64_t now_ms)
+static void put_time(FILE *out, int64_t at_ms, const char *before, int64_t ms, const char *after)
 {
     if (!begin_time(out, at_ms))
         return;
-    html_duration(out, now_ms - at_ms);
-    fputs("</time>", out);
+    fputs(before, out);
+    html_duration(out, 1, ms);
+    fprintf(out, "%s</time>", after);
+}
+
+void html_age(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    put_time(out, at_ms, "", rowlock__between(at_ms, now_ms), "");
 }
 
 void html_left(FILE *out, int64_t at_ms, int64_t now_ms)
 {
-    if (!begin_time(out, at_ms))
-        return;
-    html_duration(out, at_ms - now_ms);
-    fputs("</time>", out);
+    put_time(out, at_ms, "", rowlock__between(now_ms, at_ms), "");
+}
+
+void html_since(FILE *out, int64_t at_ms, int64_t now_ms)
+{
+    if (at_ms > now_ms)
+        put_time(out, at_ms, "in ", rowlock__between(now_ms, at_ms), "");
+    else
+        put_time(out, at_ms, "", rowlock__between(at_ms, now_ms), " ago");
 }
 
 void html_next(FILE *out, int64_t at_ms, int64_t now_ms)
 {
     fputs(at_ms > 0 && at_ms <= now_ms ? "due " : "", out);
     html_since(out, at_ms, now_ms);
-}
-
-void html_since(FILE *out, int64_t at_ms, int64_t now_ms)
-{
-    if (!begin_time(out, at_ms))
-        return;
-    fputs(at_ms > now_ms ? "in " : "", out);
-    html_duration(out, at_ms > now_ms ? at_ms - now_ms : now_ms - at_ms);
-    fputs(at_ms > now_ms ? "</time>" : " ago</time>", out);
 }
 
 void html_clock(FILE *out, int64_t at_ms)

@@ -15,17 +15,22 @@
 void html_text(FILE *out, const char *text);
 /* The same, isolated from the direction of the text around it. */
 void html_word(FILE *out, const char *text);
-/* The same with line breaks. */
+/* The same as code. */
+void html_code(FILE *out, const char *text);
+/* The same as html_text() with line breaks. */
 void html_lines(FILE *out, const char *text);
 /* Percent-encoded, for a URL. */
 void html_encoded(FILE *out, const char *text);
-/* <a href="PAGE?name=NAME">NAME</a> */
-void html_link(FILE *out, const char *page, const char *name);
+/* <a href="ADDRESS NAME">NAME</a>: `address` ends with the parameter that the name is. */
+void html_link(FILE *out, const char *address, const char *name);
+/* "-": there is no value. */
+void html_none(FILE *out);
 
 /* A coloured label; the tone is a class of style.css: good, wait, bad, calm. */
 void html_pill(FILE *out, const char *tone, const char *text);
 
-void html_duration(FILE *out, int64_t ms);
+/* "-" if `is` is 0. */
+void html_duration(FILE *out, int is, int64_t ms);
 /* The time since `at_ms`, or until then, with the time of day in its title. `at_ms` 0: "-". */
 void html_age(FILE *out, int64_t at_ms, int64_t now_ms);   /* 3m12s */
 void html_left(FILE *out, int64_t at_ms, int64_t now_ms);  /* 4m05s: until then */
@@ -57,7 +62,11 @@ void html_table_end(struct html_table *table);
    "-". */
 const struct rowlock_holder *first_holder(const struct lock_tree *locks,
                                           const struct tree_name *name);
-/* Writes host:pid and the command; for a transaction the server's number of the session. */
+/* Writes host:pid; "-" for "", nothing for pid 0. */
+void cell_process(FILE *out, const char *host, int64_t pid);
+/* The same and the command. */
+void cell_caller(FILE *out, const char *host, int64_t pid, const char *command);
+/* The same; for a transaction the server's number of the session. */
 void cell_who(FILE *out, const struct rowlock_holder *holder);
 void cell_mode(FILE *out, const struct rowlock_holder *holder);
 /* The time until the lease expires. */

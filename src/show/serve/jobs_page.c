@@ -18,7 +18,7 @@ static void list_job(struct html_table *table, const struct rowlock_job_view *jo
     int64_t since_ms;
 
     html_row(table);
-    html_link(html_cell(table), "/job", job->name);
+    html_link(html_cell(table), "/job?name=", job->name);
     cell_health(html_cell(table), rowlock_job_health(job, &since_ms));
     html_next(html_cell(table), job->next_ms, now_ms);
     html_cell(table);
@@ -30,13 +30,8 @@ static void list_job(struct html_table *table, const struct rowlock_job_view *jo
     cell_result(html_cell(table), last);
     html_since(html_cell(table), last->token ? last->finished_ms : 0, now_ms);
     cell_took(html_cell(table), last);
-    if (job->runs > 0)
-        html_duration(html_cell(table), job->average_ms);
-    else
-        cell_or_none(html_cell(table), "");
-    fputs("<code>", html_cell(table));
-    html_word(table->out, job->schedule);
-    fputs("</code>", table->out);
+    html_duration(html_cell(table), job->runs > 0, job->average_ms);
+    html_code(html_cell(table), job->schedule);
 }
 
 static size_t list_jobs(const struct page *page)
@@ -135,6 +130,7 @@ static void put_facts(const struct page *page, const struct rowlock_job_view *jo
 {
     int64_t now_ms = page->shown->now_ms;
     FILE *out = page->out;
+    char lock[256];
 
     fputs("<dl class=\"facts\">\n", out);
     put_state(out, job, now_ms);
@@ -142,20 +138,12 @@ static void put_facts(const struct page *page, const struct rowlock_job_view *jo
     end_fact(out);
     put_running(out, job, now_ms);
     put_last(out, job, now_ms);
-    if (job->runs > 0)
-        html_duration(fact(out, "Average"), job->average_ms);
-    else
-        cell_or_none(fact(out, "Average"), "");
+    html_duration(fact(out, "Average"), job->runs > 0, job->average_ms);
     end_fact(out);
-    fputs("<code>", fact(out, "Schedule"));
-    html_word(out, job->schedule);
-    fputs("</code>", out);
+    html_code(fact(out, "Schedule"), job->schedule);
     end_fact(out);
-    fputs("<div><dt>Lock</dt><dd><a class=\"name\" href=\"/lock?name=job%3A", out);
-    html_encoded(out, job->name);
-    fputs("\">" JOB_LOCK_PREFIX, out);
-    html_word(out, job->name);
-    fputs("</a>", out);
+    snprintf(lock, sizeof lock, JOB_LOCK_PREFIX "%s", job->name);
+    html_link(fact(out, "Lock"), "/lock?name=", lock);
     end_fact(out);
     fputs("</dl>\n", out);
 }
@@ -178,7 +166,7 @@ static void put_output(const struct page *page, const struct rowlock_run *last)
 static void put_output_of(FILE *out, const struct rowlock_run *run)
 {
     if (!*run->output) {
-        cell_or_none(out, "");
+        html_none(out);
         return;
     }
     fprintf(out, "<details id=\"run%" PRId64 "\"><summary>output</summary><pre tabindex=\"0\">",
@@ -234,13 +222,6 @@ static const struct rowlock_job_view *find(const struct page *page)
     return NULL;
 }
 
-static void put_document(const struct page *page)
-{
-    fputs("<p class=\"more\"><a href=\"/api/jobs.json?name=", page->out);
-    html_encoded(page->out, page->name);
-    fputs("\">JSON</a></p>\n", page->out);
-}
-
 void page_job(struct page *page)
 {
     const struct rowlock_job_view *job = find(page);
@@ -255,6 +236,6 @@ void page_job(struct page *page)
     put_facts(page, job);
     put_output(page, &job->last);
     put_history(page);
-    put_document(page);
+    page_document(page, "/api/jobs.json");
     page_end(page);
 }

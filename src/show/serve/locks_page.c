@@ -40,7 +40,7 @@ static void put_name(struct html_table *table, const struct lock_tree *locks,
     const struct rowlock_holder *holder = first_holder(locks, name);
 
     html_row(table);
-    html_link(html_cell(table), "/lock", name->text);
+    html_link(html_cell(table), "/lock?name=", name->text);
     put_state(html_cell(table), name->stops, name->n_holders > 0);
     cell_mode(html_cell(table), first);
     cell_who(html_cell(table), holder);
@@ -118,10 +118,11 @@ static void put_holders(const struct page *page, const struct tree_item *items, 
         cell_mode(html_cell(&table), holder);
         html_age(html_cell(&table), holder->since_ms, page->shown->now_ms);
         cell_left(html_cell(&table), holder, page->shown->now_ms);
+        html_cell(&table);
         if (holder->token)
-            fprintf(html_cell(&table), "%" PRId64, holder->token);
+            fprintf(page->out, "%" PRId64, holder->token);
         else
-            cell_or_none(html_cell(&table), "");
+            html_none(page->out);
         put_state(html_cell(&table), holder->stop, 1);
         cell_or_none(html_cell(&table), holder->note);
     }
@@ -158,12 +159,9 @@ static void put_relations(const struct page *page)
 
         if (strncmp(page->name, kinds[i].prefix, length) != 0 || !page->name[length])
             continue;
-        fprintf(page->out, "<p>This is the lock of %s <a class=\"name\" href=\"%s", kinds[i].what,
-                kinds[i].href);
-        html_encoded(page->out, page->name + length);
-        fputs("\">", page->out);
-        html_word(page->out, page->name + length);
-        fputs("</a>.</p>\n", page->out);
+        fprintf(page->out, "<p>This is the lock of %s ", kinds[i].what);
+        html_link(page->out, kinds[i].href, page->name + length);
+        fputs(".</p>\n", page->out);
     }
 }
 
@@ -189,8 +187,6 @@ void page_lock(struct page *page)
     page_cut(page, name.n_waiters, HOLDERS_MOST, "/api/ls.json");
     page_section_end(page);
     history_put(page, page->shown->detail);
-    fputs("<p class=\"more\"><a href=\"/api/ls.json?name=", page->out);
-    html_encoded(page->out, page->name);
-    fputs("\">JSON</a></p>\n", page->out);
+    page_document(page, "/api/ls.json");
     page_end(page);
 }

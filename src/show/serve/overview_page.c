@@ -107,7 +107,7 @@ static void put_names(const struct page *page, const struct tree_name **names, s
         const struct rowlock_holder *holder = first_holder(&page->shown->all->locks, names[i]);
 
         html_row(&table);
-        html_link(html_cell(&table), "/lock", names[i]->text);
+        html_link(html_cell(&table), "/lock?name=", names[i]->text);
         cell_who(html_cell(&table), holder);
         html_age(html_cell(&table), holder->since_ms, page->shown->now_ms);
         fprintf(html_cell(&table), "%zu", names[i]->n_waiters);
@@ -154,7 +154,7 @@ static void put_holders(const struct page *page, const struct rowlock_holder **h
     qsort(held, n, sizeof *held, by_age);
     for (size_t i = 0; i < n && i < HELD_MOST; i++) {
         html_row(&table);
-        html_link(html_cell(&table), "/lock", held[i]->name);
+        html_link(html_cell(&table), "/lock?name=", held[i]->name);
         cell_mode(html_cell(&table), held[i]);
         cell_who(html_cell(&table), held[i]);
         html_age(html_cell(&table), held[i]->since_ms, page->shown->now_ms);
@@ -209,7 +209,7 @@ static void put_jobs_of(const struct page *page, const struct rowlock_job_view *
         const struct rowlock_run *running = &jobs[i]->running;
 
         html_row(&table);
-        html_link(html_cell(&table), "/job", jobs[i]->name);
+        html_link(html_cell(&table), "/job?name=", jobs[i]->name);
         cell_health(html_cell(&table), rowlock_job_health(jobs[i], &since_ms));
         html_next(html_cell(&table), jobs[i]->next_ms, now_ms);
         cell_node(html_cell(&table), running);

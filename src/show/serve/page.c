@@ -97,7 +97,7 @@ static void put_banner(const struct page *page)
     fputs("<p class=\"banner\" id=\"old\">", out);
     if (shown->all) {
         fputs("This data is <strong>", out);
-        html_duration(out, shown->age_ms);
+        html_duration(out, 1, shown->age_ms);
         fputs("</strong> old: ", out);
     }
     fprintf(out, "%s.", shown->code ? outage_text(shown->code) : "the database is slow to answer");
@@ -187,6 +187,13 @@ void page_cut(const struct page *page, size_t n, size_t most, const char *docume
         fprintf(page->out,
                 "<p class=\"more\">%zu more are not shown. <a href=\"%s\">All of them</a></p>\n",
                 n - most, document);
+}
+
+void page_document(const struct page *page, const char *document)
+{
+    fprintf(page->out, "<p class=\"more\"><a href=\"%s?name=", document);
+    html_encoded(page->out, page->name);
+    fputs("\">JSON</a></p>\n", page->out);
 }
 
 int page_matches(const struct page *page, const char *const *texts)

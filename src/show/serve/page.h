@@ -35,6 +35,8 @@ void page_empty(const struct page *page, const char *html);
 void page_not_read(const struct page *page);
 /* Ends a list that shows only `most` of `n` items, with a link to `document`. */
 void page_cut(const struct page *page, size_t n, size_t most, const char *document);
+/* A link to the document with the data of the page of a name. */
+void page_document(const struct page *page, const char *document);
 
 /* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */
 int page_matches(const struct page *page, const char *const *texts);

@@ -39,68 +39,58 @@ struct problems problems_count(const struct view *view)
 
 /* ---- one of each kind ------------------------------------------------------------------------ */
 
-static void put_failing(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
-                        int64_t now_ms)
+static void put_time_and_node(FILE *out, int64_t at_ms, int64_t now_ms, const char *node)
 {
-    fputs("has failed for ", out);
-    html_age(out, since_ms, now_ms);
-    fputs("; the last run ended ", out);
-    html_since(out, job->last.finished_ms, now_ms);
+    html_since(out, at_ms, now_ms);
     fputs(" on ", out);
-    cell_or_none(out, job->last.node);
-    fputs(": ", out);
-    cell_result(out, &job->last);
+    cell_or_none(out, node);
 }
 
-static void put_lost(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
-                     int64_t now_ms)
+static void explain_job(FILE *out, const struct rowlock_job_view *job, enum rowlock_health health,
+                        int64_t since_ms, int64_t now_ms)
 {
-    fputs("the run that began ", out);
-    html_since(out, since_ms, now_ms);
-    fputs(" on ", out);
-    cell_or_none(out, job->last.node);
-    fputs(" lost its lease before it finished", out);
-}
-
-static void put_late(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
-                     int64_t now_ms)
-{
-    (void)job;
-    fputs("was due ", out);
-    html_since(out, since_ms, now_ms);
-    fputs(", and no node has run it: does a crontab still call it "
-          "(<code>rowlock job</code>), or is <code>rowlock cron</code> running?",
-          out);
-}
-
-static void put_slow(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
-                     int64_t now_ms)
-{
-    (void)since_ms;
-    fputs("runs for ", out);
-    html_age(out, job->running.started_ms, now_ms);
-    fputs(" on ", out);
-    cell_or_none(out, job->running.node);
-    fputs("; the average is ", out);
-    html_duration(out, job->average_ms);
+    switch (health) {
+    case ROWLOCK_HEALTH_FAILING:
+        fputs("has failed for ", out);
+        html_age(out, since_ms, now_ms);
+        fputs("; the last run ended ", out);
+        put_time_and_node(out, job->last.finished_ms, now_ms, job->last.node);
+        fputs(": ", out);
+        cell_result(out, &job->last);
+        break;
+    case ROWLOCK_HEALTH_LOST:
+        fputs("the run that began ", out);
+        put_time_and_node(out, since_ms, now_ms, job->last.node);
+        fputs(" lost its lease before it finished", out);
+        break;
+    case ROWLOCK_HEALTH_LATE:
+        fputs("was due ", out);
+        html_since(out, since_ms, now_ms);
+        fputs(", and no node has run it: does a crontab still call it "
+              "(<code>rowlock job</code>), or is <code>rowlock cron</code> running?",
+              out);
+        break;
+    default: /* slow */
+        fputs("runs for ", out);
+        html_age(out, job->running.started_ms, now_ms);
+        fputs(" on ", out);
+        cell_or_none(out, job->running.node);
+        fputs("; the average is ", out);
+        html_duration(out, 1, job->average_ms);
+    }
 }
 
 static void describe_job(FILE *out, const struct rowlock_job_view *job, int64_t now_ms)
 {
-    static void (*const put[JOB_HEALTHS])(FILE *, const struct rowlock_job_view *, int64_t,
-                                          int64_t) = {[ROWLOCK_HEALTH_SLOW] = put_slow,
-                                                      [ROWLOCK_HEALTH_LATE] = put_late,
-                                                      [ROWLOCK_HEALTH_FAILING] = put_failing,
-                                                      [ROWLOCK_HEALTH_LOST] = put_lost};
     int64_t since_ms;
     enum rowlock_health health = rowlock_job_health(job, &since_ms);
 
     fputs("<li>", out);
     cell_health(out, health);
     fputs("<div>Job ", out);
-    html_link(out, "/job", job->name);
+    html_link(out, "/job?name=", job->name);
     putc(' ', out);
-    put[health](out, job, since_ms, now_ms);
+    explain_job(out, job, health, since_ms, now_ms);
     fputs("</div></li>\n", out);
 }
 
@@ -108,11 +98,9 @@ static void describe_subject(FILE *out, const struct rowlock_subject_view *subje
 {
     fputs("<li>", out);
     html_pill(out, "bad", "error");
-    fputs("<div>Subject <a class=\"name\" href=\"/subjects?q=", out);
-    html_encoded(out, subject->name);
-    fputs("\">", out);
-    html_word(out, subject->name);
-    fputs("</a>: the last refresh failed ", out);
+    fputs("<div>Subject ", out);
+    html_link(out, "/subjects?q=", subject->name);
+    fputs(": the last refresh failed ", out);
     html_since(out, subject->ended_ms, now_ms);
     if (*subject->error) {
         fputs(": ", out);
@@ -126,7 +114,7 @@ static void describe_lease(FILE *out, const struct rowlock_holder *holder, int64
     fputs("<li>", out);
     html_pill(out, "bad", "told to stop");
     fputs("<div>Lock ", out);
-    html_link(out, "/lock", holder->name);
+    html_link(out, "/lock?name=", holder->name);
     fputs(" was broken, and ", out);
     cell_who(out, holder);
     fputs(" still holds it; it expires in ", out);
@@ -144,7 +132,7 @@ static void describe_cycle(FILE *out, const struct lock_tree *locks, size_t line
     fputs("<div>", out);
     for (size_t i = 0; i < n; i++) {
         fputs(i ? ", " : "Lock ", out);
-        html_link(out, "/lock", names[i]);
+        html_link(out, "/lock?name=", names[i]);
     }
     fputs(n > 1 ? ": the holder of each waits for another of them"
                 : ": its own holder waits for it",

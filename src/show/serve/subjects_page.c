@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of the subjects of refresh. */
-#include <inttypes.h>
-
 #include "show/lists/lists.h"
 #include "show/serve/html.h"
 #include "show/serve/page.h"
@@ -18,9 +16,7 @@ static void put_age(FILE *out, const struct rowlock_subject_view *subject)
 
 static void put_by(FILE *out, const struct rowlock_subject_view *subject)
 {
-    cell_or_none(out, subject->host);
-    if (subject->pid)
-        fprintf(out, "<span class=\"pid\">:%" PRId64 "</span>", subject->pid);
+    cell_process(out, subject->host, subject->pid);
     if (*subject->by) {
         putc(' ', out);
         html_word(out, subject->by);
@@ -54,11 +50,7 @@ static size_t put_subjects(const struct page *page)
 
         if (page_matches(page, texts) && n++ < SUBJECTS_MOST) {
             html_row(&table);
-            fputs("<a class=\"name\" href=\"/lock?name=subject%3A", html_cell(&table));
-            html_encoded(table.out, subject->name);
-            fputs("\">", table.out);
-            html_word(table.out, subject->name);
-            fputs("</a>", table.out);
+            html_link(html_cell(&table), "/lock?name=subject%3A", subject->name);
             cell_subject_status(html_cell(&table), subject->status);
             put_age(html_cell(&table), subject);
             html_since(html_cell(&table), subject->ended_ms ? subject->ended_ms : subject->began_ms,

@@ -8,6 +8,7 @@
 #include "command/output/words.h"
 #include "show/lists/lists.h"
 #include "util/clock.h"
+#include "util/error.h"
 
 struct filling {
     struct view *view;
@@ -43,25 +44,21 @@ void view_free(struct view *view)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static const char *keep(struct view *view, const char *text)
+static void keep(struct view *view, const char **text)
 {
-    const char *copy = *text ? rowlock__rows_copy(&view->strings, text, strlen(text)) : "";
-
-    view->failed |= view->strings.failed;
-    return copy;
+    *text = rowlock__rows_keep(&view->strings, *text);
 }
 
-/* Adds a copy of the item; the caller then copies its texts. NULL: no memory. */
-static void *add(struct view *view, struct view_part *part, const void *item, size_t size)
+/* Adds an item, whose texts are copies already. Nonzero: no memory. */
+static int add(struct view *view, struct view_part *part, const void *item, size_t size)
 {
     void *items = rowlock__grown(part->items.any, part->n, &part->size, size);
 
-    if (!items) {
-        view->failed = 1;
-        return NULL;
-    }
+    if (!items)
+        return view->failed = 1;
     part->items.any = items;
-    return memcpy((char *)part->items.any + part->n++ * size, item, size);
+    memcpy((char *)items + part->n++ * size, item, size);
+    return view->failed |= view->strings.failed;
 }
 
 static int visit_holder(const struct rowlock_holder *holder, void *data)
@@ -74,82 +71,71 @@ static int visit_holder(const struct rowlock_holder *holder, void *data)
 
 static void keep_run(struct view *view, struct rowlock_run *run)
 {
-    if (!run->token) { /* there is no run, so its texts are not valid */
+    if (!run->token) /* there is no run, so its texts are not valid */
         run->job = run->node = run->output = "";
-        return;
-    }
-    run->job = keep(view, run->job);
-    run->node = keep(view, run->node);
-    run->output = keep(view, run->output);
+    keep(view, &run->job);
+    keep(view, &run->node);
+    keep(view, &run->output);
 }
 
 static int visit_job(const struct rowlock_job_view *job, void *data)
 {
     struct filling *filling = data;
     struct view *view = filling->view;
-    struct rowlock_job_view is = settled(job), *copy = add(view, &view->jobs, &is, sizeof is);
+    struct rowlock_job_view copy = settled(job);
 
     if (view->kind == VIEW_JOB)
-        job_document_add(&filling->listing, &is);
+        job_document_add(&filling->listing, &copy);
     else
-        listing_add(&filling->listing, &is);
-    if (!copy)
-        return 1;
-    copy->name = keep(view, is.name);
-    copy->schedule = keep(view, is.schedule);
-    copy->paused_by = keep(view, is.paused_by);
-    copy->paused_note = keep(view, is.paused_note);
-    keep_run(view, &copy->running);
-    keep_run(view, &copy->last);
-    return view->failed;
+        listing_add(&filling->listing, &copy);
+    keep(view, &copy.name);
+    keep(view, &copy.schedule);
+    keep(view, &copy.paused_by);
+    keep(view, &copy.paused_note);
+    keep_run(view, &copy.running);
+    keep_run(view, &copy.last);
+    return add(view, &view->jobs, &copy, sizeof copy);
 }
 
 static int visit_run(const struct rowlock_run *run, void *data)
 {
     struct filling *filling = data;
     struct view *view = filling->view;
-    struct rowlock_run *copy;
+    struct rowlock_run copy = *run;
 
     job_document_add_run(&filling->listing, run, view->runs.n);
-    copy = add(view, &view->runs, run, sizeof *run);
-    if (!copy)
-        return 1;
-    keep_run(view, copy);
-    return view->failed;
+    keep_run(view, &copy);
+    return add(view, &view->runs, &copy, sizeof copy);
 }
 
 static int visit_subject(const struct rowlock_subject_view *subject, void *data)
 {
     struct filling *filling = data;
     struct view *view = filling->view;
-    struct rowlock_subject_view *copy = add(view, &view->subjects, subject, sizeof *subject);
+    struct rowlock_subject_view copy = *subject;
 
     listing_add(&filling->listing, subject);
-    if (!copy)
-        return 1;
-    copy->name = keep(view, subject->name);
-    copy->description = keep(view, subject->description);
-    copy->by = keep(view, subject->by);
-    copy->host = keep(view, subject->host);
-    copy->error = keep(view, subject->error);
-    return view->failed;
+    keep(view, &copy.name);
+    keep(view, &copy.description);
+    keep(view, &copy.by);
+    keep(view, &copy.host);
+    keep(view, &copy.error);
+    return add(view, &view->subjects, &copy, sizeof copy);
 }
 
 static int visit_past(const struct rowlock_past *past, void *data)
 {
     struct filling *filling = data;
     struct view *view = filling->view;
-    struct rowlock_past *copy = add(view, &view->pasts, past, sizeof *past);
+    struct rowlock_past copy = *past;
 
     listing_add(&filling->listing, past);
-    if (!copy)
-        return 1;
-    copy->name = keep(view, past->name);
-    copy->host = keep(view, past->host);
-    copy->command = keep(view, past->command);
-    copy->note = keep(view, past->note);
-    copy->broken_by = keep(view, past->broken_by);
-    return view->failed;
+    keep(view, &copy.name);
+    keep(view, &copy.host);
+    keep(view, &copy.command);
+    keep(view, &copy.note);
+    keep(view, &copy.broken_by);
+    return add(view, &view->pasts, &copy, sizeof copy);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -173,16 +159,14 @@ static int ask_jobs(struct filling *filling, struct rowlock_connection *connecti
 
     if (code || !name || listing_is_empty(&filling->listing))
         return code;
-    job_document_begin_history(&filling->listing);
     code = rowlock_runs(connection, name, visit_run, filling, error);
-    job_document_end_history(&filling->listing);
+    job_document_end(&filling->listing);
     return code;
 }
 
 static int no_memory(struct rowlock_error *error)
 {
-    snprintf(error->text, sizeof error->text, "out of memory");
-    return error->code = ROWLOCK_ENOMEM;
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 /* A pattern that only this name matches. */
