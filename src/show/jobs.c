@@ -89,19 +89,6 @@ static int ask_history(struct asking *asking, struct rowlock_error *error)
     return code;
 }
 
-/* Its lines, indented, without control characters. */
-static void print_output(const char *output)
-{
-    while (*output) {
-        size_t length = strcspn(output, "\n");
-        char *text = cell_format("%.*s", (int)length, output);
-
-        printf("  %s\n", text ? text : "");
-        free(text);
-        output += length + (output[length] == '\n');
-    }
-}
-
 static int print(struct asking *asking)
 {
     int status = listing_print(&asking->listing);
@@ -120,7 +107,7 @@ static int print(struct asking *asking)
     }
     if (asking->last_output) {
         puts("\nThe last run printed:");
-        print_output(asking->last_output);
+        print_lines("  ", asking->last_output);
     }
     return STATUS_OK;
 }

@@ -66,18 +66,6 @@ static int write_to(FILE *out, void *data)
 }
 
 /* A name may have control characters, which the format leaves as they are. */
-static void show(char *text)
-{
-    char *rest = text;
-
-    for (char *line; (line = strsep(&rest, "\n")) && (rest || *line);) {
-        char *shown = cell_text(line);
-
-        puts(shown ? shown : "");
-        free(shown);
-    }
-}
-
 static int write_to_terminal(struct writing *writing)
 {
     char *text = NULL;
@@ -88,7 +76,7 @@ static int write_to_terminal(struct writing *writing)
     if (!out || fclose(out))
         status = out_of_memory();
     else
-        show(text);
+        print_lines("", text);
     free(text);
     return status;
 }

@@ -73,6 +73,18 @@ char *cell_number(int64_t number)
     return number ? cell_format("%" PRId64, number) : strdup("-");
 }
 
+void print_lines(const char *indent, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        char *line = cell_format("%.*s", (int)length, text);
+
+        printf("%s%s\n", indent, line ? line : "");
+        free(line);
+        text += length + (text[length] == '\n');
+    }
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 int table_add(struct table *table, const void *row)

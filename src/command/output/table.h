@@ -16,4 +16,7 @@ char *cell_duration(int64_t ms);
 /* The number; "-" for 0. */
 char *cell_number(int64_t number);
 
+/* Prints each line of a text to standard output, after `indent`, with controls escaped. */
+void print_lines(const char *indent, const char *text);
+
 #endif

@@ -21,17 +21,17 @@ static void put_past_row(struct html_table *table, const struct rowlock_past *pa
 {
     html_row(table);
     if (with_name)
-        html_link(html_cell(table), "/lock?name=", past->name);
-    html_since(html_cell(table), past->ended_ms, now_ms);
-    html_pill(html_cell(table), is_problem(past) ? "bad" : "good", ending_word(past));
+        html_link(html_cell(table, "Name"), "/lock?name=", past->name);
+    html_since(html_cell(table, "Ended"), past->ended_ms, now_ms);
+    html_pill(html_cell(table, "How"), is_problem(past) ? "bad" : "good", ending_word(past));
     if (*past->broken_by) {
         fputs(" by ", table->out);
         html_text(table->out, past->broken_by);
     }
-    html_duration(html_cell(table), past->acquired_ms != 0, rounded_ms(past->held_ms));
-    html_duration(html_cell(table), past->waited_ms > 0, rounded_ms(past->waited_ms));
-    cell_caller(html_cell(table), past->host, past->pid, past->command);
-    cell_or_none(html_cell(table), past->note);
+    html_duration(html_cell(table, "*Held"), past->acquired_ms != 0, rounded_ms(past->held_ms));
+    html_duration(html_cell(table, "*Waited"), past->waited_ms > 0, rounded_ms(past->waited_ms));
+    cell_caller(html_cell(table, "Holder"), past->host, past->pid, past->command);
+    cell_or_none(html_cell(table, "Note"), past->note);
 }
 
 /* Whether the history has entries of another name: that of a name includes its job's. */
@@ -46,11 +46,8 @@ static int has_other_name(const struct page *page, const struct view *view)
 
 static size_t put_list(const struct page *page, const struct view *view)
 {
-    static const char *const titles[] = {"Name",    "Ended",  "How",  "*Held",
-                                         "*Waited", "Holder", "Note", NULL};
     int with_name = has_other_name(page, view);
-    struct html_table table =
-        html_table_begin(page->out, "Endings, the latest first", titles + !with_name);
+    struct html_table table = html_table_begin(page->out, "Endings, the latest first");
     size_t n = 0;
 
     for (size_t i = 0; i < view->pasts.n; i++)

@@ -150,65 +150,72 @@ void html_clock(FILE *out, int64_t at_ms)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static const char *class_of(const char *title)
+struct html_table html_table_begin(FILE *page, const char *caption)
 {
-    return *title == '*' ? " class=\"number\"" : "";
-}
-
-static const char *text_of(const char *title)
-{
-    return title + (*title == '*');
+    return (struct html_table){.page = page, .out = page, .caption = caption};
 }
 
 /* Sets the ARIA roles, so that the table keeps its meaning where the style sheet turns rows into
    cards. */
-struct html_table html_table_begin(FILE *out, const char *caption, const char *const *titles)
+static void begin_head(struct html_table *table)
 {
-    fprintf(out,
+    fprintf(table->page,
             "<div class=\"scroll\"><table role=\"table\"><caption class=\"unseen\">%s</caption>\n"
             "<thead role=\"rowgroup\"><tr role=\"row\">",
-            caption);
-    for (size_t i = 0; titles[i]; i++)
-        fprintf(out, "<th scope=\"col\" role=\"columnheader\"%s>%s</th>", class_of(titles[i]),
-                text_of(titles[i]));
-    fputs("</tr></thead>\n<tbody role=\"rowgroup\">", out);
-    return (struct html_table){.out = out, .titles = titles};
+            table->caption);
+    table->out = open_memstream(&table->first, &table->size);
+    if (!table->out)
+        table->out = table->page;
+}
+
+static void end_head(struct html_table *table)
+{
+    fputs("</tr></thead>\n<tbody role=\"rowgroup\">", table->page);
+    if (table->out != table->page && fclose(table->out) == 0)
+        fputs(table->first, table->page);
+    free(table->first);
+    table->out = table->page;
 }
 
 static void end_cell(struct html_table *table)
 {
-    if (table->column > 0)
-        fputs("</div></td>", table->out);
+    fputs(table->in_cell ? "</div></td>" : "", table->out);
+    table->in_cell = 0;
 }
 
 static void end_row(struct html_table *table)
 {
+    if (table->n == 0)
+        return;
     end_cell(table);
-    if (table->in_row)
-        fputs("</tr>", table->out);
+    fputs("</tr>", table->out);
+    if (table->n == 1)
+        end_head(table);
 }
 
 void html_row(struct html_table *table)
 {
     end_row(table);
+    if (table->n++ == 0)
+        begin_head(table);
     fputs("\n<tr role=\"row\">", table->out);
-    table->column = 0;
-    table->in_row = 1;
 }
 
-FILE *html_cell(struct html_table *table)
+FILE *html_cell(struct html_table *table, const char *title)
 {
-    const char *title = table->titles[table->column];
+    const char *class = *title == '*' ? " class=\"number\"" : "";
 
+    title += *title == '*';
     end_cell(table);
-    fprintf(table->out, "<td role=\"cell\" data-label=\"%s\"%s><div>", text_of(title),
-            class_of(title));
-    table->column++;
+    table->in_cell = 1;
+    if (table->n == 1)
+        fprintf(table->page, "<th scope=\"col\" role=\"columnheader\"%s>%s</th>", class, title);
+    fprintf(table->out, "<td role=\"cell\" data-label=\"%s\"%s><div>", title, class);
     return table->out;
 }
 
 void html_table_end(struct html_table *table)
 {
     end_row(table);
-    fputs("</tbody></table></div>\n", table->out);
+    fputs(table->n ? "</tbody></table></div>\n" : "", table->page);
 }

@@ -42,18 +42,22 @@ void html_clock(FILE *out, int64_t at_ms);
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* On a narrow screen each row becomes a card, whose cells show the titles of their columns. */
+/* The cells of the first row state the titles of the columns; a table without a row writes nothing.
+   On a narrow screen each row becomes a card, whose cells show their titles. */
 struct html_table {
-    FILE *out;
-    const char *const *titles; /* ends with NULL; "*TITLE": numbers, aligned at the right */
-    size_t column;
-    int in_row;
+    FILE *out; /* of the present cell */
+    FILE *page;
+    const char *caption;
+    size_t n; /* rows */
+    int in_cell;
+    char *first; /* the cells of the first row, which follow the head */
+    size_t size;
 };
 
-struct html_table html_table_begin(FILE *out, const char *caption, const char *const *titles);
+struct html_table html_table_begin(FILE *page, const char *caption);
 void html_row(struct html_table *table);
-/* Begins the next cell. */
-FILE *html_cell(struct html_table *table);
+/* Begins the next cell. "*TITLE": numbers, aligned at the right. */
+FILE *html_cell(struct html_table *table, const char *title);
 void html_table_end(struct html_table *table);
 
 /* Parts that several pages show. */

@@ -18,28 +18,26 @@ static void list_job(struct html_table *table, const struct rowlock_job_view *jo
     int64_t since_ms;
 
     html_row(table);
-    html_link(html_cell(table), "/job?name=", job->name);
-    cell_health(html_cell(table), rowlock_job_health(job, &since_ms));
-    html_next(html_cell(table), job->next_ms, now_ms);
-    html_cell(table);
+    html_link(html_cell(table, "Job"), "/job?name=", job->name);
+    cell_health(html_cell(table, "State"), rowlock_job_health(job, &since_ms));
+    html_next(html_cell(table, "Next"), job->next_ms, now_ms);
+    html_cell(table, "Running");
     cell_node(table->out, running);
     if (running->token) {
         fputs(" <span class=\"none\">for</span> ", table->out);
         html_age(table->out, running->started_ms, now_ms);
     }
-    cell_result(html_cell(table), last);
-    html_since(html_cell(table), last->token ? last->finished_ms : 0, now_ms);
-    cell_took(html_cell(table), last);
-    html_duration(html_cell(table), job->runs > 0, job->average_ms);
-    html_code(html_cell(table), job->schedule);
+    cell_result(html_cell(table, "Last"), last);
+    html_since(html_cell(table, "Ended"), last->token ? last->finished_ms : 0, now_ms);
+    cell_took(html_cell(table, "*Took"), last);
+    html_duration(html_cell(table, "*Average"), job->runs > 0, job->average_ms);
+    html_code(html_cell(table, "Schedule"), job->schedule);
 }
 
 static size_t list_jobs(const struct page *page)
 {
-    static const char *const titles[] = {"Job",   "State", "Next",     "Running",  "Last",
-                                         "Ended", "*Took", "*Average", "Schedule", NULL};
     const struct view *view = page->shown->all;
-    struct html_table table = html_table_begin(page->out, "Jobs", titles);
+    struct html_table table = html_table_begin(page->out, "Jobs");
     size_t n = 0;
 
     for (size_t i = 0; i < view->jobs.n; i++) {
@@ -177,23 +175,21 @@ static void put_output_of(FILE *out, const struct rowlock_run *run)
 
 static void put_runs(const struct page *page, const struct view *view)
 {
-    static const char *const titles[] = {"Started", "Result", "*Took",  "Node", "Due",
-                                         "*Repeat", "*Token", "Output", NULL};
-    struct html_table table = html_table_begin(page->out, "Runs, the latest first", titles);
+    struct html_table table = html_table_begin(page->out, "Runs, the latest first");
     int64_t now_ms = page->shown->now_ms;
 
     for (size_t i = 0; i < view->runs.n; i++) {
         const struct rowlock_run *run = &view->runs.items.run[i];
 
         html_row(&table);
-        html_since(html_cell(&table), run->started_ms, now_ms);
-        cell_result(html_cell(&table), run);
-        cell_took(html_cell(&table), run);
-        cell_node(html_cell(&table), run);
-        html_since(html_cell(&table), run->due_ms, now_ms);
-        fprintf(html_cell(&table), "%d", run->retry_number);
-        fprintf(html_cell(&table), "%" PRId64, run->token);
-        put_output_of(html_cell(&table), run);
+        html_since(html_cell(&table, "Started"), run->started_ms, now_ms);
+        cell_result(html_cell(&table, "Result"), run);
+        cell_took(html_cell(&table, "*Took"), run);
+        cell_node(html_cell(&table, "Node"), run);
+        html_since(html_cell(&table, "Due"), run->due_ms, now_ms);
+        fprintf(html_cell(&table, "*Repeat"), "%d", run->retry_number);
+        fprintf(html_cell(&table, "*Token"), "%" PRId64, run->token);
+        put_output_of(html_cell(&table, "Output"), run);
     }
     html_table_end(&table);
 }

@@ -40,23 +40,21 @@ static void put_name(struct html_table *table, const struct lock_tree *locks,
     const struct rowlock_holder *holder = first_holder(locks, name);
 
     html_row(table);
-    html_link(html_cell(table), "/lock?name=", name->text);
-    put_state(html_cell(table), name->stops, name->n_holders > 0);
-    cell_mode(html_cell(table), first);
-    cell_who(html_cell(table), holder);
+    html_link(html_cell(table, "Name"), "/lock?name=", name->text);
+    put_state(html_cell(table, "State"), name->stops, name->n_holders > 0);
+    cell_mode(html_cell(table, "Mode"), first);
+    cell_who(html_cell(table, "Holder"), holder);
     if (name->n_holders > 1)
         fprintf(table->out, " <span class=\"none\">and %zu more</span>", name->n_holders - 1);
-    html_age(html_cell(table), holder->since_ms, now_ms);
-    cell_left(html_cell(table), holder, now_ms);
-    fprintf(html_cell(table), "%zu", name->n_waiters);
-    cell_or_none(html_cell(table), first->note);
+    html_age(html_cell(table, "*Held for"), holder->since_ms, now_ms);
+    cell_left(html_cell(table, "*Left"), holder, now_ms);
+    fprintf(html_cell(table, "*Waiting"), "%zu", name->n_waiters);
+    cell_or_none(html_cell(table, "Note"), first->note);
 }
 
 static size_t put_names(const struct page *page, const struct lock_tree *locks)
 {
-    static const char *const titles[] = {"Name",  "State",    "Mode", "Holder", "*Held for",
-                                         "*Left", "*Waiting", "Note", NULL};
-    struct html_table table = html_table_begin(page->out, "Names with holders or waiters", titles);
+    struct html_table table = html_table_begin(page->out, "Names with holders or waiters");
     size_t n = 0;
 
     for (size_t i = 0; i < locks->n_names; i++) {
@@ -106,43 +104,40 @@ static struct tree_name find(const struct page *page, const struct tree_item **i
 
 static void put_holders(const struct page *page, const struct tree_item *items, size_t n)
 {
-    static const char *const titles[] = {"Holder", "Mode",  "*Held for", "*Left",
-                                         "*Token", "State", "Note",      NULL};
-    struct html_table table = html_table_begin(page->out, "Holders", titles);
+    struct html_table table = html_table_begin(page->out, "Holders");
 
     for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
         const struct rowlock_holder *holder = &items[i].holder;
 
         html_row(&table);
-        cell_who(html_cell(&table), holder);
-        cell_mode(html_cell(&table), holder);
-        html_age(html_cell(&table), holder->since_ms, page->shown->now_ms);
-        cell_left(html_cell(&table), holder, page->shown->now_ms);
-        html_cell(&table);
+        cell_who(html_cell(&table, "Holder"), holder);
+        cell_mode(html_cell(&table, "Mode"), holder);
+        html_age(html_cell(&table, "*Held for"), holder->since_ms, page->shown->now_ms);
+        cell_left(html_cell(&table, "*Left"), holder, page->shown->now_ms);
+        html_cell(&table, "*Token");
         if (holder->token)
-            fprintf(page->out, "%" PRId64, holder->token);
+            fprintf(table.out, "%" PRId64, holder->token);
         else
-            html_none(page->out);
-        put_state(html_cell(&table), holder->stop, 1);
-        cell_or_none(html_cell(&table), holder->note);
+            html_none(table.out);
+        put_state(html_cell(&table, "State"), holder->stop, 1);
+        cell_or_none(html_cell(&table, "Note"), holder->note);
     }
     html_table_end(&table);
 }
 
 static void put_waiters(const struct page *page, const struct tree_item *items, size_t n)
 {
-    static const char *const titles[] = {"Place", "Waiter", "Mode", "*Waits for", "Note", NULL};
-    struct html_table table = html_table_begin(page->out, "Waiters, in their order", titles);
+    struct html_table table = html_table_begin(page->out, "Waiters, in their order");
 
     for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
         const struct rowlock_holder *waiter = &items[i].holder;
 
         html_row(&table);
-        fprintf(html_cell(&table), "#%zu", i + 1);
-        cell_who(html_cell(&table), waiter);
-        cell_mode(html_cell(&table), waiter);
-        html_age(html_cell(&table), waiter->since_ms, page->shown->now_ms);
-        cell_or_none(html_cell(&table), waiter->note);
+        fprintf(html_cell(&table, "Place"), "#%zu", i + 1);
+        cell_who(html_cell(&table, "Waiter"), waiter);
+        cell_mode(html_cell(&table, "Mode"), waiter);
+        html_age(html_cell(&table, "*Waits for"), waiter->since_ms, page->shown->now_ms);
+        cell_or_none(html_cell(&table, "Note"), waiter->note);
     }
     html_table_end(&table);
 }

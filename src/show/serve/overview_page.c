@@ -98,20 +98,18 @@ static int by_queue(const void *left, const void *right)
 
 static void put_names(const struct page *page, const struct tree_name **names, size_t n)
 {
-    static const char *const titles[] = {"Name",     "Holder",        "*Held for",
-                                         "*Waiting", "*Longest wait", NULL};
-    struct html_table table = html_table_begin(page->out, "Names with the longest queues", titles);
+    struct html_table table = html_table_begin(page->out, "Names with the longest queues");
 
     qsort(names, n, sizeof *names, by_queue);
     for (size_t i = 0; i < n && i < QUEUES_MOST; i++) {
         const struct rowlock_holder *holder = first_holder(&page->shown->all->locks, names[i]);
 
         html_row(&table);
-        html_link(html_cell(&table), "/lock?name=", names[i]->text);
-        cell_who(html_cell(&table), holder);
-        html_age(html_cell(&table), holder->since_ms, page->shown->now_ms);
-        fprintf(html_cell(&table), "%zu", names[i]->n_waiters);
-        html_age(html_cell(&table), names[i]->since_ms, page->shown->now_ms);
+        html_link(html_cell(&table, "Name"), "/lock?name=", names[i]->text);
+        cell_who(html_cell(&table, "Holder"), holder);
+        html_age(html_cell(&table, "*Held for"), holder->since_ms, page->shown->now_ms);
+        fprintf(html_cell(&table, "*Waiting"), "%zu", names[i]->n_waiters);
+        html_age(html_cell(&table, "*Longest wait"), names[i]->since_ms, page->shown->now_ms);
     }
     html_table_end(&table);
 }
@@ -147,19 +145,17 @@ static int by_age(const void *left, const void *right)
 
 static void put_holders(const struct page *page, const struct rowlock_holder **held, size_t n)
 {
-    static const char *const titles[] = {"Name",  "Mode", "Holder", "*Held for",
-                                         "*Left", "Note", NULL};
-    struct html_table table = html_table_begin(page->out, "Held locks", titles);
+    struct html_table table = html_table_begin(page->out, "Held locks");
 
     qsort(held, n, sizeof *held, by_age);
     for (size_t i = 0; i < n && i < HELD_MOST; i++) {
         html_row(&table);
-        html_link(html_cell(&table), "/lock?name=", held[i]->name);
-        cell_mode(html_cell(&table), held[i]);
-        cell_who(html_cell(&table), held[i]);
-        html_age(html_cell(&table), held[i]->since_ms, page->shown->now_ms);
-        cell_left(html_cell(&table), held[i], page->shown->now_ms);
-        cell_or_none(html_cell(&table), held[i]->note);
+        html_link(html_cell(&table, "Name"), "/lock?name=", held[i]->name);
+        cell_mode(html_cell(&table, "Mode"), held[i]);
+        cell_who(html_cell(&table, "Holder"), held[i]);
+        html_age(html_cell(&table, "*Held for"), held[i]->since_ms, page->shown->now_ms);
+        cell_left(html_cell(&table, "*Left"), held[i], page->shown->now_ms);
+        cell_or_none(html_cell(&table, "Note"), held[i]->note);
     }
     html_table_end(&table);
 }
@@ -199,9 +195,7 @@ static int by_next(const void *left, const void *right)
 
 static void put_jobs_of(const struct page *page, const struct rowlock_job_view **jobs, size_t n)
 {
-    static const char *const titles[] = {"Job",  "State", "Next", "Running on",
-                                         "*For", "Last",  NULL};
-    struct html_table table = html_table_begin(page->out, "Jobs that run, and the next", titles);
+    struct html_table table = html_table_begin(page->out, "Jobs that run, and the next");
     int64_t since_ms, now_ms = page->shown->now_ms;
 
     qsort(jobs, n, sizeof *jobs, by_next);
@@ -209,12 +203,12 @@ static void put_jobs_of(const struct page *page, const struct rowlock_job_view *
         const struct rowlock_run *running = &jobs[i]->running;
 
         html_row(&table);
-        html_link(html_cell(&table), "/job?name=", jobs[i]->name);
-        cell_health(html_cell(&table), rowlock_job_health(jobs[i], &since_ms));
-        html_next(html_cell(&table), jobs[i]->next_ms, now_ms);
-        cell_node(html_cell(&table), running);
-        html_age(html_cell(&table), running->token ? running->started_ms : 0, now_ms);
-        cell_result(html_cell(&table), &jobs[i]->last);
+        html_link(html_cell(&table, "Job"), "/job?name=", jobs[i]->name);
+        cell_health(html_cell(&table, "State"), rowlock_job_health(jobs[i], &since_ms));
+        html_next(html_cell(&table, "Next"), jobs[i]->next_ms, now_ms);
+        cell_node(html_cell(&table, "Running on"), running);
+        html_age(html_cell(&table, "*For"), running->token ? running->started_ms : 0, now_ms);
+        cell_result(html_cell(&table, "Last"), &jobs[i]->last);
     }
     html_table_end(&table);
 }

@@ -38,10 +38,8 @@ static void put_about(FILE *out, const struct rowlock_subject_view *subject)
 
 static size_t put_subjects(const struct page *page)
 {
-    static const char *const titles[] = {"Subject", "Status", "*Age of data", "Last refresh", "By",
-                                         "About",   NULL};
     const struct view *view = page->shown->all;
-    struct html_table table = html_table_begin(page->out, "Subjects", titles);
+    struct html_table table = html_table_begin(page->out, "Subjects");
     size_t n = 0;
 
     for (size_t i = 0; i < view->subjects.n; i++) {
@@ -50,13 +48,14 @@ static size_t put_subjects(const struct page *page)
 
         if (page_matches(page, texts) && n++ < SUBJECTS_MOST) {
             html_row(&table);
-            html_link(html_cell(&table), "/lock?name=subject%3A", subject->name);
-            cell_subject_status(html_cell(&table), subject->status);
-            put_age(html_cell(&table), subject);
-            html_since(html_cell(&table), subject->ended_ms ? subject->ended_ms : subject->began_ms,
+            html_link(html_cell(&table, "Subject"), "/lock?name=subject%3A", subject->name);
+            cell_subject_status(html_cell(&table, "Status"), subject->status);
+            put_age(html_cell(&table, "*Age of data"), subject);
+            html_since(html_cell(&table, "Last refresh"),
+                       subject->ended_ms ? subject->ended_ms : subject->began_ms,
                        page->shown->now_ms);
-            put_by(html_cell(&table), subject);
-            put_about(html_cell(&table), subject);
+            put_by(html_cell(&table, "By"), subject);
+            put_about(html_cell(&table, "About"), subject);
         }
     }
     html_table_end(&table);
