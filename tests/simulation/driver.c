@@ -11,11 +11,6 @@
 #include "simulation/table.h"
 #include "util/error.h"
 
-const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,
-                                                            struct rowlock_error *error);
-const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
-                                                            struct rowlock_error *error);
-
 static const struct rowlock_driver *real;
 
 struct rowlock_link {
@@ -32,9 +27,8 @@ static sqlite3 *handle_of(const struct rowlock_link *link)
     return real->handle(link->link);
 }
 
-static int gone(const struct rowlock_link *link, struct rowlock_error *error)
+int sim_gone(struct rowlock_error *error)
 {
-    (void)link;
     rowlock__fail(error, ROWLOCK_ECONN, "the connection was cut");
     rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
     return ROWLOCK_ECONN;
@@ -197,10 +191,10 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         cut(link);
     }
     if (link->dead)
-        return gone(link, error);
+        return sim_gone(error);
     code = run_real(link, transaction_flags, calls, n, budget, outcome, error);
     if (link->dead) /* lost while the batch waited */
-        return gone(link, error);
+        return sim_gone(error);
     committed(link);
     if (!code && sim_chance(sim.temper.lose_reply)) {
         tell("%s loses its connection before the answer comes", story_client(link->client->id));
@@ -211,13 +205,13 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         return code;
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD,
                                         .sent_commit = (transaction_flags & ROWLOCK_COMMIT) != 0};
-    return gone(link, error);
+    return sim_gone(error);
 }
 
 static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error)
 {
-    return link->dead ? gone(link, error) : real->rollback(link->link, budget, error);
+    return link->dead ? sim_gone(error) : real->rollback(link->link, budget, error);
 }
 
 static enum rowlock_state state(const struct rowlock_link *link)
@@ -228,7 +222,7 @@ static enum rowlock_state state(const struct rowlock_link *link)
 static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
                   struct rowlock_error *error)
 {
-    return link->dead ? gone(link, error) : real->script(link->link, text, budget, error);
+    return link->dead ? sim_gone(error) : real->script(link->link, text, budget, error);
 }
 
 static void *handle(const struct rowlock_link *link)
@@ -268,8 +262,8 @@ static const struct rowlock_driver simulated = {
     .handle = handle,
 };
 
-const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
-                                                            struct rowlock_error *error)
+SEAM(const struct rowlock_driver *, rowlock__driver_for_url, const char *url,
+     struct rowlock_error *error)
 {
     if (strcmp(url, table_url()) == 0)
         return &table_driver;

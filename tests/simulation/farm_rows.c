@@ -23,41 +23,23 @@
     " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until,"     \
     " OLD.outcome, NEW.outcome, NEW.finished); END;"
 
-static sqlite3 *observer;
 static sqlite3_stmt *events, *jobs, *leases, *outcome, *running;
 static int64_t seen;
 
-static void must(int code, const char *what)
-{
-    if (code == SQLITE_OK)
-        return;
-    fprintf(stderr, "simulation: %s: %s\n", what, sqlite3_errmsg(observer));
-    exit(1);
-}
-
-static sqlite3_stmt *prepare(const char *text)
-{
-    sqlite3_stmt *stmt = NULL;
-
-    must(sqlite3_prepare_v3(observer, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL), text);
-    return stmt;
-}
-
 void farm_rows_open(void)
 {
-    must(sqlite3_open(strchr(rows_url(), ':') + 1, &observer), "open");
-    must(sqlite3_exec(observer, EVENTS, NULL, NULL, NULL), EVENTS);
-    events = prepare("SELECT id, token, job, due, repeats, started, taken_until, was, became,"
-                     "       finished"
-                     "  FROM event WHERE id > ?1 ORDER BY id LIMIT 1");
-    jobs = prepare("SELECT name, version, job.due, last, failed, running, job.repeats, outcome"
-                   "  FROM rowlock_job job LEFT JOIN rowlock_run ON token = running");
-    leases =
-        prepare("SELECT l.name, l.token, expires, taken_until, b.token IS NOT NULL, stop, outcome"
-                "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
-                "  LEFT JOIN rowlock_run r USING (token) WHERE l.name LIKE 'job:%'");
-    outcome = prepare("SELECT outcome FROM rowlock_run WHERE token = ?1");
-    running = prepare("SELECT count(*) FROM rowlock_run WHERE outcome = 'running'");
+    rows_must(sqlite3_exec(rows_observer, EVENTS, NULL, NULL, NULL), EVENTS);
+    events = rows_prepare("SELECT id, token, job, due, repeats, started, taken_until, was, became,"
+                          "       finished"
+                          "  FROM event WHERE id > ?1 ORDER BY id LIMIT 1");
+    jobs = rows_prepare("SELECT name, version, job.due, last, failed, running, job.repeats, outcome"
+                        "  FROM rowlock_job job LEFT JOIN rowlock_run ON token = running");
+    leases = rows_prepare(
+        "SELECT l.name, l.token, expires, taken_until, b.token IS NOT NULL, stop, outcome"
+        "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
+        "  LEFT JOIN rowlock_run r USING (token) WHERE l.name LIKE 'job:%'");
+    outcome = rows_prepare("SELECT outcome FROM rowlock_run WHERE token = ?1");
+    running = rows_prepare("SELECT count(*) FROM rowlock_run WHERE outcome = 'running'");
 }
 
 void farm_rows_close(void)
@@ -67,17 +49,16 @@ void farm_rows_close(void)
     sqlite3_finalize(leases);
     sqlite3_finalize(outcome);
     sqlite3_finalize(running);
-    sqlite3_close(observer);
 }
 
 void farm_rows_reset(void)
 {
     seen = 0;
-    must(sqlite3_exec(observer,
-                      "BEGIN; DELETE FROM rowlock_job; DELETE FROM rowlock_run;"
-                      "DELETE FROM event; COMMIT",
-                      NULL, NULL, NULL),
-         "emptying the tables");
+    rows_must(sqlite3_exec(rows_observer,
+                           "BEGIN; DELETE FROM rowlock_job; DELETE FROM rowlock_run;"
+                           "DELETE FROM event; COMMIT",
+                           NULL, NULL, NULL),
+              "emptying the tables");
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */

@@ -99,11 +99,6 @@ static void unlock(struct rowlock_link *link, int64_t number)
 
 /* ---- the rows, as a function sees them ------------------------------------------------------- */
 
-static struct table *table_of(const char *name)
-{
-    return table_find(name, strlen(name));
-}
-
 static bool is_called(int64_t ticket)
 {
     const struct table *table = table_of("rowlock_waiter");
@@ -174,9 +169,7 @@ static bool await(struct rowlock_link *link, int64_t number, int64_t ticket, int
 static int gone(struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
     outcome->left = ROWLOCK_TX_DEAD;
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection was cut");
-    rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
-    return ROWLOCK_ECONN;
+    return sim_gone(error);
 }
 
 /* kind, number, limit_ms, ticket -> number */

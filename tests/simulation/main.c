@@ -22,6 +22,27 @@
 #include "simulation/vfs.h"
 
 #define FIRST_SEED 1
+#define PROMISES "p1_p3_p4_p5_p6_p7_hold_"
+
+/* How much of it a test run asks for (tests/run). */
+struct effort {
+    uint64_t quick, full;
+};
+
+/* The tests of a kind of histories. */
+static const struct check {
+    const struct sim_kind *kind;
+    const struct story *stories;
+    uint64_t told_again;        /* histories */
+    struct effort right, wrong; /* histories; a mistake ends with the first that finds it */
+    const char *name;
+} checks[] = {
+    {&sim_leases, file_stories, 5, {300, 3000}, {3000, 30000}, PROMISES "in"},
+    {&sim_tables, table_stories, 5, {1500, 20000}, {10000, 20000}, PROMISES "over_tables_in"},
+    /* some mistakes matter only if a batch is lost */
+    {&sim_functions, NULL, 5, {1000, 20000}, {6000, 20000}, PROMISES "with_groups_in"},
+    {&sim_farm, NULL, 1, {10, 60}, {10, 60}, "jobs_keep_their_promises_in"},
+};
 
 static unsigned test_number, failures;
 
@@ -43,12 +64,16 @@ static void print_story(const char *story)
     }
 }
 
-/* How much of it a test run asks for (tests/run). */
-static uint64_t effort(uint64_t quick, uint64_t full)
+static bool is_quick(void)
 {
     const char *text = getenv("ROWLOCK_TEST_EFFORT");
 
-    return text && strcmp(text, "quick") == 0 ? quick : full;
+    return text && strcmp(text, "quick") == 0;
+}
+
+static uint64_t histories_of(struct effort effort)
+{
+    return is_quick() ? effort.quick : effort.full;
 }
 
 static uint64_t environment(const char *name, uint64_t otherwise)
@@ -95,7 +120,7 @@ static bool one_fails(const struct story *story)
 
 static void run_stories(const struct story *story)
 {
-    for (; story->name; story++) {
+    for (; story && story->name; story++) {
         bool good = is_told(story);
 
         result(good, story->name);
@@ -108,17 +133,12 @@ static void run_stories(const struct story *story)
     }
 }
 
-static void run_right(uint64_t seed, uint64_t histories)
+static void run_right(const struct check *check, uint64_t seed)
 {
     char name[120];
-    uint64_t kept = kept_of(seed, histories);
+    uint64_t histories = histories_of(check->right), kept = kept_of(seed, histories);
 
-    snprintf(name, sizeof name, "%s_%" PRIu64 "_histories",
-             sim.kind == &sim_farm        ? "jobs_keep_their_promises_in"
-             : sim.kind == &sim_tables    ? "p1_p3_p4_p5_p6_p7_hold_over_tables_in"
-             : sim.kind == &sim_functions ? "p1_p3_p4_p5_p6_p7_hold_with_groups_in"
-                                          : "p1_p3_p4_p5_p6_p7_hold_in",
-             histories);
+    snprintf(name, sizeof name, "%s_%" PRIu64 "_histories", check->name, histories);
     result(kept == histories, name);
     if (kept < histories)
         tell_failure(seed + kept);
@@ -159,12 +179,12 @@ static void run_wrong(uint64_t seed, uint64_t histories)
 }
 
 /* The same seed must give the same story. */
-static void run_again(uint64_t seed)
+static void run_again(uint64_t seed, uint64_t histories)
 {
     char *first;
     bool same = true;
 
-    for (uint64_t i = 0; same && i < (sim.kind == &sim_farm ? 1 : 5); i++) {
+    for (uint64_t i = 0; same && i < histories; i++) {
         sim.kind->history(seed + i);
         first = strdup(story_text(true));
         sim.kind->history(seed + i);
@@ -191,44 +211,17 @@ static void run_year(uint64_t seed)
            counts->ended[FARM_BROKEN], counts->repeats, counts->made_up, counts->skipped);
 }
 
-static int check_leases(uint64_t seed)
+static int run_checks(uint64_t seed)
 {
-    uint64_t histories = effort(300, 3000);
+    const struct check *check = checks;
 
-    run_stories(file_stories);
-    run_again(seed);
-    run_right(seed, histories);
-    run_wrong(seed, 10 * histories); /* it ends with the first that is found */
-    return failures != 0;
-}
-
-static int check_tables(uint64_t seed)
-{
-    uint64_t histories = effort(1500, 20000);
-
-    run_stories(table_stories);
-    run_again(seed);
-    run_right(seed, histories);
-    run_wrong(seed, effort(10000, 20000)); /* it ends with the first that is found */
-    return failures != 0;
-}
-
-static int check_functions(uint64_t seed)
-{
-    run_again(seed);
-    run_right(seed, effort(1000, 20000));
-    run_wrong(seed, effort(6000, 20000)); /* some mistakes matter only if a batch is lost */
-    return failures != 0;
-}
-
-static int check_jobs(uint64_t seed)
-{
-    uint64_t farms = effort(10, 60);
-
-    run_again(seed);
-    run_right(seed, farms);
-    run_wrong(seed, farms);
-    if (effort(0, 1))
+    while (check->kind != sim.kind)
+        check++;
+    run_stories(check->stories);
+    run_again(seed, check->told_again);
+    run_right(check, seed);
+    run_wrong(seed, histories_of(check->wrong));
+    if (sim.kind == &sim_farm && !is_quick())
         run_year(FARM_YEARS);
     return failures != 0;
 }
@@ -258,13 +251,13 @@ static int soak(uint64_t seed, uint64_t histories)
 
 static const struct sim_kind *wanted_kind(const char *argument)
 {
-    static const struct sim_kind *const kinds[] = {&sim_farm, &sim_tables, &sim_functions};
     enum sim_wrong wrong = (enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS);
     const char *kind = getenv("KIND");
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(argument, kinds[i]->name) == 0 || (kind && strcmp(kind, kinds[i]->name) == 0))
-            return kinds[i];
+    for (size_t i = 1; i < sizeof checks / sizeof *checks; i++) /* the first is the default */
+        if (strcmp(argument, checks[i].kind->name) == 0 ||
+            (kind && strcmp(kind, checks[i].kind->name) == 0))
+            return checks[i].kind;
     return wrong ? wrong_kind(wrong) : &sim_leases;
 }
 
@@ -293,15 +286,12 @@ int main(int argc, char **argv)
     if (sim.kind == &sim_farm)
         farm_rows_open();
     warm_up();
-    if (soaks || histories)
+    if (soaks || histories) {
         code = soak(seed, histories ? histories : 1000000);
-    else
-        code = sim.kind == &sim_farm        ? check_jobs(seed)
-               : sim.kind == &sim_tables    ? check_tables(seed)
-               : sim.kind == &sim_functions ? check_functions(seed)
-                                            : check_leases(seed);
-    if (!soaks && !histories)
+    } else {
+        code = run_checks(seed);
         printf("1..%u\n", test_number);
+    }
     wrong_free();
     for (unsigned i = 0; i < SIM_MOST; i++)
         fiber_free(sim.client[i].fiber);

@@ -13,23 +13,24 @@
     "CREATE TABLE work (name TEXT, token INTEGER, value INTEGER, client INTEGER, op INTEGER," \
     " PRIMARY KEY (name, client, op))"
 
-static sqlite3 *observer;
+sqlite3 *rows_observer;
 static sqlite3_stmt *leases, *waiters, *heartbeats, *work;
 static char url[300];
 
-static void must(int code, const char *what)
+void rows_must(int code, const char *what)
 {
     if (code == SQLITE_OK)
         return;
-    fprintf(stderr, "simulation: %s: %s\n", what, sqlite3_errmsg(observer));
+    fprintf(stderr, "simulation: %s: %s\n", what, sqlite3_errmsg(rows_observer));
     exit(1);
 }
 
-static sqlite3_stmt *prepare(const char *text)
+sqlite3_stmt *rows_prepare(const char *text)
 {
     sqlite3_stmt *stmt = NULL;
 
-    must(sqlite3_prepare_v3(observer, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL), text);
+    rows_must(sqlite3_prepare_v3(rows_observer, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL),
+              text);
     return stmt;
 }
 
@@ -44,20 +45,20 @@ void rows_open(const char *folder)
     struct rowlock_error error;
 
     snprintf(url, sizeof url, "sqlite:%s/simulation.db", folder);
-    must(sqlite3_open(strchr(url, ':') + 1, &observer), "open");
+    rows_must(sqlite3_open(strchr(url, ':') + 1, &rows_observer), "open");
     if (rowlock_open(url, NULL, &connection, &error) || rowlock_install(connection, NULL, &error)) {
         fprintf(stderr, "simulation: %s\n", error.text);
         exit(1);
     }
     rowlock_close(connection);
-    must(sqlite3_exec(observer, WORK, NULL, NULL, NULL), WORK);
-    leases = prepare(
+    rows_must(sqlite3_exec(rows_observer, WORK, NULL, NULL, NULL), WORK);
+    leases = rows_prepare(
         "SELECT l.token, l.name, l.mode, l.owner, count(*), max(l.\"limit\"), b.expires, b.stop"
         "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
         " GROUP BY l.token, l.name ORDER BY l.token, l.name");
-    waiters = prepare("SELECT ticket, name, mode, owner, alive_until FROM rowlock_waiter");
-    work = prepare("SELECT name, value, token, client, op FROM work");
-    heartbeats = prepare("SELECT count(*) FROM rowlock_heartbeat");
+    waiters = rows_prepare("SELECT ticket, name, mode, owner, alive_until FROM rowlock_waiter");
+    work = rows_prepare("SELECT name, value, token, client, op FROM work");
+    heartbeats = rows_prepare("SELECT count(*) FROM rowlock_heartbeat");
 }
 
 void rows_close(void)
@@ -66,19 +67,19 @@ void rows_close(void)
     sqlite3_finalize(waiters);
     sqlite3_finalize(heartbeats);
     sqlite3_finalize(work);
-    sqlite3_close(observer);
+    sqlite3_close(rows_observer);
     unlink(strchr(url, ':') + 1); /* the driver creates the file, but writes nothing to it */
 }
 
 /* Deletes rows only, so that connections keep their compiled statements between histories. */
-void rows_reset(void)
+static void rows_reset(void)
 {
-    must(sqlite3_exec(observer,
-                      "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat;"
-                      "DELETE FROM rowlock_waiter; UPDATE rowlock_number SET last = 0;"
-                      "DELETE FROM rowlock_history; DELETE FROM work; COMMIT",
-                      NULL, NULL, NULL),
-         "emptying the tables");
+    rows_must(sqlite3_exec(rows_observer,
+                           "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat;"
+                           "DELETE FROM rowlock_waiter; UPDATE rowlock_number SET last = 0;"
+                           "DELETE FROM rowlock_history; DELETE FROM work; COMMIT",
+                           NULL, NULL, NULL),
+              "emptying the tables");
 }
 
 static enum rowlock_mode mode_of(const unsigned char *text)

@@ -148,7 +148,7 @@ static bool run_dead(void)
 
 /* The client dies at once, with the other threads of its process: its session ends, and none of its
    further actions has an effect. */
-void sim_kill(struct sim_client *client)
+static void sim_kill(struct sim_client *client)
 {
     mark_dead(client);
     for (unsigned i = 0; threads_share(client) && i < sim.temper.threads; i++)

@@ -15,8 +15,7 @@
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-int64_t __wrap_rowlock__now_ms(void);
-int64_t __wrap_rowlock__now_ms(void)
+SEAM(int64_t, rowlock__now_ms, void)
 {
     return sim.running ? sim_own_ms(sim.running) : sim.now;
 }
@@ -31,20 +30,16 @@ static enum rowlock_wake wait_until(int64_t deadline_ms)
     return sim.running->dying ? ROWLOCK_WAKE_INTERRUPT : ROWLOCK_WAKE_DEADLINE;
 }
 
-enum rowlock_wake __wrap_rowlock__wait_fd(int fd, short events, int interrupt_fd,
-                                          int64_t deadline_ms);
-enum rowlock_wake __wrap_rowlock__wait_fd(int fd, short events, int interrupt_fd,
-                                          int64_t deadline_ms)
+SEAM(enum rowlock_wake, rowlock__wait_fd, int fd, short events, int interrupt_fd,
+     int64_t deadline_ms)
 {
     (void)fd, (void)events, (void)interrupt_fd;
     return wait_until(deadline_ms);
 }
 
 /* Works like the real one, but its jitter comes from the seed. */
-enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
-                                        int64_t deadline_ms);
-enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
-                                        int64_t deadline_ms)
+SEAM(enum rowlock_wake, rowlock__pause, struct rowlock_pause *pause, int interrupt_fd,
+     int64_t deadline_ms)
 {
     int64_t now = __wrap_rowlock__now_ms(), until;
 
@@ -60,20 +55,15 @@ enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interru
     return ROWLOCK_WAKE_READY;
 }
 
-uint32_t __wrap_rowlock__dice(void);
-uint32_t __wrap_rowlock__dice(void)
+SEAM(uint32_t, rowlock__dice, void)
 {
     return sim_dice();
 }
 
 /* ---- acquiring a lease ----------------------------------------------------------------------- */
 
-struct rowlock_step __real_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
-                                                  int64_t now_ms);
-struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
-                                                  int64_t now_ms);
-struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
-                                                  int64_t now_ms)
+SEAM(struct rowlock_step, rowlock__acquire_start, struct rowlock_acquire_machine *machine,
+     int64_t now_ms)
 {
     machine->remote |= sim.temper.pooled | sim.temper.sessions;
     machine->reconnect_ms = 20000; /* as for a file that is far away */
@@ -81,15 +71,8 @@ struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine
 }
 
 /* A client that is dying takes no further step. */
-struct rowlock_step __real_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
-                                                 int64_t now_ms, const struct rowlock_reply *reply,
-                                                 uint32_t dice);
-struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
-                                                 int64_t now_ms, const struct rowlock_reply *reply,
-                                                 uint32_t dice);
-struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
-                                                 int64_t now_ms, const struct rowlock_reply *reply,
-                                                 uint32_t dice)
+SEAM(struct rowlock_step, rowlock__acquire_next, struct rowlock_acquire_machine *machine,
+     int64_t now_ms, const struct rowlock_reply *reply, uint32_t dice)
 {
     if (!sim.running || !sim.running->dying)
         return __real_rowlock__acquire_next(machine, now_ms, reply, dice);
@@ -124,15 +107,9 @@ static struct rowlock_step as_seen(const struct rowlock_step *step)
     return seen;
 }
 
-int __real_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
-                            int64_t deadline_ms, struct rowlock_reply *reply,
-                            struct rowlock_refused *refused, struct rowlock_error *error);
-int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
-                            int64_t deadline_ms, struct rowlock_reply *reply,
-                            struct rowlock_refused *refused, struct rowlock_error *error);
-int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
-                            int64_t deadline_ms, struct rowlock_reply *reply,
-                            struct rowlock_refused *refused, struct rowlock_error *error)
+SEAM(int, rowlock__execute, struct rowlock_request *request, const struct rowlock_step *step,
+     int64_t deadline_ms, struct rowlock_reply *reply, struct rowlock_refused *refused,
+     struct rowlock_error *error)
 {
     struct sim_client *client = sim.running;
     const struct rowlock_step seen = as_seen(step);
@@ -161,12 +138,8 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-struct rowlock_job_decision __real_rowlock__job_decide(const struct rowlock_job_state *state,
-                                                       const struct rowlock_job_rules *rules);
-struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_state *state,
-                                                       const struct rowlock_job_rules *rules);
-struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_state *state,
-                                                       const struct rowlock_job_rules *rules)
+SEAM(struct rowlock_job_decision, rowlock__job_decide, const struct rowlock_job_state *state,
+     const struct rowlock_job_rules *rules)
 {
     struct rowlock_job_rules told = *rules;
     struct rowlock_job_state seen = *state;
@@ -179,9 +152,7 @@ struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_
     return __real_rowlock__job_decide(&seen, &told);
 }
 
-void __real_rowlock__judge_run_end(struct rowlock_run_end *end);
-void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end);
-void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end)
+SEAM(void, rowlock__judge_run_end, struct rowlock_run_end *end)
 {
     struct rowlock_run_end seen = *end;
 
@@ -193,9 +164,7 @@ void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end)
 
 /* ---- keeping a lease ------------------------------------------------------------------------- */
 
-void __real_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
-void __wrap_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
-void __wrap_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
+SEAM(void, rowlock__lease_renewed, struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
     if (sim.wrong == SIM_COUNTS_FROM_ANSWER)
         sent_ms = rowlock__now_ms();

@@ -195,6 +195,13 @@ struct sim_world {
 
 extern struct sim_world sim;
 
+/* Begins the function that the linker calls instead of the library's or libc's function of that
+   name (simulation.mk), which is __real_... here. */
+#define SEAM(type, name, ...)        \
+    type __real_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__)
+
 /* ---- scheduler.c */
 uint32_t sim_dice(void);
 unsigned sim_below(unsigned n); /* 0 .. n-1 */
@@ -212,7 +219,6 @@ bool sim_history(uint64_t seed);
 int64_t sim_draw_stop(const struct sim_client *client);
 void sim_play(void); /* until all clients have ended or a promise was broken; then faults end */
 bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n);
-void sim_kill(struct sim_client *client); /* a client may kill itself */
 
 /* ---- driver.c */
 bool sim_holds_file(const struct sim_client *client); /* it is inside a transaction that writes */
@@ -262,8 +268,11 @@ struct sim_rows {
 };
 void rows_open(const char *folder); /* called once */
 void rows_close(void);
-void rows_reset(void);
 const char *rows_url(void);
+/* Its connection. A failure ends the program. */
+extern struct sqlite3 *rows_observer;
+void rows_must(int code, const char *what);
+struct sqlite3_stmt *rows_prepare(const char *text);
 
 /* ---- check.c */
 void check_reset(void);

@@ -67,10 +67,10 @@ struct table {
     struct table *next;
 };
 struct table *table_find(const char *name, size_t length);
+struct table *table_of(const char *name); /* the same */
 int table_column(const struct table *table, const char *name, size_t length);
 void table_create(const char *text); /* CREATE TABLE ... */
-void table_drop(const char *name);
-void table_empty(const char *name); /* deletes all rows, in no transaction */
+void table_empty(const char *name);  /* deletes all rows, in no transaction */
 void table_free(void);
 
 enum table_result { TABLE_DONE, TABLE_BLOCKED, TABLE_DUPLICATE };
@@ -113,6 +113,7 @@ int table_ask(struct table_link *link, struct rowlock_call *call,
 
 /* ---- table_rows.c */
 extern const struct sim_store table_store;
+struct rowlock_value *table_drawn(void); /* the last number */
 int64_t table_number(const struct table *table, const struct table_version *version,
                      const char *column);
 
@@ -123,7 +124,9 @@ bool functions_locked(int64_t number); /* some session holds the session lock */
 void functions_wake(void);             /* waiters whose session lock is free now */
 bool functions_ignore_queue(void);     /* by a deliberate mistake */
 
-/* ---- driver.c: no simulated session has these */
+/* ---- driver.c */
+int sim_gone(struct rowlock_error *error); /* the call's session was cut */
+/* No simulated session has these. */
 int sim_no_socket(const struct rowlock_link *link);
 int64_t sim_no_backend_id(const struct rowlock_link *link);
 void *sim_no_handle(const struct rowlock_link *link);

@@ -144,13 +144,6 @@ void table_cut(struct sim_client *client)
             cut(sessions[i]);
 }
 
-static int gone(struct rowlock_error *error)
-{
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection was cut");
-    rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
-    return ROWLOCK_ECONN;
-}
-
 static int64_t latency(void)
 {
     if (sim.calm)
@@ -271,7 +264,7 @@ int table_ask(struct table_link *link, struct rowlock_call *call,
         if (sim.now >= until)
             return give_up(link, budget, error);
         if (wait_for(link, run.blockers, until))
-            return gone(error);
+            return sim_gone(error);
         if (link->victim)
             return refuse(link, result, error);
     }
@@ -397,7 +390,7 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
     sim_pass(latency());
     lose(link, sim_chance(sim.temper.lose), "");
     if (link->state == ROWLOCK_STATE_DEAD)
-        return gone(error);
+        return sim_gone(error);
     code = execute(link, flags, calls, n, budget, outcome, error);
     if (!code)
         lose(link, sim_chance(sim.temper.lose_reply), " before the answer comes");
@@ -406,7 +399,7 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
         return code;
     outcome->left = ROWLOCK_TX_DEAD;
     outcome->sent_commit = (flags & ROWLOCK_COMMIT) != 0;
-    return code ? code : gone(error);
+    return code ? code : sim_gone(error);
 }
 
 /* ---- the rest of a driver -------------------------------------------------------------------- */
@@ -451,7 +444,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
 {
     (void)budget;
     if (link->table.state == ROWLOCK_STATE_DEAD)
-        return gone(error);
+        return sim_gone(error);
     end(&link->table, false);
     return ROWLOCK_OK;
 }
@@ -479,9 +472,8 @@ static int run_text(struct table_link *link, const char *text, struct rowlock_er
     char name[32] = "";
 
     if (sscanf(text, "SELECT COUNT(*) FROM %31s", name) == 1)
-        return table_find(name, strlen(name))
-                   ? ROWLOCK_OK
-                   : rowlock__fail(error, ROWLOCK_ESCHEMA, "no table %s", name);
+        return table_of(name) ? ROWLOCK_OK
+                              : rowlock__fail(error, ROWLOCK_ESCHEMA, "no table %s", name);
     if (strncmp(text, "SET ", 4) == 0) {
         set_limit(link, text);
     } else if (strncmp(text, "CREATE TABLE ", 13) == 0) {
@@ -502,7 +494,7 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
 
     (void)budget;
     if (link->table.state == ROWLOCK_STATE_DEAD)
-        return gone(error);
+        return sim_gone(error);
     while (!code && rowlock__script_next(&text, &statement, &length)) {
         char *one = strndup(statement, length);
 

@@ -27,12 +27,7 @@ static void install(void)
                  "client BIGINT, op BIGINT, PRIMARY KEY (name, client, op))");
 }
 
-static struct table *table_of(const char *name)
-{
-    return table_find(name, strlen(name));
-}
-
-static struct rowlock_value *number_row(void)
+struct rowlock_value *table_drawn(void)
 {
     struct table *table = table_of("rowlock_number");
 
@@ -52,7 +47,7 @@ static void reset(void)
         install();
     for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++)
         table_empty(emptied[i]);
-    *number_row() = rowlock__int_value(0);
+    *table_drawn() = rowlock__int_value(0);
     sim.calm = false;
 }
 

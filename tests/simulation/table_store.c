@@ -27,6 +27,11 @@ struct table *table_find(const char *name, size_t length)
     return NULL;
 }
 
+struct table *table_of(const char *name)
+{
+    return table_find(name, strlen(name));
+}
+
 int table_column(const struct table *table, const char *name, size_t length)
 {
     for (unsigned i = 0; i < table->columns; i++)
@@ -99,27 +104,19 @@ static void forget_rows(struct table *table)
 
 void table_empty(const char *name)
 {
-    forget_rows(table_find(name, strlen(name)));
-}
-
-void table_drop(const char *name)
-{
-    for (struct table **at = &tables; *at; at = &(*at)->next)
-        if (strcmp((*at)->name, name) == 0) {
-            struct table *table = *at;
-
-            *at = table->next;
-            forget_rows(table);
-            free(table->row);
-            free(table);
-            return;
-        }
+    forget_rows(table_of(name));
 }
 
 void table_free(void)
 {
-    while (tables)
-        table_drop(tables->name);
+    while (tables) {
+        struct table *table = tables;
+
+        tables = table->next;
+        forget_rows(table);
+        free(table->row);
+        free(table);
+    }
 }
 
 /* ---- versions -------------------------------------------------------------------------------- */

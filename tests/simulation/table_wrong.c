@@ -18,12 +18,8 @@ static struct rowlock_asked asked_wrongly(const struct rowlock_asked *asked)
     return wrong;
 }
 
-struct rowlock_judged __real_rowlock__judge_leases(const struct rowlock_rows *leases,
-                                                   const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_rows *leases,
-                                                   const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_rows *leases,
-                                                   const struct rowlock_asked *asked)
+SEAM(struct rowlock_judged, rowlock__judge_leases, const struct rowlock_rows *leases,
+     const struct rowlock_asked *asked)
 {
     struct rowlock_asked wrong = asked_wrongly(asked);
     struct rowlock_held held[SIM_ROWS];
@@ -42,21 +38,15 @@ struct rowlock_judged __wrap_rowlock__judge_leases(const struct rowlock_rows *le
     return judged;
 }
 
-struct rowlock_judged __real_rowlock__judge_queue(const struct rowlock_rows *waiters,
-                                                  const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_rows *waiters,
-                                                  const struct rowlock_asked *asked);
-struct rowlock_judged __wrap_rowlock__judge_queue(const struct rowlock_rows *waiters,
-                                                  const struct rowlock_asked *asked)
+SEAM(struct rowlock_judged, rowlock__judge_queue, const struct rowlock_rows *waiters,
+     const struct rowlock_asked *asked)
 {
     if (sim.wrong == SIM_JUDGES_NO_QUEUE || functions_ignore_queue())
         return (struct rowlock_judged){.status = ROWLOCK_STATUS_OK};
     return __real_rowlock__judge_queue(waiters, asked);
 }
 
-int __real_rowlock__emulate_release(struct rowlock_work *work);
-int __wrap_rowlock__emulate_release(struct rowlock_work *work);
-int __wrap_rowlock__emulate_release(struct rowlock_work *work)
+SEAM(int, rowlock__emulate_release, struct rowlock_work *work)
 {
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     char key[ROWLOCK_KEY_SIZE];
@@ -118,8 +108,7 @@ static bool lock_late(struct table_link *link, enum rowlock_plain_id id, struct 
 static bool draw_unlocked(struct table_link *link, enum rowlock_plain_id id,
                           struct rowlock_call *call)
 {
-    struct table *table = table_find("rowlock_number", 14);
-    struct rowlock_value *drawn = &table->row[0].committed->column[table_column(table, "drawn", 5)];
+    struct rowlock_value *drawn = table_drawn();
     struct rowlock_value column = rowlock__int_value(link->drawn);
 
     if (id == ROWLOCK_PLAIN_DRAW) {
@@ -137,7 +126,7 @@ static bool draw_unlocked(struct table_link *link, enum rowlock_plain_id id,
 /* A fence that reads, and locks nothing. */
 static bool fence_nothing(enum rowlock_plain_id id, struct rowlock_call *call)
 {
-    struct table *table = table_find("rowlock_lease", 13);
+    struct table *table = table_of("rowlock_lease");
 
     if (id != ROWLOCK_PLAIN_LEASE_FENCE)
         return false;

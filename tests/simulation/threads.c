@@ -58,18 +58,9 @@ void threads_close(void)
 
 /* ---- which call has which owner -------------------------------------------------------------- */
 
-int __real_rowlock__request_init(struct rowlock_request *request,
-                                 struct rowlock_connection *connection,
-                                 const struct rowlock_want *wants, size_t n,
-                                 const struct rowlock_terms *terms, struct rowlock_error *error);
-int __wrap_rowlock__request_init(struct rowlock_request *request,
-                                 struct rowlock_connection *connection,
-                                 const struct rowlock_want *wants, size_t n,
-                                 const struct rowlock_terms *terms, struct rowlock_error *error);
-int __wrap_rowlock__request_init(struct rowlock_request *request,
-                                 struct rowlock_connection *connection,
-                                 const struct rowlock_want *wants, size_t n,
-                                 const struct rowlock_terms *terms, struct rowlock_error *error)
+SEAM(int, rowlock__request_init, struct rowlock_request *request,
+     struct rowlock_connection *connection, const struct rowlock_want *wants, size_t n,
+     const struct rowlock_terms *terms, struct rowlock_error *error)
 {
     int code = __real_rowlock__request_init(request, connection, wants, n, terms, error);
 
@@ -80,12 +71,8 @@ int __wrap_rowlock__request_init(struct rowlock_request *request,
     return code;
 }
 
-void __real_rowlock__group_ask(struct rowlock_group *shared, int lane,
-                               struct rowlock_question *question);
-void __wrap_rowlock__group_ask(struct rowlock_group *shared, int lane,
-                               struct rowlock_question *question);
-void __wrap_rowlock__group_ask(struct rowlock_group *shared, int lane,
-                               struct rowlock_question *question)
+SEAM(void, rowlock__group_ask, struct rowlock_group *shared, int lane,
+     struct rowlock_question *question)
 {
     struct rowlock_request *request;
 
@@ -103,17 +90,6 @@ void __wrap_rowlock__group_ask(struct rowlock_group *shared, int lane,
 
 /* ---- condition variables --------------------------------------------------------------------- */
 
-int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until);
-int __real_pthread_cond_signal(pthread_cond_t *cond);
-int __wrap_pthread_cond_signal(pthread_cond_t *cond);
-int __real_clock_gettime(clockid_t clock, struct timespec *out);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
-
 /* A thread that dies still gets its answer: its leader, which dies too, sends no more. */
 static void block(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until)
 {
@@ -127,7 +103,7 @@ static void block(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until)
     pthread_mutex_lock(mutex);
 }
 
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+SEAM(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
     if (!sim.running)
         return __real_pthread_cond_wait(cond, mutex);
@@ -135,8 +111,8 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
     return 0;
 }
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                                  const struct timespec *until)
+SEAM(int, pthread_cond_timedwait, pthread_cond_t *cond, pthread_mutex_t *mutex,
+     const struct timespec *until)
 {
     int64_t until_ms = until->tv_sec * INT64_C(1000) + (until->tv_nsec + 999999) / 1000000;
 
@@ -147,7 +123,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
     return sim.running->dying || sim.now >= until_ms ? ETIMEDOUT : 0;
 }
 
-int __wrap_pthread_cond_signal(pthread_cond_t *cond)
+SEAM(int, pthread_cond_signal, pthread_cond_t *cond)
 {
     if (!sim.running)
         return __real_pthread_cond_signal(cond);
@@ -157,7 +133,7 @@ int __wrap_pthread_cond_signal(pthread_cond_t *cond)
     return 0;
 }
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+SEAM(int, clock_gettime, clockid_t clock, struct timespec *out)
 {
     if (!sim.running)
         return __real_clock_gettime(clock, out);
