@@ -6,8 +6,9 @@
  */
 #include "show/tree/lock_tree.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "lib/test.h"
 #include "util/random.h"
@@ -20,33 +21,51 @@ static void begin(void)
     tree = (struct lock_tree){.order = ROWLOCK_BY_NAME};
 }
 
+static struct rowlock_holder row_of(enum rowlock_holding holding, const char *name, int64_t pid,
+                                    int64_t at, const char *owner)
+{
+    return (struct rowlock_holder){.holding = holding,
+                                   .name = name,
+                                   .owner = owner,
+                                   .host = "web1",
+                                   .command = "",
+                                   .note = "",
+                                   .pid = pid,
+                                   .since_ms = 1000 * at,
+                                   .ticket = holding == ROWLOCK_WAITS ? at : 0,
+                                   .token = holding == ROWLOCK_WAITS ? 0 : at};
+}
+
 static void add(enum rowlock_holding holding, const char *name, int64_t pid, int64_t at,
                 const char *owner)
 {
-    struct rowlock_holder holder = {.holding = holding,
-                                    .name = name,
-                                    .owner = owner,
-                                    .host = "web1",
-                                    .command = "",
-                                    .note = "",
-                                    .pid = pid,
-                                    .since_ms = 1000 * at};
+    struct rowlock_holder row = row_of(holding, name, pid, at, owner);
 
-    if (holding == ROWLOCK_WAITS)
-        holder.ticket = at;
-    else
-        holder.token = at;
-    t_int(tree_add(&holder, &tree), 0);
+    t_int(tree_add(&row, &tree), 0);
 }
 
-static void held(const char *name, int64_t pid, int64_t token)
+/* Adds a row for each word: NAME=PID holds a lease, NAME<PID waits. Its number, and its time, are
+   those after @, or the next ones. */
+static void also(const char *words)
 {
-    add(ROWLOCK_HOLDS, name, pid, token, "");
+    int64_t at = 0, pid;
+    char name[20], sign;
+    int n;
+
+    while (sscanf(words, " %19[^=<]%c%" SCNd64 "%n", name, &sign, &pid, &n) == 3) {
+        words += n;
+        at++;
+        if (*words == '@')
+            at = strtoll(words + 1, (char **)&words, 10);
+        add(sign == '=' ? ROWLOCK_HOLDS : ROWLOCK_WAITS, name, pid, at, "");
+    }
+    t_text(words, "");
 }
 
-static void waits(const char *name, int64_t pid, int64_t ticket)
+static void given(const char *words)
 {
-    add(ROWLOCK_WAITS, name, pid, ticket, "");
+    begin();
+    also(words);
 }
 
 static size_t put(char *out, size_t size, const struct tree_line *line)
@@ -85,11 +104,7 @@ TEST(nothing_has_no_lines)
 
 TEST(holders_come_before_waiters_and_waiters_in_queue_order)
 {
-    begin();
-    waits("b", 7, 30);
-    waits("b", 8, 20);
-    held("b", 9, 2);
-    held("a", 1, 1);
+    given("b<7@30 b<8@20 b=9@2 a=1@1");
     shows("a\n"
           "b\n"
           "├─ #1\n"
@@ -100,30 +115,19 @@ TEST(holders_come_before_waiters_and_waiters_in_queue_order)
 
 TEST(several_holders_share_the_queue)
 {
-    begin();
-    held("a", 1, 1);
-    held("a", 2, 2);
-    waits("a", 3, 3);
+    given("a=1 a=2 a<3");
     shows("a\na\n└─ #1\n");
 }
 
 TEST(a_queue_whose_holder_is_not_reported)
 {
-    begin();
-    waits("a", 3, 3);
+    given("a<3@3");
     shows("a?\n└─ #1\n");
 }
 
 TEST(a_waiter_has_the_queue_of_its_own_name_below_it)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    waits("a", 3, 3);
-    held("b", 2, 4); /* by the first waiter for a */
-    waits("b", 4, 5);
-    held("c", 4, 6); /* by the waiter for b */
-    waits("c", 5, 7);
+    given("a=1 a<2 a<3 b=2 b<4 c=4 c<5"); /* b is of the first waiter for a, c of that for b */
     shows("a\n"
           "├─ #1\n"
           "│  └─ b\n"
@@ -135,21 +139,10 @@ TEST(a_waiter_has_the_queue_of_its_own_name_below_it)
 
 TEST(a_pattern_keeps_the_names_above_a_match_and_below_it)
 {
-    begin();
+    /* db, the cause, does not match; app1 is of the second waiter for db, and so is other */
+    given("db=1 db<9 db<2 app1=2 other=2 other<8 app1<3 app1<7 below=3 below<4 lone=5 lone<6");
     tree.glob = "app*";
     tree.most_waiters = 1;
-    held("db", 1, 1); /* the cause: it does not match */
-    waits("db", 9, 2);
-    waits("db", 2, 3);
-    held("app1", 2, 4);  /* by the second waiter for db */
-    held("other", 2, 5); /* by the same, beside the chain */
-    waits("other", 8, 6);
-    waits("app1", 3, 7);
-    waits("app1", 7, 8);
-    held("below", 3, 9);
-    waits("below", 4, 10);
-    held("lone", 5, 11);
-    waits("lone", 6, 12);
     shows("db\n"
           "├─ #2\n"
           "│  └─ app1\n"
@@ -162,27 +155,14 @@ TEST(a_pattern_keeps_the_names_above_a_match_and_below_it)
 
 TEST(a_pattern_shows_a_cycle_from_a_name_that_does_not_match)
 {
-    begin();
+    given("a=1 b=2 c=3 a<2 b<1 c<4");
     tree.glob = "b";
-    held("a", 1, 1);
-    held("b", 2, 2);
-    held("c", 3, 3);
-    waits("a", 2, 4);
-    waits("b", 1, 5);
-    waits("c", 4, 6);
     shows("a\n└─ #1\n   └─ b\n      └─ #1\n         └─ a@\n");
 }
 
 TEST(two_names_of_one_waiter)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    held("b", 2, 3);
-    waits("b", 3, 4);
-    held("c", 2, 5);
-    waits("c", 3, 6);
-    held("d", 2, 7); /* without a waiter: a root */
+    given("a=1 a<2 b=2 b<3 c=2 c<3 d=2"); /* d has no waiter: a root */
     shows("a\n"
           "└─ #1\n"
           "   ├─ b\n"
@@ -194,13 +174,7 @@ TEST(two_names_of_one_waiter)
 
 TEST(a_name_below_two_waiters_is_shown_once)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    waits("a", 3, 3);
-    held("b", 2, 4); /* shared */
-    held("b", 3, 5);
-    waits("b", 6, 6);
+    given("a=1 a<2 a<3 b=2 b=3 b<6"); /* b is shared */
     shows("a\n"
           "├─ #1\n"
           "│  ├─ b\n"
@@ -212,11 +186,7 @@ TEST(a_name_below_two_waiters_is_shown_once)
 
 TEST(a_cycle_is_shown_and_ends)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    held("b", 2, 3);
-    waits("b", 1, 4);
+    given("a=1 a<2 b=2 b<1");
     shows("a\n"
           "└─ #1\n"
           "   └─ b\n"
@@ -226,13 +196,7 @@ TEST(a_cycle_is_shown_and_ends)
 
 TEST(a_cycle_below_a_root)
 {
-    begin();
-    held("x", 9, 9); /* a waiter of the cycle also waits for it */
-    waits("x", 2, 8);
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    held("b", 2, 3);
-    waits("b", 1, 4);
+    given("x=9@9 x<2@8 a=1@1 a<2 b=2 b<1"); /* a waiter of the cycle also waits for x */
     shows("x\n"
           "└─ #1\n"
           "   └─ b\n"
@@ -244,40 +208,26 @@ TEST(a_cycle_below_a_root)
 
 TEST(threads_of_a_process_that_compete_for_a_name_are_not_a_cycle)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 1, 2);
+    given("a=1 a<1");
     shows("a\n└─ #1\n");
 }
 
 TEST(a_pid_of_another_host_or_no_pid_is_not_the_same_caller)
 {
-    struct rowlock_holder far = {.holding = ROWLOCK_HOLDS,
-                                 .name = "b",
-                                 .owner = "",
-                                 .host = "web2",
-                                 .command = "",
-                                 .note = "",
-                                 .pid = 2,
-                                 .token = 3};
+    struct rowlock_holder far = row_of(ROWLOCK_HOLDS, "b", 2, 3, "");
 
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    waits("a", 0, 4);
+    far.host = "web2";
+    given("a=1 a<2 a<0@4");
     t_int(tree_add(&far, &tree), 0);
-    held("b", 0, 6);
-    waits("b", 5, 5);
+    also("b=0@6 b<5@5");
     shows("a\n├─ #1\n└─ #2\nb\nb\n└─ #1\n");
 }
 
 TEST(a_transaction_is_no_lease_of_the_waiter)
 {
-    begin();
-    held("a", 1, 1);
-    waits("a", 2, 2);
+    given("a=1 a<2");
     add(ROWLOCK_HOLDS_TX, "b", 2, 0, ""); /* the number of a server's session */
-    waits("b", 5, 5);
+    also("b<5@5");
     shows("a\n└─ #1\nb\n└─ #1\n");
 }
 
@@ -296,9 +246,7 @@ TEST(nested_commands_are_one_caller_by_their_owner_ids)
     add(ROWLOCK_HOLDS, "a", 1, 1, outer);
     add(ROWLOCK_HOLDS, "b", 2, 2, inner);
     add(ROWLOCK_HOLDS, "s", 3, 3, sibling); /* not held by the innermost */
-    waits("a", 10, 10);
-    waits("b", 11, 11);
-    waits("s", 12, 12);
+    also("a<10@10 b<11 s<12");
     add(ROWLOCK_HOLDS, "c", 4, 4, other);
     add(ROWLOCK_WAITS, "c", 5, 13, innermost);
     shows("c\n"
@@ -326,15 +274,9 @@ TEST(children_of_one_lease_that_compete_are_not_a_cycle)
 
 TEST(the_longest_queue_first_and_a_queue_is_cut)
 {
-    begin();
+    given("a=1 a<2@10 b=3@2 b<20@20 b<21 b<22 b<23 b<24 c=4@3");
     tree.order = ROWLOCK_BY_QUEUE;
     tree.most_waiters = 2;
-    held("a", 1, 1);
-    waits("a", 2, 10);
-    held("b", 3, 2);
-    for (int i = 0; i < 5; i++)
-        waits("b", 20 + i, 20 + i);
-    held("c", 4, 3);
     shows("b\n"
           "├─ #1\n"
           "├─ #2\n"
@@ -346,45 +288,30 @@ TEST(the_longest_queue_first_and_a_queue_is_cut)
 
 TEST(waiters_that_the_list_left_out_are_counted)
 {
-    struct rowlock_holder holder = {.holding = ROWLOCK_HOLDS,
-                                    .name = "a",
-                                    .owner = "",
-                                    .host = "",
-                                    .command = "",
-                                    .note = "",
-                                    .token = 1,
-                                    .expires_ms = 5000,
-                                    .remaining_ms = 2000,
-                                    .queue = 40};
+    struct rowlock_holder holder = row_of(ROWLOCK_HOLDS, "a", 0, 1, "");
 
+    holder.expires_ms = 5000;
+    holder.remaining_ms = 2000;
+    holder.queue = 40;
     begin();
     tree.order = ROWLOCK_BY_QUEUE;
     t_int(tree_add(&holder, &tree), 0);
-    waits("a", 2, 10);
-    held("b", 3, 2);
+    also("a<2@10 b=3@2");
     shows("a\n├─ #1\n└─ +39\nb\n");
     t_int(tree_now(&tree), 3000);
 }
 
 TEST(the_longest_wait_first)
 {
-    begin();
+    given("a<1@20 a<2@30 b<3@10 c=4@1"); /* the longer queue is that of a */
     tree.order = ROWLOCK_BY_WAIT;
-    waits("a", 1, 30);
-    waits("b", 2, 10);
-    waits("b", 3, 20);
-    held("c", 4, 1);
-    shows("b?\n├─ #1\n└─ #2\na?\n└─ #1\nc\n");
+    shows("b?\n└─ #1\na?\n├─ #1\n└─ #2\nc\n");
 }
 
 TEST(one_root)
 {
-    begin();
+    given("a=1 a<2 b=2 b<3");
     tree.root = "b";
-    held("a", 1, 1);
-    waits("a", 2, 2);
-    held("b", 2, 3);
-    waits("b", 3, 4);
     shows("b\n└─ #1\n");
     begin();
 }
