@@ -35,26 +35,16 @@ static void *opened_by(char who)
     return diary;
 }
 
-static void *open_a(const struct bench_place *place, int client)
-{
-    (void)place;
-    (void)client;
-    return opened_by('A');
-}
-
-static void *open_b(const struct bench_place *place, int client)
-{
-    (void)place;
-    (void)client;
-    return opened_by('B');
-}
-
-static void *open_c(const struct bench_place *place, int client)
-{
-    (void)place;
-    (void)client;
-    return opened_by('C');
-}
+#define OPENS(function, who)                                           \
+    static void *function(const struct bench_place *place, int client) \
+    {                                                                  \
+        (void)place;                                                   \
+        (void)client;                                                  \
+        return opened_by(who);                                         \
+    }
+OPENS(open_a, 'A')
+OPENS(open_b, 'B')
+OPENS(open_c, 'C')
 
 static void *open_nowhere(const struct bench_place *place, int client)
 {
@@ -105,36 +95,17 @@ static void unlock_right(void *session, unsigned name)
     close(((struct right *)session)->file);
 }
 
-static const struct bench_peer right = {.name = "right",
-                                        .open = open_right,
-                                        .acquire = lock_right,
-                                        .release = unlock_right,
-                                        .close = free,
-                                        .server = ""};
-static const struct bench_peer broken = {.name = "broken",
-                                         .open = open_a,
-                                         .acquire = let_in,
-                                         .release = let_in,
-                                         .close = forget,
-                                         .server = ""};
-static const struct bench_peer broken_b = {.name = "b",
-                                           .open = open_b,
-                                           .acquire = let_in,
-                                           .release = let_in,
-                                           .close = forget,
-                                           .server = ""};
-static const struct bench_peer broken_c = {.name = "c",
-                                           .open = open_c,
-                                           .acquire = let_in,
-                                           .release = let_in,
-                                           .close = forget,
-                                           .server = ""};
-static const struct bench_peer nowhere = {.name = "nowhere",
-                                          .open = open_nowhere,
-                                          .acquire = let_in,
-                                          .release = let_in,
-                                          .close = forget,
-                                          .server = ""};
+/* A peer whose clients are processes, or threads of one. */
+#define PEER(name_, open_, acquire_, release_, close_, threads_)                        \
+    {                                                                                   \
+        .name = (name_), .open = (open_), .acquire = (acquire_), .release = (release_), \
+        .close = (close_), .server = "", .threads = (threads_)                          \
+    }
+static const struct bench_peer right = PEER("right", open_right, lock_right, unlock_right, free, 0);
+static const struct bench_peer broken = PEER("broken", open_a, let_in, let_in, forget, 0);
+static const struct bench_peer broken_b = PEER("b", open_b, let_in, let_in, forget, 0);
+static const struct bench_peer broken_c = PEER("c", open_c, let_in, let_in, forget, 0);
+static const struct bench_peer nowhere = PEER("nowhere", open_nowhere, let_in, let_in, forget, 0);
 static const struct bench_pair no_pairs[] = {{NULL, NULL}};
 
 static const char *no_server(const char *server, int *pid)
@@ -207,41 +178,16 @@ static void be_killed(void *session, unsigned name)
     raise(SIGKILL);
 }
 
-static const struct bench_peer threaded = {.name = "threaded",
-                                           .open = open_thread,
-                                           .acquire = lock_in_process,
-                                           .release = unlock_in_process,
-                                           .close = forget,
-                                           .server = "",
-                                           .threads = 1};
-static const struct bench_peer threaded_right = {.name = "threaded right",
-                                                 .open = open_right,
-                                                 .acquire = lock_right,
-                                                 .release = unlock_right,
-                                                 .close = free,
-                                                 .server = "",
-                                                 .threads = 1};
-static const struct bench_peer threaded_broken = {.name = "threaded broken",
-                                                  .open = open_a,
-                                                  .acquire = let_in,
-                                                  .release = let_in,
-                                                  .close = forget,
-                                                  .server = "",
-                                                  .threads = 1};
-static const struct bench_peer threaded_failing = {.name = "threaded failing",
-                                                   .open = open_third_fails,
-                                                   .acquire = let_in,
-                                                   .release = let_in,
-                                                   .close = forget,
-                                                   .server = "",
-                                                   .threads = 1};
-static const struct bench_peer threaded_killed = {.name = "threaded killed",
-                                                  .open = open_thread,
-                                                  .acquire = be_killed,
-                                                  .release = let_in,
-                                                  .close = forget,
-                                                  .server = "",
-                                                  .threads = 1};
+static const struct bench_peer threaded =
+    PEER("threaded", open_thread, lock_in_process, unlock_in_process, forget, 1);
+static const struct bench_peer threaded_right =
+    PEER("threaded right", open_right, lock_right, unlock_right, free, 1);
+static const struct bench_peer threaded_broken =
+    PEER("threaded broken", open_a, let_in, let_in, forget, 1);
+static const struct bench_peer threaded_failing =
+    PEER("threaded failing", open_third_fails, let_in, let_in, forget, 1);
+static const struct bench_peer threaded_killed =
+    PEER("threaded killed", open_thread, be_killed, let_in, forget, 1);
 
 static void *shared(size_t size)
 {
@@ -322,39 +268,15 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
     t_int(bench_run(&options, results), 0);
     return results;
 }
+#define RUN(workload, clients, repetitions, ...) \
+    run(workload, clients, repetitions, (const struct bench_peer *const[]){__VA_ARGS__, NULL})
 
-static void must_be_found_out(const struct bench_peer *peer)
+static void must_be_found_out(const struct bench_peer *peer, const char *workload)
 {
-    const struct bench_peer *const peers[] = {peer, NULL};
-    static const char *const workloads[] = {"hot", "handover", "crowd"};
-
-    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
-        unsigned long overlaps = 0;
-
-        for (int tries = 0; tries < TRIES && overlaps == 0; tries++) {
-            struct bench_results *results = run(workloads[i], 4, 1, peers);
-
-            overlaps = bench_cell_of(results, 0, 0)->overlaps;
-            bench_results_free(results);
-        }
-        t_true(overlaps > 0);
-    }
-}
-
-TEST(a_broken_peer_is_found_out)
-{
-    must_be_found_out(&broken);
-    must_be_found_out(&threaded_broken);
-}
-
-/* The broken peer grants the lock while its holder is alive. */
-TEST(a_broken_peer_is_found_out_in_the_take_over)
-{
-    static const struct bench_peer *const peers[] = {&broken, NULL};
     unsigned long overlaps = 0;
 
     for (int tries = 0; tries < TRIES && overlaps == 0; tries++) {
-        struct bench_results *results = run("takeover", 2, 1, peers);
+        struct bench_results *results = RUN(workload, 4, 1, peer);
 
         overlaps = bench_cell_of(results, 0, 0)->overlaps;
         bench_results_free(results);
@@ -362,9 +284,20 @@ TEST(a_broken_peer_is_found_out_in_the_take_over)
     t_true(overlaps > 0);
 }
 
+/* In the take-over the broken peer grants the lock while its holder is alive. */
+TEST(a_broken_peer_is_found_out)
+{
+    static const char *const workloads[] = {"hot", "handover", "crowd"};
+
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+        must_be_found_out(&broken, workloads[i]);
+        must_be_found_out(&threaded_broken, workloads[i]);
+    }
+    must_be_found_out(&broken, "takeover");
+}
+
 static void must_overlap_nowhere(const struct bench_peer *peer)
 {
-    const struct bench_peer *const peers[] = {peer, NULL};
     static const char *const workloads[] = {"uncontended-8", "names",    "hot",
                                             "handover",      "takeover", "crowd"};
 
@@ -372,7 +305,7 @@ static void must_overlap_nowhere(const struct bench_peer *peer)
         double value = 0;
 
         for (int tries = 0; tries < TRIES && value <= 0; tries++) {
-            struct bench_results *results = run(workloads[i], 4, 1, peers);
+            struct bench_results *results = RUN(workloads[i], 4, 1, peer);
             const struct bench_cell *cell = bench_cell_of(results, 0, 0);
 
             t_int((int)cell->overlaps, 0);
@@ -391,8 +324,7 @@ TEST(a_right_peer_is_measured_and_overlaps_nowhere)
 
 TEST(the_crowd_is_served_to_the_last)
 {
-    static const struct bench_peer *const peers[] = {&right, NULL};
-    struct bench_results *results = run("crowd", 30, 1, peers);
+    struct bench_results *results = RUN("crowd", 30, 1, &right);
 
     t_text(bench_cell_of(results, 0, 0)->why, "");
     t_int((int)bench_cell_of(results, 0, 0)->values[1][0], 29);
@@ -401,8 +333,7 @@ TEST(the_crowd_is_served_to_the_last)
 
 TEST(contestants_are_alternated)
 {
-    static const struct bench_peer *const peers[] = {&broken, &broken_b, &broken_c, NULL};
-    struct bench_results *results = run("uncontended-1", 1, 4, peers);
+    struct bench_results *results = RUN("uncontended-1", 1, 4, &broken, &broken_b, &broken_c);
 
     t_text(diary->who, "ABCCBAABCCBA");
     for (int i = 0; i < 3; i++) {
@@ -415,8 +346,7 @@ TEST(contestants_are_alternated)
 /* It is tried once, not again in the second repetition. */
 TEST(a_failing_peer_gives_its_reason_and_the_others_continue)
 {
-    static const struct bench_peer *const peers[] = {&nowhere, &broken, NULL};
-    struct bench_results *results = run("uncontended-8", 3, 2, peers);
+    struct bench_results *results = RUN("uncontended-8", 3, 2, &nowhere, &broken);
     json_t *json = bench_results_json(results), *measured = json_object_get(json, "measurements");
 
     t_int(bench_cell_of(results, 0, 0)->taken, 0);
@@ -433,8 +363,7 @@ TEST(a_failing_peer_gives_its_reason_and_the_others_continue)
 
 TEST(clients_may_be_threads_of_one_process)
 {
-    static const struct bench_peer *const peers[] = {&threaded, NULL};
-    struct bench_results *results = run("hot", 4, 1, peers);
+    struct bench_results *results = RUN("hot", 4, 1, &threaded);
     const struct bench_cell *cell = bench_cell_of(results, 0, 0);
     int seen = 0;
 
@@ -454,11 +383,10 @@ TEST(clients_may_be_threads_of_one_process)
 /* The CPU time of the whole process, divided by the operations of all its threads. */
 TEST(the_cpu_time_of_threads_is_that_of_their_process)
 {
-    static const struct bench_peer *const peers[] = {&threaded, NULL};
     double cpu_us = 0;
 
     for (int tries = 0; tries < TRIES && cpu_us <= 0; tries++) {
-        struct bench_results *results = run("uncontended-8", 4, 1, peers);
+        struct bench_results *results = RUN("uncontended-8", 4, 1, &threaded);
 
         cpu_us = bench_cell_of(results, 0, 0)->client_us;
         bench_results_free(results);
@@ -468,9 +396,8 @@ TEST(the_cpu_time_of_threads_is_that_of_their_process)
 
 TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
 {
-    static const struct bench_peer *const peers[] = {&threaded_failing, &threaded_killed, &threaded,
-                                                     NULL};
-    struct bench_results *results = run("uncontended-8", 4, 1, peers);
+    struct bench_results *results =
+        RUN("uncontended-8", 4, 1, &threaded_failing, &threaded_killed, &threaded);
 
     t_text(bench_cell_of(results, 0, 0)->why, "no session for client 2");
     t_text(bench_cell_of(results, 0, 1)->why, "a client was killed");
@@ -484,8 +411,7 @@ TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
    the others. */
 TEST(lost_updates_are_counted_and_reported)
 {
-    static const struct bench_peer *const peers[] = {&losing, &loader, &vain, NULL};
-    struct bench_results *results = run("documents", 1, 1, peers);
+    struct bench_results *results = RUN("documents", 1, 1, &losing, &loader, &vain);
     const struct bench_cell *cell = bench_cell_of(results, 0, 0);
     json_t *json = bench_results_json(results);
 
@@ -506,17 +432,16 @@ TEST(lost_updates_are_counted_and_reported)
 TEST(a_variant_is_measured_only_where_durability_matters)
 {
     static struct bench_peer variant;
-    static const struct bench_peer *const peers[] = {&variant, &right, NULL};
     static const char *const without[] = {"takeover", "crowd"};
     struct bench_results *results;
 
     variant = right;
     variant.variant = 1;
-    results = run("uncontended-8", 3, 1, peers);
+    results = RUN("uncontended-8", 3, 1, &variant, &right);
     t_int(bench_cell_of(results, 0, 0)->taken, 1);
     bench_results_free(results);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
-        results = run(without[i], 3, 1, peers);
+        results = RUN(without[i], 3, 1, &variant, &right);
         t_int(bench_cell_of(results, 0, 0)->taken, 0);
         t_int(bench_cell_of(results, 0, 0)->failed, 0);
         t_int(bench_cell_of(results, 0, 1)->taken, 1);
