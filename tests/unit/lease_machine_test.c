@@ -102,12 +102,30 @@ static void begin_on_sqlite(int64_t wait_ms)
     begin_somewhere(wait_ms, false);
 }
 
-static void tell(int64_t after_ms, struct rowlock_reply reply)
+struct heard {
+    int64_t after_ms;
+    struct rowlock_reply reply;
+};
+
+static void hear(const struct heard *heard, size_t n)
 {
-    s.now += after_ms;
-    s.step = rowlock__acquire_next(&s.machine, s.now, &reply, 0);
-    write_step();
+    for (size_t i = 0; i < n; i++) {
+        s.now += heard[i].after_ms;
+        s.step = rowlock__acquire_next(&s.machine, s.now, &heard[i].reply, 0);
+        write_step();
+    }
 }
+
+static struct heard after(int64_t ms, struct heard heard)
+{
+    heard.after_ms = ms;
+    return heard;
+}
+
+/* The answers to the steps, in their order: each comes after a millisecond, or after() so many. */
+#define HEAR(...)                             \
+    hear((const struct heard[]){__VA_ARGS__}, \
+         sizeof(const struct heard[]){__VA_ARGS__} / sizeof(struct heard))
 
 /* Checks the steps recorded since the last check. */
 #define t_story(wanted)         \
@@ -116,7 +134,7 @@ static void tell(int64_t after_ms, struct rowlock_reply reply)
         s.text[0] = '\0';       \
     } while (0)
 
-#define SAYS(...) ((struct rowlock_reply){__VA_ARGS__})
+#define SAYS(...) ((struct heard){1, {__VA_ARGS__}})
 #define FAILS(name) SAYS(.code = ROWLOCK_##name)
 #define NOTHING SAYS(.code = 0)
 #define CAME SAYS(.number = 1)
@@ -140,14 +158,14 @@ static void tell(int64_t after_ms, struct rowlock_reply reply)
 TEST(an_uncontended_lease_is_one_step)
 {
     begin(-1);
-    tell(1, GRANTED(70));
+    HEAR(GRANTED(70));
     t_story("try, done 70");
 }
 
 TEST(a_refused_try_names_the_holder)
 {
     begin(0);
-    tell(1, LEASED(70));
+    HEAR(LEASED(70));
     t_story("try, done EBUSY");
     t_int(s.machine.held_by, 70);
 }
@@ -155,28 +173,22 @@ TEST(a_refused_try_names_the_holder)
 TEST(a_try_waits_a_moment_for_another_grant)
 {
     begin(0);
-    tell(1, BUSY);
-    tell(30, GRANTED(71));
+    HEAR(BUSY, after(30, GRANTED(71)));
     t_story("try, try 250ms, done 71");
 
     begin(0);
-    tell(1, BUSY);
-    tell(250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
+    HEAR(BUSY, after(250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)));
     t_story("try, try 250ms, done EBUSY");
 }
 
 TEST(a_try_on_a_busy_file_is_repeated_for_that_moment)
 {
     begin_on_sqlite(0);
-    tell(0, FAILS(ETIMEDOUT));
-    tell(10, NOTHING);
-    tell(0, GRANTED(5));
+    HEAR(after(0, FAILS(ETIMEDOUT)), after(10, NOTHING), after(0, GRANTED(5)));
     t_story("try 250ms, pause 10ms, try 240ms, done 5");
 
     begin_on_sqlite(0);
-    tell(0, BUSY);
-    tell(250, NOTHING);
-    tell(0, BUSY);
+    HEAR(after(0, BUSY), after(250, NOTHING), after(0, BUSY));
     t_story("try 250ms, pause 10ms, try 1ms, done EBUSY");
 }
 
@@ -184,93 +196,67 @@ TEST(a_try_on_a_busy_file_is_repeated_for_that_moment)
 TEST(a_try_that_the_server_ended_is_repeated_for_two_seconds)
 {
     begin(0);
-    tell(1, FAILS(EROLLEDBACK));
-    tell(10, NOTHING);
-    tell(240, FAILS(EABORTED));
-    tell(20, NOTHING);
-    tell(1, GRANTED(5));
+    HEAR(FAILS(EROLLEDBACK), after(10, NOTHING), after(240, FAILS(EABORTED)), after(20, NOTHING),
+         GRANTED(5));
     t_story("try, pause 10ms, try 250ms, pause 20ms, try 250ms, done 5");
 
     begin(0);
-    tell(1, FAILS(EROLLEDBACK));
-    tell(10, NOTHING);
-    tell(1, FAILS(EROLLEDBACK));
-    tell(20, NOTHING);
-    tell(1, BUSY); /* the grant of another lease */
-    tell(10, NOTHING);
+    HEAR(FAILS(EROLLEDBACK), after(10, NOTHING), FAILS(EROLLEDBACK), after(20, NOTHING));
+    HEAR(BUSY); /* the grant of another lease */
+    HEAR(after(10, NOTHING));
     t_story("try, pause 10ms, try 250ms, pause 20ms, try 250ms, pause 10ms, try 239ms");
 
     begin(0);
-    tell(1, FAILS(EROLLEDBACK));
-    tell(1000, NOTHING);
-    tell(999, FAILS(EROLLEDBACK));
-    tell(20, NOTHING);
-    tell(1, FAILS(EROLLEDBACK));
+    HEAR(FAILS(EROLLEDBACK), after(1000, NOTHING), after(999, FAILS(EROLLEDBACK)),
+         after(20, NOTHING), FAILS(EROLLEDBACK));
     t_story("try, pause 10ms, try 1ms, pause 20ms, try 250ms, done EBUSY");
 }
 
 TEST(a_try_that_the_server_ended_after_a_long_reconnection_is_repeated)
 {
     begin(0);
-    tell(1, FAILS(ECONN));
-    for (int pause = 50; pause <= 400; pause *= 2) {
-        tell(1, FAILS(ECONN));
-        tell(pause, NOTHING);
-    }
-    tell(1, NOTHING);
+    HEAR(FAILS(ECONN));
+    for (int pause = 50; pause <= 400; pause *= 2)
+        HEAR(FAILS(ECONN), after(pause, NOTHING));
+    HEAR(NOTHING);
     s.text[0] = '\0';
-    tell(1, BUSY);
-    tell(1, FAILS(EROLLEDBACK));
+    HEAR(BUSY, FAILS(EROLLEDBACK));
     t_story("try 2000ms, pause 10ms");
 }
 
 TEST(p6_a_try_behind_a_dead_ticket_removes_it)
 {
     begin(0);
-    tell(1, QUEUED(9));
-    tell(1, CAME);
-    tell(1, QUEUED(8));
-    tell(1, CAME);
-    tell(1, GRANTED(72));
+    HEAR(QUEUED(9), CAME, QUEUED(8), CAME, GRANTED(72));
     t_story("try, await ticket 9, try, await ticket 8, try, done 72");
 }
 
 TEST(a_try_does_not_pass_a_living_ticket)
 {
     begin(0);
-    tell(1, QUEUED(9));
-    tell(1, NOTHING);
+    HEAR(QUEUED(9), NOTHING);
     t_story("try, await ticket 9, done EBUSY");
 
     begin(0); /* its owner has no session lock: the queue reports the same ticket again */
-    tell(1, QUEUED(9));
-    tell(1, CAME);
-    tell(1, QUEUED(9));
+    HEAR(QUEUED(9), CAME, QUEUED(9));
     t_story("try, await ticket 9, try, done EBUSY");
 }
 
 TEST(p6_a_try_clears_dead_tickets_for_a_second_at_most)
 {
     begin(0);
-    tell(1, QUEUED(9));
-    tell(600, CAME);
-    tell(1, QUEUED(8));
-    tell(600, CAME);
-    tell(1, QUEUED(7));
+    HEAR(QUEUED(9), after(600, CAME), QUEUED(8), after(600, CAME), QUEUED(7));
     t_story("try, await ticket 9, try, await ticket 8, try, done EBUSY");
 }
 
 TEST(permits_stated_differently_are_refused)
 {
     begin(-1);
-    tell(1, LIMITS);
+    HEAR(LIMITS);
     t_story("try, done ELIMIT");
 
     begin(-1);
-    tell(1, LEASED(70));
-    tell(1, TICKET(7));
-    tell(1, LIMITS);
-    tell(1, NOTHING);
+    HEAR(LEASED(70), TICKET(7), LIMITS, NOTHING);
     t_story("try, enqueue, place 7, withdraw 7, done ELIMIT");
 }
 
@@ -279,24 +265,17 @@ TEST(permits_stated_differently_are_refused)
 TEST(p7_a_waiter_goes_through_the_queue)
 {
     begin(-1);
-    tell(1, LEASED(70));
-    tell(1, TICKET(7));
-    tell(1, BEHIND(5, 2, false));
+    HEAR(LEASED(70), TICKET(7), BEHIND(5, 2, false));
     t_story("try, enqueue, place 7, await ticket 5 3000ms");
-    tell(900, CAME);
-    tell(1, HELD(71, 30000));
-    tell(400, CAME);
+    HEAR(after(900, CAME), HELD(71, 30000), after(400, CAME));
     t_story("place 7, await token 71 1000ms, place 7");
-    tell(1, FIRST);
-    tell(1, GRANTED(72));
-    tell(1, NOTHING);
+    HEAR(FIRST, GRANTED(72), NOTHING);
     t_story("take 7 60000ms, unmark 7, done 72");
 }
 
 static void queue_up(int64_t ticket)
 {
-    tell(1, LEASED(70));
-    tell(1, TICKET(ticket));
+    HEAR(LEASED(70), TICKET(ticket));
     s.text[0] = '\0';
 }
 
@@ -314,37 +293,28 @@ static void begin_with_tries(void)
 TEST(a_head_tries_once_the_holder_has_released)
 {
     begin_with_tries();
-    tell(1, HELD(70, 30000));
-    tell(100, CAME);
-    tell(1, SEIZED(72));
+    HEAR(HELD(70, 30000), after(100, CAME), SEIZED(72));
     t_story("await token 70 1000ms, take 7, done 72");
 }
 
 TEST(a_head_whose_try_was_refused_waits_for_the_name_lock)
 {
     begin_with_tries();
-    tell(1, HELD(70, 30000));
-    tell(100, CAME);
-    tell(1, BUSY);
-    tell(1, FIRST);
-    tell(500, GRANTED(72));
+    HEAR(HELD(70, 30000), after(100, CAME), BUSY, FIRST, after(500, GRANTED(72)));
     t_story("await token 70 1000ms, take 7, place 7, take 7 60000ms, unmark 7");
 }
 
 TEST(a_head_that_finds_the_name_free_tries_once)
 {
     begin_with_tries();
-    tell(1, FIRST);
-    tell(1, BUSY);
-    tell(1, FIRST);
+    HEAR(FIRST, BUSY, FIRST);
     t_story("take 7, place 7, take 7 60000ms");
 }
 
 TEST(a_waiter_behind_another_looks_when_that_one_has_left)
 {
     begin_with_tries();
-    tell(1, BEHIND(5, 1, false));
-    tell(100, CAME);
+    HEAR(BEHIND(5, 1, false), after(100, CAME));
     t_story("await ticket 5 2000ms, place 7");
 }
 
@@ -363,75 +333,58 @@ static void begin_with_turns(void)
 TEST(a_turn_is_the_last_step)
 {
     begin_with_turns();
-    tell(1, BEHIND(5, 1, false));
-    tell(900, TURNED(72));
+    HEAR(BEHIND(5, 1, false), after(900, TURNED(72)));
     t_story("turn after ticket 5 2000ms, done 72");
 }
 
 TEST(a_head_takes_its_turn_after_the_holder)
 {
     begin_with_turns();
-    tell(1, HELD(70, 30000));
-    tell(1000, ENDED);
-    tell(1, HELD(70, 300));
-    tell(100, TURNED(72));
+    HEAR(HELD(70, 30000), after(1000, ENDED), HELD(70, 300), after(100, TURNED(72)));
     t_story("turn after token 70 1000ms, place 7, turn after token 70 300ms, done 72");
 }
 
 TEST(a_turn_that_finds_the_dead_removes_him_by_an_await)
 {
     begin_with_turns();
-    tell(1, BEHIND(5, 1, false));
-    tell(900, QUEUED(5));
-    tell(1, CAME);
-    tell(1, HELD(70, 30000));
+    HEAR(BEHIND(5, 1, false), after(900, QUEUED(5)), CAME, HELD(70, 30000));
     t_story("turn after ticket 5 2000ms, await ticket 5 10ms, place 7, turn after token 70 1000ms");
 }
 
 TEST(a_turn_that_finds_another_before_it_looks_again)
 {
     begin_with_turns();
-    tell(1, BEHIND(5, 2, false));
-    tell(900, QUEUED(4));
-    tell(1, BEHIND(4, 1, false));
+    HEAR(BEHIND(5, 2, false), after(900, QUEUED(4)), BEHIND(4, 1, false));
     t_story("turn after ticket 5 3000ms, place 7, turn after ticket 4 2000ms");
 }
 
 TEST(a_turn_behind_a_holder_without_a_session_is_not_tried_again_at_once)
 {
     begin_with_turns();
-    tell(1, BEHIND(5, 1, false));
-    tell(900, LEASED(71));
-    tell(1, HELD(71, 30000));
+    HEAR(BEHIND(5, 1, false), after(900, LEASED(71)), HELD(71, 30000));
     t_story("turn after ticket 5 2000ms, place 7, pause 10ms");
 }
 
 TEST(a_turn_that_did_not_get_the_name_waits_for_it_as_the_first)
 {
     begin_with_turns();
-    tell(1, HELD(70, 30000));
-    tell(100, BUSY);
-    tell(1, FIRST);
+    HEAR(HELD(70, 30000), after(100, BUSY), FIRST);
     t_story("turn after token 70 1000ms, place 7, take 7 60000ms");
 }
 
 TEST(a_turn_whose_reply_is_lost_may_have_been_granted)
 {
     begin_with_turns();
-    tell(1, HELD(70, 30000));
-    tell(100, FAILS(ECONN));
+    HEAR(HELD(70, 30000), after(100, FAILS(ECONN)));
     t_true(s.machine.unsure);
-    tell(1, NOTHING);
-    tell(1, GRANTED(72));
+    HEAR(NOTHING, GRANTED(72));
     t_story("turn after token 70 1000ms, reconnect, try, done 72");
 }
 
 TEST(a_transaction_that_has_the_name_is_waited_for_in_the_queue)
 {
     begin(5000);
-    tell(1, BUSY);
-    tell(1, TICKET(7));
-    tell(1, FIRST);
+    HEAR(BUSY, TICKET(7), FIRST);
     t_story("try, enqueue, place 7, take 7 4997ms");
 }
 
@@ -439,11 +392,7 @@ TEST(the_head_looks_again_at_the_expiry_or_after_a_second)
 {
     begin(-1);
     queue_up(7);
-    tell(1, HELD(70, 30000));
-    tell(1000, NOTHING);
-    tell(1, HELD(70, 300));
-    tell(300, NOTHING);
-    tell(1, FIRST);
+    HEAR(HELD(70, 30000), after(1000, NOTHING), HELD(70, 300), after(300, NOTHING), FIRST);
     t_story("await token 70 1000ms, place 7, await token 70 300ms, place 7, take 7 60000ms");
 }
 
@@ -451,15 +400,15 @@ TEST(a_holder_without_a_session_is_polled_more_and_more_seldom)
 {
     begin(-1);
     queue_up(7);
-    tell(1, HELD(70, 30000));
+    HEAR(HELD(70, 30000));
     for (int i = 0; i < 5; i++) {
-        tell(1, CAME); /* a pause has no answer; the machine must accept any */
-        tell(1, HELD(70, 30000));
+        HEAR(CAME); /* a pause has no answer; the machine must accept any */
+        HEAR(HELD(70, 30000));
     }
     t_story("await token 70 1000ms, place 7, pause 10ms, place 7, pause 20ms, place 7, "
             "pause 40ms, place 7, pause 80ms, place 7, pause 100ms");
-    tell(1, NOTHING);
-    tell(1, HELD(71, 30000)); /* another holder, whose session may be alive */
+    HEAR(NOTHING);
+    HEAR(HELD(71, 30000)); /* another holder, whose session may be alive */
     t_story("place 7, await token 71 1000ms");
 }
 
@@ -468,7 +417,7 @@ TEST(a_head_that_waits_for_permits_looks_often)
     begin(-1);
     s.machine.permits = true;
     queue_up(7);
-    tell(1, HELD(70, 30000));
+    HEAR(HELD(70, 30000));
     t_story("await token 70 250ms");
 }
 
@@ -476,55 +425,47 @@ TEST(a_wait_for_a_ticket_grows_with_the_place_and_ends)
 {
     begin(-1);
     queue_up(900);
-    tell(1, BEHIND(899, 400, false));
-    tell(30000, NOTHING);
-    tell(1, BEHIND(899, 1, false));
+    HEAR(BEHIND(899, 400, false), after(30000, NOTHING), BEHIND(899, 1, false));
     t_story("await ticket 899 30000ms, place 900, await ticket 899 2000ms");
 }
 
 TEST(without_session_locks_waiters_poll)
 {
-    struct rowlock_reply held = HELD(70, 30000), behind = BEHIND(5, 40, false);
+    struct heard held = HELD(70, 30000), behind = BEHIND(5, 40, false);
 
-    held.locked = behind.locked = false;
+    held.reply.locked = behind.reply.locked = false;
     begin(-1);
     queue_up(50);
     /* the validity granted at the head of the queue is too short for this pause */
-    tell(1, behind);
+    HEAR(behind);
     t_true(s.step.good_ms >= 1500 + 2 * 410);
-    tell(1, behind);
-    tell(410, NOTHING);
-    behind.before = 2;
-    tell(1, behind);
-    tell(15, NOTHING);
+    HEAR(behind, after(410, NOTHING));
+    behind.reply.before = 2;
+    HEAR(behind, after(15, NOTHING));
     t_true(s.step.good_ms < 1500 + 2 * 50);
-    tell(1, held);
-    tell(10, NOTHING);
-    tell(1, held);
+    HEAR(held, after(10, NOTHING), held);
     t_story("place 50, pause 410ms, place 50, pause 15ms, place 50, pause 10ms, place 50, "
             "pause 20ms");
-    tell(20, NOTHING);
+    HEAR(after(20, NOTHING));
     /* no session lock shows that it lives: it waits for the name lock in slices */
-    tell(1, SAYS(.locked = false));
+    HEAR(SAYS(.locked = false));
     t_story("place 50, take 50 761ms");
-    tell(1000, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
-    tell(10, NOTHING);
-    tell(1, SAYS(.locked = false));
-    tell(1, GRANTED(73));
+    HEAR(after(1000, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)), after(10, NOTHING),
+         SAYS(.locked = false), GRANTED(73));
     t_story("pause 40ms, place 50, take 50 761ms, done 73");
 }
 
 TEST(on_sqlite_the_head_polls_every_10_ms)
 {
-    struct rowlock_reply held = HELD(70, 30000);
+    struct heard held = HELD(70, 30000);
 
-    held.locked = false;
+    held.reply.locked = false;
     begin_on_sqlite(-1);
     queue_up(7);
     for (int i = 0; i < 3; i++) {
-        tell(1, held);
+        HEAR(held);
         t_int(s.step.limit_ms, 10);
-        tell(10, NOTHING);
+        HEAR(after(10, NOTHING));
         t_true(s.step.good_ms >= 1000 && s.step.good_ms < 1100);
     }
     t_story("pause 10ms, place 7, pause 10ms, place 7, pause 10ms, place 7");
@@ -533,27 +474,20 @@ TEST(on_sqlite_the_head_polls_every_10_ms)
 TEST(a_busy_file_is_asked_again)
 {
     begin_on_sqlite(-1);
-    tell(0, LEASED(70));
-    tell(0, FAILS(ETIMEDOUT));
-    tell(10, NOTHING);
-    tell(0, TICKET(7));
-    tell(0, FAILS(ETIMEDOUT));
-    tell(10, NOTHING);
+    HEAR(after(0, LEASED(70)), after(0, FAILS(ETIMEDOUT)), after(10, NOTHING), after(0, TICKET(7)),
+         after(0, FAILS(ETIMEDOUT)), after(10, NOTHING));
     t_story("try 250ms, enqueue, pause 10ms, enqueue, place 7, pause 10ms, place 7");
 }
 
 TEST(a_waiter_that_never_queued_in_a_file_has_nothing_to_withdraw)
 {
     begin_on_sqlite(1000); /* another program holds the write lock all the time */
-    tell(250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
-    tell(750, FAILS(ETIMEDOUT));
-    tell(1, NOTHING);
+    HEAR(after(250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)), after(750, FAILS(ETIMEDOUT)),
+         NOTHING);
     t_story("try 250ms, enqueue, pause 1ms, done ETIMEDOUT");
 
     begin(1000); /* the server may have executed it before the reply was lost */
-    tell(1, LEASED(70));
-    tell(999, FAILS(ETIMEDOUT));
-    tell(1, NOTHING);
+    HEAR(LEASED(70), after(999, FAILS(ETIMEDOUT)), NOTHING);
     t_story("try, enqueue, pause 1ms, withdraw");
 }
 
@@ -561,12 +495,11 @@ TEST(what_looked_free_and_was_not_is_looked_at_again)
 {
     begin(-1);
     queue_up(7);
-    tell(1, FIRST);
-    tell(1, LEASED(70)); /* a renewal was under way */
-    tell(10, NOTHING);
-    tell(1, FIRST);
-    tell(1, FAILS(EROLLEDBACK)); /* the victim of a deadlock */
-    tell(10, NOTHING);
+    HEAR(FIRST);
+    HEAR(LEASED(70)); /* a renewal was under way */
+    HEAR(after(10, NOTHING), FIRST);
+    HEAR(FAILS(EROLLEDBACK)); /* the victim of a deadlock */
+    HEAR(after(10, NOTHING));
     t_story("take 7 60000ms, pause 10ms, place 7, take 7 60000ms, pause 10ms, place 7");
 }
 
@@ -574,13 +507,9 @@ TEST(a_ticket_that_others_removed_is_drawn_again)
 {
     begin(-1);
     queue_up(7);
-    tell(1, UNQUEUED);
-    tell(1, NOTHING);
-    tell(1, TICKET(9));
+    HEAR(UNQUEUED, NOTHING, TICKET(9));
     t_story("unmark 7, enqueue, place 9");
-    tell(1, FIRST);
-    tell(1, UNQUEUED);
-    tell(1, NOTHING);
+    HEAR(FIRST, UNQUEUED, NOTHING);
     t_story("take 9 60000ms, unmark 9, enqueue");
 }
 
@@ -591,32 +520,21 @@ static void call_roll(void)
 {
     begin(-1);
     queue_up(7);
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(1, SAYS(.number = 90));
+    HEAR(BEHIND(5, 1, true), after(2000, NOTHING), BEHIND(5, 1, true), SAYS(.number = 90));
     t_story("await ticket 5 2000ms, place 7, call, place 7");
 }
 
 TEST(p6_frozen_waiters_are_passed_by_three_visits)
 {
     call_roll();
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(997, NOTHING);
+    HEAR(BEHIND(5, 1, true), after(2000, NOTHING), BEHIND(5, 1, true), after(2000, NOTHING),
+         BEHIND(5, 1, true), after(997, NOTHING));
     t_story("await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
             "await ticket 5 997ms, place 7");
-    tell(1, BEHIND(5, 1, true)); /* to get the name lock after every waiter in its queue */
-    tell(1, SAYS(.number = 95));
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
+    HEAR(BEHIND(5, 1, true)); /* to get the name lock after every waiter in its queue */
+    HEAR(SAYS(.number = 95), BEHIND(5, 1, true), after(2000, NOTHING), BEHIND(5, 1, true));
     t_story("call, place 7, await ticket 5 1999ms, place 7, strike 90");
-    tell(1, SAYS(.number = 90));
-    tell(1, FIRST);
+    HEAR(SAYS(.number = 90), FIRST);
     t_story("place 7, take 7 60000ms");
 }
 
@@ -624,32 +542,21 @@ TEST(p7_a_name_that_is_held_again_ends_a_roll_call)
 {
     begin(-1);
     queue_up(7);
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, false));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
+    HEAR(BEHIND(5, 1, true), after(2000, NOTHING), BEHIND(5, 1, false), after(2000, NOTHING),
+         BEHIND(5, 1, true));
     t_story("await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
             "await ticket 5 2000ms");
     call_roll();
-    tell(1, BEHIND(5, 1, false));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
+    HEAR(BEHIND(5, 1, false), after(2000, NOTHING), BEHIND(5, 1, true), after(2000, NOTHING),
+         BEHIND(5, 1, true));
     t_story("await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, call");
 }
 
 TEST(p7_a_visit_that_did_not_get_t_is_repeated)
 {
     call_roll();
-    tell(4999, BEHIND(5, 1, true));
-    tell(1, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(1, SAYS(.number = 0));
-    tell(1, BEHIND(5, 1, true));
-    tell(2000, NOTHING);
-    tell(1, BEHIND(5, 1, true));
+    HEAR(after(4999, BEHIND(5, 1, true)), NOTHING, BEHIND(5, 1, true), SAYS(.number = 0),
+         BEHIND(5, 1, true), after(2000, NOTHING), BEHIND(5, 1, true));
     t_story("await ticket 5 1ms, place 7, call, place 7, await ticket 5 1999ms, place 7, call");
 }
 
@@ -657,13 +564,8 @@ TEST(p7_a_visit_that_did_not_get_t_is_repeated)
 TEST(p7_a_caller_that_slept_calls_again)
 {
     call_roll();
-    tell(4999, BEHIND(5, 1, true));
-    tell(1, NOTHING);
-    tell(1, BEHIND(5, 1, true));
-    tell(1, SAYS(.number = 95));
-    tell(60000, BEHIND(5, 1, true));
-    tell(1, SAYS(.number = 96));
-    tell(1, BEHIND(5, 1, true));
+    HEAR(after(4999, BEHIND(5, 1, true)), NOTHING, BEHIND(5, 1, true), SAYS(.number = 95),
+         after(60000, BEHIND(5, 1, true)), SAYS(.number = 96), BEHIND(5, 1, true));
     t_story("await ticket 5 1ms, place 7, call, place 7, call, place 7, await ticket 5 2000ms");
 }
 
@@ -671,11 +573,8 @@ TEST(p6_the_first_17_waiters_look_every_3_s)
 {
     begin(-1);
     queue_up(70);
-    tell(1, BEHIND(69, 17, false));
-    tell(30000, NOTHING);
-    tell(1, BEHIND(69, 16, false));
-    tell(4000, NOTHING);
-    tell(1, BEHIND(69, 17, true));
+    HEAR(BEHIND(69, 17, false), after(30000, NOTHING), BEHIND(69, 16, false), after(4000, NOTHING),
+         BEHIND(69, 17, true));
     t_story("await ticket 69 30000ms, place 70, await ticket 69 3000ms, place 70, "
             "await ticket 69 10000ms");
 }
@@ -686,17 +585,14 @@ TEST(the_deadline_withdraws_the_ticket)
 {
     begin(3000);
     queue_up(7);
-    tell(1, BEHIND(5, 3, false));
-    tell(2997, NOTHING);
-    tell(1, NOTHING);
-    tell(1, NOTHING);
+    HEAR(BEHIND(5, 3, false), after(2997, NOTHING), NOTHING, NOTHING);
     t_story("await ticket 5 2997ms, withdraw 7, unmark 7, done ETIMEDOUT");
 }
 
 TEST(a_wait_that_ends_before_the_queue_ends_there)
 {
     begin(5);
-    tell(5, BUSY);
+    HEAR(after(5, BUSY));
     t_story("try, done ETIMEDOUT");
 }
 
@@ -704,21 +600,19 @@ TEST(an_interrupt_withdraws_the_ticket)
 {
     begin(-1);
     queue_up(7);
-    tell(1, HELD(70, 30000));
-    tell(1, FAILS(ECANCELED));
+    HEAR(HELD(70, 30000), FAILS(ECANCELED));
     /* even if withdrawing fails: without its session lock the ticket is dead */
-    tell(1, FAILS(ETIMEDOUT));
-    tell(1, NOTHING);
+    HEAR(FAILS(ETIMEDOUT), NOTHING);
     t_story("await token 70 1000ms, withdraw 7, unmark 7, done ECANCELED");
 
     begin(-1);
-    tell(1, LEASED(70));
-    tell(1, FAILS(ECANCELED)); /* whether the ticket exists or not */
-    tell(1, NOTHING);
+    HEAR(LEASED(70));
+    HEAR(FAILS(ECANCELED)); /* whether the ticket exists or not */
+    HEAR(NOTHING);
     t_story("try, enqueue, withdraw, done ECANCELED");
 
     begin(-1);
-    tell(1, FAILS(ECANCELED));
+    HEAR(FAILS(ECANCELED));
     t_story("try, done ECANCELED");
 }
 
@@ -726,9 +620,7 @@ TEST(an_error_that_waiting_cannot_cure_is_reported_after_withdrawing)
 {
     begin(-1);
     queue_up(7);
-    tell(1, FAILS(EDENIED));
-    tell(1, NOTHING);
-    tell(1, NOTHING);
+    HEAR(FAILS(EDENIED), NOTHING, NOTHING);
     t_story("withdraw 7, unmark 7, done EDENIED");
 }
 
@@ -737,10 +629,10 @@ TEST(an_error_that_waiting_cannot_cure_is_reported_after_withdrawing)
 TEST(a_lost_reply_is_settled_by_the_same_question)
 {
     begin(0);
-    tell(1, FAILS(EUNKNOWN));
+    HEAR(FAILS(EUNKNOWN));
     t_true(s.machine.unsure);
-    tell(30, NOTHING);
-    tell(1, GRANTED(70)); /* the existing lease of this owner */
+    HEAR(after(30, NOTHING));
+    HEAR(GRANTED(70)); /* the existing lease of this owner */
     t_story("try, reconnect, try, done 70");
     t_true(!s.machine.unsure);
 }
@@ -748,29 +640,20 @@ TEST(a_lost_reply_is_settled_by_the_same_question)
 TEST(a_lost_session_that_was_still_at_work_is_waited_for)
 {
     begin(0);
-    tell(1, FAILS(ECONN));
-    tell(30, NOTHING);
-    tell(1, LEASED(70)); /* is the lease ours? */
-    tell(1, GRANTED(70));
+    HEAR(FAILS(ECONN), after(30, NOTHING));
+    HEAR(LEASED(70)); /* is the lease ours? */
+    HEAR(GRANTED(70));
     t_story("try, reconnect, try, try 2000ms, done 70");
 
     begin(0);
-    tell(1, FAILS(ECONN));
-    tell(30, NOTHING);
-    tell(1, LEASED(70));
-    tell(1, LEASED(70)); /* it is another owner's */
+    HEAR(FAILS(ECONN), after(30, NOTHING), LEASED(70));
+    HEAR(LEASED(70)); /* it is another owner's */
     t_story("try, reconnect, try, try 2000ms, done EBUSY");
 
     begin(-1);
-    tell(1, FAILS(ECONN));
-    tell(30, NOTHING);
-    tell(1, LEASED(69));
-    tell(1, LEASED(69));
-    tell(1, TICKET(7));
-    tell(1, HELD(70, 30000)); /* is this lease ours? */
-    tell(1, LEASED(70));
-    tell(10, NOTHING);
-    tell(1, HELD(70, 30000));
+    HEAR(FAILS(ECONN), after(30, NOTHING), LEASED(69), LEASED(69), TICKET(7));
+    HEAR(HELD(70, 30000)); /* is this lease ours? */
+    HEAR(LEASED(70), after(10, NOTHING), HELD(70, 30000));
     t_story("try, reconnect, try, try 2000ms, enqueue, place 7, take 7 60000ms, pause 10ms, "
             "place 7, await token 70 1000ms");
 }
@@ -779,11 +662,7 @@ TEST(a_session_lost_in_the_queue_begins_again)
 {
     begin(-1);
     queue_up(7);
-    tell(1, HELD(70, 30000));
-    tell(1, FAILS(ECONN));
-    tell(1, NOTHING);
-    tell(1, QUEUED(8));
-    tell(1, TICKET(9));
+    HEAR(HELD(70, 30000), FAILS(ECONN), NOTHING, QUEUED(8), TICKET(9));
     t_story("await token 70 1000ms, reconnect, try, enqueue, place 9");
 }
 
@@ -791,13 +670,9 @@ TEST(reconnecting_is_tried_with_growing_pauses_and_ends)
 {
     begin(0);
     s.machine.reconnect_ms = 300;
-    tell(1, FAILS(ECONN));
-    tell(1, FAILS(ECONN));
-    tell(50, NOTHING);
-    tell(1, FAILS(ESERVER)); /* a standby that is not promoted yet */
-    tell(100, NOTHING);
-    tell(1, FAILS(ETIMEDOUT));
-    tell(200, NOTHING);
+    HEAR(FAILS(ECONN), FAILS(ECONN), after(50, NOTHING));
+    HEAR(FAILS(ESERVER)); /* a standby that is not promoted yet */
+    HEAR(after(100, NOTHING), FAILS(ETIMEDOUT), after(200, NOTHING));
     t_story("try, reconnect, pause 50ms, reconnect, pause 100ms, reconnect, pause 200ms, "
             "done ECONN");
     t_true(s.machine.unsure);
@@ -809,9 +684,9 @@ static void be_away(int64_t until_ms)
     while (s.now < START + until_ms && s.step.act != ROWLOCK_ACT_DONE) {
         s.text[0] = '\0';
         if (s.step.act == ROWLOCK_ACT_RECONNECT)
-            tell(1, FAILS(ECONN));
+            HEAR(FAILS(ECONN));
         else
-            tell(s.step.limit_ms, NOTHING);
+            HEAR(after(s.step.limit_ms, NOTHING));
     }
 }
 
@@ -819,16 +694,14 @@ TEST(a_wait_without_a_timeout_waits_for_the_database_too)
 {
     begin(-1);
     queue_up(7);
-    tell(1, FAILS(ECONN));
+    HEAR(FAILS(ECONN));
     t_story("reconnect");
     be_away(3600000);
     t_story(s.step.act == ROWLOCK_ACT_PAUSE ? "pause 5000ms" : "reconnect");
     if (s.step.act == ROWLOCK_ACT_PAUSE)
-        tell(5000, NOTHING);
+        HEAR(after(5000, NOTHING));
     s.text[0] = '\0';
-    tell(1, NOTHING);
-    tell(1, QUEUED(8));
-    tell(1, TICKET(9));
+    HEAR(NOTHING, QUEUED(8), TICKET(9));
     t_story("try, enqueue, place 9");
 }
 
@@ -836,7 +709,7 @@ TEST(a_wait_with_a_timeout_waits_for_the_database_until_then)
 {
     begin(120000);
     queue_up(7);
-    tell(1, FAILS(ECONN));
+    HEAR(FAILS(ECONN));
     be_away(110000);
     t_true(s.step.act != ROWLOCK_ACT_DONE);
     be_away(130000);
@@ -847,12 +720,7 @@ TEST(a_wait_with_a_timeout_waits_for_the_database_until_then)
 TEST(a_server_that_hangs_up_again_and_again_is_not_hammered)
 {
     begin(-1);
-    tell(1, FAILS(ECONN));
-    tell(1, NOTHING);
-    tell(1, FAILS(ECONN));
-    tell(50, NOTHING);
-    tell(1, NOTHING);
-    tell(1, FAILS(ECONN));
+    HEAR(FAILS(ECONN), NOTHING, FAILS(ECONN), after(50, NOTHING), NOTHING, FAILS(ECONN));
     t_story("try, reconnect, try, pause 50ms, reconnect, try, pause 100ms");
 }
 
@@ -860,7 +728,7 @@ TEST(a_session_that_is_not_ours_is_not_replaced)
 {
     begin(-1);
     s.machine.reconnect_ms = 0;
-    tell(1, FAILS(EUNKNOWN));
+    HEAR(FAILS(EUNKNOWN));
     t_story("try, done ECONN");
     t_true(s.machine.unsure);
 }
@@ -868,8 +736,7 @@ TEST(a_session_that_is_not_ours_is_not_replaced)
 TEST(an_interrupt_while_reconnecting_ends_it)
 {
     begin(-1);
-    tell(1, FAILS(ECONN));
-    tell(1, FAILS(ECANCELED));
+    HEAR(FAILS(ECONN), FAILS(ECANCELED));
     t_story("try, reconnect, done ECANCELED");
 }
 
@@ -878,12 +745,12 @@ TEST(an_interrupt_while_reconnecting_ends_it)
 TEST(p10_the_dice_shorten_a_pause_by_half_at_most)
 {
     for (uint32_t dice = 0; dice < 100; dice++) {
-        struct rowlock_reply held = HELD(70, 30000);
+        struct heard held = HELD(70, 30000);
 
-        held.locked = false;
+        held.reply.locked = false;
         begin_on_sqlite(-1);
         queue_up(7);
-        s.step = rowlock__acquire_next(&s.machine, s.now, &held, dice);
+        s.step = rowlock__acquire_next(&s.machine, s.now, &held.reply, dice);
         t_true(s.step.limit_ms >= 5 && s.step.limit_ms <= 10);
     }
 }
