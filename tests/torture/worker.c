@@ -63,6 +63,9 @@ const struct workload workloads[] = {
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
+const char *const worker_modes[] = {
+    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+
 int64_t worker_now(void)
 {
     struct timespec now;
@@ -161,18 +164,18 @@ int worker_add(struct client *client, int key, int64_t *value)
 static const char *const unlike[] = {"a",        "A",  "a ", " a", "\xc3\xa1", "a\xcc\x81",
                                      "\xc3\x9f", "ss", "1",  "01", LONG "1",   LONG "2"};
 
-const char *worker_name(const struct workload *workload, int key)
+const char *worker_name(const struct client *client, int key)
 {
     static _Thread_local char names[8][40];
     static _Thread_local int next;
     char *name = names[next++ % 8];
 
-    if (!workload->names)
+    if (!client->workload->names)
         return unlike[key];
         /* the format is one of the table's */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(name, sizeof names[0], workload->names, key);
+    snprintf(name, sizeof names[0], client->workload->names, key);
 #pragma GCC diagnostic pop
     return name;
 }
@@ -264,7 +267,7 @@ static int settle(struct client *client)
         int code;
 
         worker_log(client, PHASE_INVOKE, KIND_FREE, key, " ");
-        code = lock_and_lease(client, worker_name(client->workload, key));
+        code = lock_and_lease(client, worker_name(client, key));
         worker_log(client, code ? PHASE_FAIL : PHASE_OK, KIND_FREE, key, " ");
         if (code)
             fprintf(stderr, "settle: %s\n", client->error.text);
@@ -315,7 +318,7 @@ static void *run_thread(void *data)
     struct client *client = data;
 
     for (client->op = 1; !worker_stopped; client->op++)
-        client->workload->turn(client, client->workload);
+        client->workload->turn(client);
     return NULL;
 }
 

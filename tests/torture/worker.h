@@ -25,7 +25,7 @@ struct client {
 
 struct workload {
     const char *name;
-    void (*turn)(struct client *client, const struct workload *workload);
+    void (*turn)(struct client *client);
     int keys;                      /* how many */
     int most_keys;                 /* of one operation */
     const char *names;             /* printf format of a key's name; NULL: see unlike[] */
@@ -39,6 +39,7 @@ struct workload {
 #define WORKER_TTL_MS 1000 /* of the leases in C and by SQL */
 
 extern const struct workload workloads[];
+extern const char *const worker_modes[]; /* their words in SQL and in clients/ */
 
 /* worker.c */
 extern volatile sig_atomic_t worker_stopped;
@@ -68,36 +69,36 @@ void worker_open(struct client *client);
 /* After a failed call: opens the session again if it is lost. */
 void worker_recover(struct client *client);
 /* The name of a key, in one of a few static buffers. */
-const char *worker_name(const struct workload *workload, int key);
+const char *worker_name(const struct client *client, int key);
 
 /* workload_*.c */
-void turn_counters(struct client *client, const struct workload *workload);
-void turn_drawn(struct client *client, const struct workload *workload);
-void turn_lease(struct client *client, const struct workload *workload);
-void turn_job(struct client *client, const struct workload *workload);
-void turn_refresh(struct client *client, const struct workload *workload);
-void turn_command(struct client *client, const struct workload *workload);
-void turn_cron(struct client *client, const struct workload *workload);
-void turn_sql_counter(struct client *client, const struct workload *workload);
-void turn_sql_drawn(struct client *client, const struct workload *workload);
-void turn_sql_lease(struct client *client, const struct workload *workload);
-void turn_ways(struct client *client, const struct workload *workload);
-void turn_names(struct client *client, const struct workload *workload);
-void turn_client_lease(struct client *client, const struct workload *workload);
-void turn_client_counter(struct client *client, const struct workload *workload);
-void turn_refused(struct client *client, const struct workload *workload);
+void turn_counters(struct client *client);
+void turn_drawn(struct client *client);
+void turn_lease(struct client *client);
+void turn_job(struct client *client);
+void turn_refresh(struct client *client);
+void turn_command(struct client *client);
+void turn_cron(struct client *client);
+void turn_sql_counter(struct client *client);
+void turn_sql_drawn(struct client *client);
+void turn_sql_lease(struct client *client);
+void turn_ways(struct client *client);
+void turn_names(struct client *client);
+void turn_client_lease(struct client *client);
+void turn_client_counter(struct client *client);
+void turn_refused(struct client *client);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
 /* Closes the session and executes `rowlock run`, under a transaction lock or a lease of a key: 0 if
    it exited with 0, which means that the lock lasted until the command had ended. */
-int worker_run(struct client *client, const struct workload *workload, int transaction);
+int worker_run(struct client *client, int transaction);
 /* Begins a transaction and locks the name by the SQL functions: 0 if it has the lock. */
 int worker_sql_lock(struct client *client, const char *name);
 /* After a failed statement. */
 void worker_sql_recover(struct client *client);
 
 /* A lease of a key in one of the workload's modes, drawn at random. */
-struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key);
+struct rowlock_want worker_want(struct client *client, int key);
 /* Acquires a lease of the key and logs it; NULL: it could not. Neither of these two recovers: that
    closes the connection, which another lease may use. */
 struct rowlock_lease *worker_acquire(struct client *client, int key,
@@ -107,9 +108,14 @@ struct rowlock_lease *worker_acquire(struct client *client, int key,
 int worker_release(struct client *client, int key, struct rowlock_lease *lease);
 /* Writes outside the database, under a lease that the caller has. */
 void worker_act_outside(struct client *client, int key);
-/* A transaction lock of the key was acquired; its COMMIT succeeded, or failed. */
-void worker_log_begun(struct client *client, int key);
-void worker_log_committed(struct client *client, int key, int failed);
+/* Reads a counter under a lease, and writes the next value in a fenced transaction: OK, FAIL or
+   UNKNOWN. `write` begins it, fences it, and writes the value that was read before: 0 if it did. */
+typedef int worker_fenced(struct client *client, int key, int64_t value, int64_t token);
+enum phase worker_act_fenced(struct client *client, int key, int64_t token, worker_fenced *write,
+                             enum phase (*commit)(struct client *client));
+/* A transaction lock of the key, for a while: 0, or an error code. `tells_busy`: it logs that the
+   name was busy, which the judge must be able to explain. */
+int worker_lock(struct client *client, int key, rowlock_duration wait_ms, int tells_busy);
 /* The lease lasts at least until then; 0: it has ended, at an unknown time. */
 int64_t worker_end_of(const struct rowlock_lease *lease);
 /* A COMMIT that returned this code: whether the database has carried it out. */

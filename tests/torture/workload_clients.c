@@ -26,9 +26,6 @@ static struct {
     char answer[1000];
 } program;
 
-static const char *const modes[] = {
-    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
-
 /* The language of this client; its number decides. */
 static const char *language_of(const struct client *client)
 {
@@ -162,9 +159,9 @@ static int64_t end_of_lease(void)
     return ask("{\"do\": \"check\"}") == REPLY_OK ? before + number("remaining") * 1000000 : 0;
 }
 
-static int acquire(struct client *client, const struct workload *workload, int key, int64_t *token)
+static int acquire(struct client *client, int key, int64_t *token)
 {
-    struct rowlock_want want = worker_want(client, workload, key);
+    struct rowlock_want want = worker_want(client, key);
     char permits[40] = "";
     enum reply reply;
 
@@ -173,7 +170,7 @@ static int acquire(struct client *client, const struct workload *workload, int k
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
     reply = ask("{\"do\": \"acquire\", \"name\": \"%s\", \"ttl\": %d, \"wait\": %d, "
                 "\"mode\": \"%s\"%s}",
-                want.name, WORKER_TTL_MS, WAIT_MS, modes[want.mode], permits);
+                want.name, WORKER_TTL_MS, WAIT_MS, worker_modes[want.mode], permits);
     if (reply == REPLY_BUSY)
         worker_log(client, PHASE_FAIL, KIND_HOLD, key, "1");
     if (reply != REPLY_OK) /* after an error it may have the lease */
@@ -212,52 +209,38 @@ static int write_fenced(struct client *client, int key, int64_t value, int64_t t
     worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
     reply = ask("{\"do\": \"fence\"}");
     worker_log(client, reply ? PHASE_FAIL : PHASE_OK, KIND_FENCE, key, " ");
-    if (reply)
-        return 1;
-    worker_outlast(client);
-    return write_value(client, key, value, token);
-}
-
-static void act_fenced(struct client *client, int key, int64_t token)
-{
-    enum phase phase = PHASE_FAIL;
-    int64_t value = 0;
-
-    worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
-    if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = %d", key)) {
-        worker_recover(client);
-    } else {
-        value++;
-        worker_dwell(client);
+    if (reply == REPLY_OK)
         worker_outlast(client);
-        if (write_fenced(client, key, value, token) == 0) {
-            worker_log(client, PHASE_INVOKE, KIND_COMMIT, key, " ");
-            phase = ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
-            worker_log(client, phase, KIND_COMMIT, key, " ");
-        } else {
-            ask("{\"do\": \"rollback\"}");
-        }
-    }
-    worker_log(client, phase, KIND_ADD, key, "%" PRId64, value);
+    if (reply == REPLY_OK && write_value(client, key, value, token) == 0)
+        return 0;
+    ask("{\"do\": \"rollback\"}");
+    return 1;
 }
 
-void turn_client_lease(struct client *client, const struct workload *workload)
+static enum phase commit(struct client *client)
 {
-    int key = worker_draw(client, workload->keys);
+    (void)client;
+    return ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
+}
+
+void turn_client_lease(struct client *client)
+{
+    int key = worker_draw(client, client->workload->keys);
     int64_t token = 0;
     enum reply reply;
 
     if (strcmp(language_of(client), "c") == 0) {
-        turn_lease(client, workload);
+        turn_lease(client);
         return;
     }
-    if (!starts(client) || acquire(client, workload, key, &token))
+    if (!starts(client) || acquire(client, key, &token))
         return;
-    if (workload->fenced)
-        act_fenced(client, key, token);
-    else if (workload->outside && end_of_lease())
+    if (client->workload->fenced &&
+        worker_act_fenced(client, key, token, write_fenced, commit) == PHASE_FAIL)
+        worker_recover(client); /* the reader's session may be lost */
+    if (client->workload->outside && end_of_lease())
         worker_act_outside(client, key);
-    else
+    else if (!client->workload->fenced)
         worker_dwell(client);
     if (!worker_draw(client, 4)) {
         worker_outlast(client);
@@ -282,22 +265,22 @@ static enum phase add(struct client *client, const char *name, int64_t *value)
         worker_dwell(client);
     if (write_value(client, 0, ++*value, 0))
         return PHASE_FAIL;
-    return ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
+    return commit(client);
 }
 
-void turn_client_counter(struct client *client, const struct workload *workload)
+void turn_client_counter(struct client *client)
 {
     enum phase phase;
     int64_t value = 0;
 
     if (strcmp(language_of(client), "c") == 0) {
-        turn_counters(client, workload);
+        turn_counters(client);
         return;
     }
     if (!starts(client))
         return;
     worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
-    phase = add(client, worker_name(workload, 0), &value);
+    phase = add(client, worker_name(client, 0), &value);
     worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
     if (phase == PHASE_FAIL)
         ask("{\"do\": \"rollback\"}");

@@ -40,9 +40,9 @@ static int is_slow(void)
 }
 
 /* Ends with the client. rowlock's output is in the cell's errors. */
-static void exec_locked(struct client *client, const struct workload *workload, int transaction)
+static void exec_locked(struct client *client, int transaction)
 {
-    int key = worker_draw(client, workload->keys);
+    int key = worker_draw(client, client->workload->keys);
     char id[30], place[60];
 
     snprintf(id, sizeof id, "%ld", client->id);
@@ -53,23 +53,23 @@ static void exec_locked(struct client *client, const struct workload *workload, 
           transaction ? "--tx"
           : is_slow() ? "--ttl=10s"
                       : "--ttl=1s",
-          "--wait", is_slow() ? "20s" : "3s", worker_name(workload, key), "--", own_path(), "act",
-          workload->name, id, "0", client->outside, (char *)NULL);
+          "--wait", is_slow() ? "20s" : "3s", worker_name(client, key), "--", own_path(), "act",
+          client->workload->name, id, "0", client->outside, (char *)NULL);
     _exit(99);
 }
 
-static void exec_run(struct client *client, const struct workload *workload)
+static void exec_run(struct client *client)
 {
-    exec_locked(client, workload, 0);
+    exec_locked(client, 0);
 }
 
-static void exec_run_tx(struct client *client, const struct workload *workload)
+static void exec_run_tx(struct client *client)
 {
-    exec_locked(client, workload, 1);
+    exec_locked(client, 1);
 }
 
 /* All daemons have the same jobs, and each its own client's number. */
-static void exec_cron(struct client *client, const struct workload *workload)
+static void exec_cron(struct client *client)
 {
     char path[500], id[30];
     FILE *crontab;
@@ -77,20 +77,19 @@ static void exec_cron(struct client *client, const struct workload *workload)
     snprintf(path, sizeof path, "%s/crontab.%ld", client->outside, client->id);
     snprintf(id, sizeof id, "%ld", client->id);
     crontab = fopen(path, "w");
-    for (int key = 0; crontab && key < workload->keys; key++)
+    for (int key = 0; crontab && key < client->workload->keys; key++)
         fprintf(crontab,
                 "every 3s '%s' --ttl %s --retry 9 --backoff 1ms -- "
                 "TORTURE_PLACE='%d 0 0' exec '%s' act %s $TORTURE_ID 0 '%s'\n",
-                worker_name(workload, key) + sizeof "job:" - 1, is_slow() ? "10s" : "1s", key,
-                own_path(), workload->name, client->outside);
+                worker_name(client, key) + sizeof "job:" - 1, is_slow() ? "10s" : "1s", key,
+                own_path(), client->workload->name, client->outside);
     if (!crontab || fclose(crontab) || setenv("TORTURE_ID", id, 1))
         _exit(99);
     execl(getenv("ROWLOCK"), "rowlock", "cron", path, "--grace", "100ms", (char *)NULL);
     _exit(99);
 }
 
-static pid_t start(struct client *client, const struct workload *workload,
-                   void (*execute)(struct client *client, const struct workload *workload))
+static pid_t start(struct client *client, void (*execute)(struct client *client))
 {
     pid_t pid;
 
@@ -102,14 +101,14 @@ static pid_t start(struct client *client, const struct workload *workload,
     if (pid == 0) {
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) || setenv("ROWLOCK_URL", client->url, 1))
             _exit(99);
-        execute(client, workload);
+        execute(client);
     }
     return pid;
 }
 
-int worker_run(struct client *client, const struct workload *workload, int transaction)
+int worker_run(struct client *client, int transaction)
 {
-    pid_t pid = start(client, workload, transaction ? exec_run_tx : exec_run);
+    pid_t pid = start(client, transaction ? exec_run_tx : exec_run);
     int status = 0;
 
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -118,15 +117,15 @@ int worker_run(struct client *client, const struct workload *workload, int trans
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-void turn_command(struct client *client, const struct workload *workload)
+void turn_command(struct client *client)
 {
-    worker_run(client, workload, 0);
+    worker_run(client, 0);
 }
 
 /* The daemon ends when it is killed, or with the client. */
-void turn_cron(struct client *client, const struct workload *workload)
+void turn_cron(struct client *client)
 {
-    pid_t pid = start(client, workload, exec_cron);
+    pid_t pid = start(client, exec_cron);
 
     while (waitpid(pid, NULL, WNOHANG) == 0) {
         if (worker_stopped)

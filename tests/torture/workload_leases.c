@@ -16,14 +16,15 @@
 /* The library counts whole milliseconds, and our clock nanoseconds. */
 #define GRAIN_MS 1
 
-struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key)
+struct rowlock_want worker_want(struct client *client, int key)
 {
-    struct rowlock_want want = {.name = worker_name(workload, key)};
-    int drawn = worker_draw(client, workload->exclusive + workload->shared + workload->permit);
+    struct rowlock_want want = {.name = worker_name(client, key)};
+    int drawn = worker_draw(client, client->workload->exclusive + client->workload->shared +
+                                        client->workload->permit);
 
-    want.mode = drawn < workload->exclusive                      ? ROWLOCK_EXCLUSIVE
-                : drawn < workload->exclusive + workload->shared ? ROWLOCK_SHARED
-                                                                 : ROWLOCK_PERMIT;
+    want.mode = drawn < client->workload->exclusive                              ? ROWLOCK_EXCLUSIVE
+                : drawn < client->workload->exclusive + client->workload->shared ? ROWLOCK_SHARED
+                                                                                 : ROWLOCK_PERMIT;
     if (want.mode == ROWLOCK_PERMIT) {
         want.limit = LIMIT;
         want.count = 1 + worker_draw(client, 2);
@@ -96,28 +97,8 @@ void worker_act_outside(struct client *client, int key)
 
 /* ---- under the fence ------------------------------------------------------------------------- */
 
-/* Writes the value that was read under the lease, before this transaction began. */
-static int write_fenced(struct client *client, const struct workload *workload, int key,
-                        int64_t token, int64_t value)
-{
-    char own[40];
-    struct rowlock_want want = {.name = own};
-
-    snprintf(own, sizeof own, "own %ld", client->id);
-    if (rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error))
-        return 1;
-    worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
-    if (rowlock_fence(client->connection, worker_name(workload, key), token, &client->error)) {
-        worker_log(client, PHASE_FAIL, KIND_FENCE, key, " ");
-        return 1;
-    }
-    worker_log(client, PHASE_OK, KIND_FENCE, key, " ");
-    worker_outlast(client);
-    return worker_write(client, key, value, token);
-}
-
-static void act_fenced(struct client *client, const struct workload *workload, int key,
-                       int64_t token)
+enum phase worker_act_fenced(struct client *client, int key, int64_t token, worker_fenced *write,
+                             enum phase (*commit)(struct client *client))
 {
     enum phase phase = PHASE_FAIL;
     int64_t value = 0;
@@ -127,18 +108,46 @@ static void act_fenced(struct client *client, const struct workload *workload, i
         value++;
         worker_dwell(client);
         worker_outlast(client);
-        if (write_fenced(client, workload, key, token, value) == 0) {
-            int code;
-
+        if (write(client, key, value, token) == 0) {
             worker_log(client, PHASE_INVOKE, KIND_COMMIT, key, " ");
-            code = rowlock_commit(client->connection, &client->error);
-            phase = worker_phase(code);
+            phase = commit(client);
             worker_log(client, phase, KIND_COMMIT, key, " ");
-        } else {
-            rowlock_rollback(client->connection, NULL);
         }
     }
     worker_log(client, phase, KIND_ADD, key, "%" PRId64, value);
+    return phase;
+}
+
+static int fence_and_write(struct client *client, int key, int64_t value, int64_t token)
+{
+    char own[40];
+    struct rowlock_want want = {.name = own};
+    int failed;
+
+    snprintf(own, sizeof own, "own %ld", client->id);
+    if (rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error))
+        return 1;
+    worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
+    failed = rowlock_fence(client->connection, worker_name(client, key), token, &client->error);
+    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_FENCE, key, " ");
+    if (failed)
+        return 1;
+    worker_outlast(client);
+    return worker_write(client, key, value, token);
+}
+
+static int write_fenced(struct client *client, int key, int64_t value, int64_t token)
+{
+    int failed = fence_and_write(client, key, value, token);
+
+    if (failed)
+        rowlock_rollback(client->connection, NULL);
+    return failed;
+}
+
+static enum phase commit(struct client *client)
+{
+    return worker_phase(rowlock_commit(client->connection, &client->error));
 }
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -179,20 +188,20 @@ int worker_release(struct client *client, int key, struct rowlock_lease *lease)
     return code;
 }
 
-void turn_lease(struct client *client, const struct workload *workload)
+void turn_lease(struct client *client)
 {
-    int key = worker_draw(client, workload->keys);
-    struct rowlock_want want = worker_want(client, workload, key);
+    int key = worker_draw(client, client->workload->keys);
+    struct rowlock_want want = worker_want(client, key);
     struct rowlock_lease *lease = worker_acquire(client, key, &want, WORKER_TTL_MS, WAIT_MS);
 
     if (!lease) {
         worker_recover(client);
         return;
     }
-    if (workload->outside && rowlock_remaining(lease) > 0)
+    if (client->workload->outside && rowlock_remaining(lease) > 0)
         worker_act_outside(client, key);
-    else if (workload->fenced)
-        act_fenced(client, workload, key, rowlock_token(lease));
+    else if (client->workload->fenced)
+        worker_act_fenced(client, key, rowlock_token(lease), write_fenced, commit);
     else if (!worker_draw(client, 4))
         look_at_queue(client, key, want.name);
     else

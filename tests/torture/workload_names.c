@@ -11,31 +11,16 @@
 
 /* A try shows two transactions that exclude each other. It is exact only where no lock but that of
    the name is in its way. */
-static int lock_in_transaction(struct client *client, const struct workload *workload, int key)
+static int lock_in_transaction(struct client *client, int key)
 {
-    struct rowlock_want want = {.name = worker_name(workload, key)};
     int can_try = !t_facts()->plain && !t_facts()->neighbours_meet;
-    int wait_ms = can_try && worker_draw(client, 2) ? 0 : WAIT_MS;
-    int code;
 
-    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
-    code = rowlock_begin(client->connection, &want, 1, wait_ms, &client->error);
-    if (code) {
-        worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
-                   code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
-        return code;
-    }
-    worker_log_begun(client, key);
-    worker_dwell(client);
-    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
-    code = rowlock_commit(client->connection, &client->error);
-    worker_log_committed(client, key, code);
-    return code;
+    return worker_lock(client, key, can_try && worker_draw(client, 2) ? 0 : WAIT_MS, 1);
 }
 
-static int lease(struct client *client, const struct workload *workload, int key)
+static int lease(struct client *client, int key)
 {
-    struct rowlock_want want = {.name = worker_name(workload, key)};
+    struct rowlock_want want = {.name = worker_name(client, key)};
     struct rowlock_lease *lease = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
 
     if (!lease)
@@ -45,19 +30,19 @@ static int lease(struct client *client, const struct workload *workload, int key
 }
 
 /* The first name has the smaller number, so that two clients never wait for each other. */
-void turn_names(struct client *client, const struct workload *workload)
+void turn_names(struct client *client)
 {
-    int key = worker_draw(client, workload->keys - 1);
-    int other = key + 1 + worker_draw(client, workload->keys - 1 - key);
-    struct rowlock_want want = {.name = worker_name(workload, key)};
+    int key = worker_draw(client, client->workload->keys - 1);
+    int other = key + 1 + worker_draw(client, client->workload->keys - 1 - key);
+    struct rowlock_want want = {.name = worker_name(client, key)};
     struct rowlock_lease *held = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
     int failed = !held;
 
     if (held) {
         if (t_facts()->names_independent && worker_draw(client, 2))
-            failed = lock_in_transaction(client, workload, other);
+            failed = lock_in_transaction(client, other);
         else
-            failed = lease(client, workload, other);
+            failed = lease(client, other);
         if (worker_release(client, key, held))
             failed = 1;
     }

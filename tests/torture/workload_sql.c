@@ -44,14 +44,13 @@ int worker_sql_lock(struct client *client, const char *name)
            worker_sql(client, NULL, "SELECT rowlock.exclusive('%s')", name);
 }
 
-void turn_sql_counter(struct client *client, const struct workload *workload)
+void turn_sql_counter(struct client *client)
 {
     enum phase phase = PHASE_FAIL;
     int64_t value = 0;
 
     worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
-    if (worker_sql_lock(client, worker_name(workload, 0)) == 0 &&
-        worker_add(client, 0, &value) == 0)
+    if (worker_sql_lock(client, worker_name(client, 0)) == 0 && worker_add(client, 0, &value) == 0)
         phase = commit(client);
     worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
     if (phase != PHASE_OK)
@@ -78,13 +77,13 @@ static int draw_number(struct client *client, int64_t *number)
            worker_sql(client, number, "SELECT @n");
 }
 
-void turn_sql_drawn(struct client *client, const struct workload *workload)
+void turn_sql_drawn(struct client *client)
 {
     enum phase phase = PHASE_FAIL;
     int64_t number = 0;
 
     worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
-    if (begin_beside(client, worker_name(workload, 0)) == 0 && draw_number(client, &number) == 0 &&
+    if (begin_beside(client, worker_name(client, 0)) == 0 && draw_number(client, &number) == 0 &&
         worker_record(client, 0, number, 0) == 0 &&
         worker_draw(client, 10)) /* otherwise the number returns */
         phase = commit(client);
@@ -94,9 +93,6 @@ void turn_sql_drawn(struct client *client, const struct workload *workload)
 }
 
 /* ---- a lease, and a write under its fence ---------------------------------------------------- */
-
-static const char *const modes[] = {
-    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
 
 /* 0: the name is held; -1: an error */
 static int64_t acquire(struct client *client, const struct rowlock_want *want)
@@ -109,11 +105,11 @@ static int64_t acquire(struct client *client, const struct rowlock_want *want)
         snprintf(limit, sizeof limit, "%d", want->limit);
     if (is_mariadb())
         failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, '%s', %s, @t)",
-                            want->name, WORKER_TTL_MS, modes[want->mode], limit) ||
+                            want->name, WORKER_TTL_MS, worker_modes[want->mode], limit) ||
                  worker_sql(client, &token, "SELECT @t");
     else
         failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms', '%s', %s)",
-                            want->name, WORKER_TTL_MS, modes[want->mode], limit);
+                            want->name, WORKER_TTL_MS, worker_modes[want->mode], limit);
     return failed ? -1 : token;
 }
 
@@ -145,42 +141,23 @@ static void renew_late(struct client *client, int64_t token, int64_t until)
     worker_pause(failed ? 0 : worker_draw(client, 2 * LATE_US));
 }
 
-static int fence(struct client *client, const char *name, int64_t token)
+static int write_fenced(struct client *client, int key, int64_t value, int64_t token)
 {
+    const char *name = worker_name(client, key);
     int failed;
 
     if (worker_sql(client, NULL, "BEGIN"))
         return 1;
-    worker_log(client, PHASE_INVOKE, KIND_FENCE, 0, " ");
+    worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
     if (is_mariadb())
         failed = worker_sql(client, NULL, "CALL rowlock_fence('%s', %" PRId64 ")", name, token);
     else
         failed = worker_sql(client, NULL, "SELECT rowlock.fence('%s', %" PRId64 ")", name, token);
-    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_FENCE, 0, " ");
-    if (!failed)
-        worker_outlast(client);
-    return failed;
-}
-
-/* Writes the value that was read under the lease, before this transaction began. */
-static int act(struct client *client, const char *name, int64_t token)
-{
-    enum phase phase = PHASE_FAIL;
-    int64_t value = 0;
-
-    worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
-    if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = 0") == 0) {
-        value++;
-        worker_dwell(client);
-        worker_outlast(client);
-        if (fence(client, name, token) == 0 && worker_write(client, 0, value, token) == 0) {
-            worker_log(client, PHASE_INVOKE, KIND_COMMIT, 0, " ");
-            phase = commit(client);
-            worker_log(client, phase, KIND_COMMIT, 0, " ");
-        }
-    }
-    worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
-    return phase != PHASE_OK;
+    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_FENCE, key, " ");
+    if (failed)
+        return 1;
+    worker_outlast(client);
+    return worker_write(client, key, value, token);
 }
 
 static int release(struct client *client, int64_t token)
@@ -196,9 +173,9 @@ static int release(struct client *client, int64_t token)
     return failed;
 }
 
-void turn_sql_lease(struct client *client, const struct workload *workload)
+void turn_sql_lease(struct client *client)
 {
-    struct rowlock_want want = worker_want(client, workload, 0);
+    struct rowlock_want want = worker_want(client, 0);
     int64_t begun = worker_now(), token;
 
     worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
@@ -214,9 +191,9 @@ void turn_sql_lease(struct client *client, const struct workload *workload)
                want.limit, token, end_of(begun));
     if (!worker_draw(client, 32))
         renew_late(client, token, end_of(begun));
-    if (!workload->fenced)
+    if (!client->workload->fenced)
         worker_dwell(client);
-    else if (act(client, want.name, token))
+    else if (worker_act_fenced(client, 0, token, write_fenced, commit) != PHASE_OK)
         worker_sql_recover(client);
     if (client->connection && release(client, token))
         worker_sql_recover(client);

@@ -53,28 +53,28 @@ static void give_up(struct client *client, const int *keys, int n, const int64_t
 
 /* ---- counters: read, then written ------------------------------------------------------------ */
 
-static int draw_keys(struct client *client, const struct workload *workload, int *keys)
+static int draw_keys(struct client *client, int *keys)
 {
-    int n = 1 + worker_draw(client, workload->most_keys);
+    int n = 1 + worker_draw(client, client->workload->most_keys);
     unsigned drawn = 0;
 
     for (int i = 0; i < n; i++) {
         do
-            keys[i] = worker_draw(client, workload->keys);
+            keys[i] = worker_draw(client, client->workload->keys);
         while (drawn & 1U << keys[i]);
         drawn |= 1U << keys[i];
     }
     return n;
 }
 
-void turn_counters(struct client *client, const struct workload *workload)
+void turn_counters(struct client *client)
 {
     struct rowlock_want wants[MOST_KEYS] = {{0}};
     int64_t values[MOST_KEYS] = {0};
-    int keys[MOST_KEYS], n = draw_keys(client, workload, keys), failed = 0;
+    int keys[MOST_KEYS], n = draw_keys(client, keys), failed = 0;
 
     for (int i = 0; i < n; i++)
-        wants[i].name = worker_name(workload, keys[i]);
+        wants[i].name = worker_name(client, keys[i]);
     log_all(client, PHASE_INVOKE, keys, n, values);
     if (rowlock_begin(client->connection, wants, (size_t)n, WAIT_MS, &client->error)) {
         log_all(client, PHASE_FAIL, keys, n, values);
@@ -91,14 +91,13 @@ void turn_counters(struct client *client, const struct workload *workload)
 
 /* ---- numbers without a gap ------------------------------------------------------------------- */
 
-void turn_drawn(struct client *client, const struct workload *workload)
+void turn_drawn(struct client *client)
 {
     char own[40];
     struct rowlock_want want = {.name = own};
     int key = 0;
     int64_t value = 0;
 
-    (void)workload;
     snprintf(own, sizeof own, "own %ld", client->id);
     worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
     if (rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error)) {
@@ -146,10 +145,10 @@ static void continue_after(struct client *client, int key, int64_t value)
     worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_KEPT, key, " ");
 }
 
-static void lock_within(struct client *client, const struct workload *workload)
+static void lock_within(struct client *client)
 {
-    struct rowlock_want own = {.name = worker_name(workload, 0)};
-    struct rowlock_want other = {.name = worker_name(workload, 1)};
+    struct rowlock_want own = {.name = worker_name(client, 0)};
+    struct rowlock_want other = {.name = worker_name(client, 1)};
     int key = 0, wait_ms = worker_draw(client, 2) * worker_draw(client, 50), code;
     int64_t value = 0;
 
@@ -172,10 +171,10 @@ static void lock_within(struct client *client, const struct workload *workload)
         finish(client, &key, 1, &value);
 }
 
-void turn_refused(struct client *client, const struct workload *workload)
+void turn_refused(struct client *client)
 {
     if (worker_draw(client, 2))
-        turn_lease(client, workload);
+        turn_lease(client);
     else
-        lock_within(client, workload);
+        lock_within(client);
 }

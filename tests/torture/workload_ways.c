@@ -9,7 +9,7 @@
 
 #define WAIT_MS 3000
 
-void worker_log_committed(struct client *client, int key, int failed)
+static void log_committed(struct client *client, int key, int failed)
 {
     if (failed)
         return;
@@ -17,68 +17,73 @@ void worker_log_committed(struct client *client, int key, int failed)
     worker_log(client, PHASE_OK, KIND_LEAVE, key, " ");
 }
 
-void worker_log_begun(struct client *client, int key)
+static void log_begun(struct client *client, int key)
 {
     worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 0 0", (int)ROWLOCK_EXCLUSIVE);
 }
 
-static void turn_transaction(struct client *client, const struct workload *workload)
+int worker_lock(struct client *client, int key, rowlock_duration wait_ms, int tells_busy)
 {
-    struct rowlock_want want = {.name = worker_name(workload, 0)};
+    struct rowlock_want want = {.name = worker_name(client, key)};
     int code;
 
-    worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
-    code = rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error);
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    code = rowlock_begin(client->connection, &want, 1, wait_ms, &client->error);
     if (code) {
-        worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
-        worker_recover(client);
-        return;
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
+                   tells_busy && (code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT));
+        return code;
     }
-    worker_log_begun(client, 0);
+    log_begun(client, key);
     worker_dwell(client);
-    worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
     code = rowlock_commit(client->connection, &client->error);
-    worker_log_committed(client, 0, code);
-    if (code)
+    log_committed(client, key, code);
+    return code;
+}
+
+static void turn_transaction(struct client *client)
+{
+    if (worker_lock(client, 0, WAIT_MS, 0)) /* not each use of the name is logged */
         worker_recover(client);
 }
 
-static void turn_sql_transaction(struct client *client, const struct workload *workload)
+static void turn_sql_transaction(struct client *client)
 {
     int failed;
 
     worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
-    failed = worker_sql_lock(client, worker_name(workload, 0));
+    failed = worker_sql_lock(client, worker_name(client, 0));
     if (failed) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
     } else {
-        worker_log_begun(client, 0);
+        log_begun(client, 0);
         worker_dwell(client);
         worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
         failed = worker_sql(client, NULL, "COMMIT");
-        worker_log_committed(client, 0, failed);
+        log_committed(client, 0, failed);
     }
     if (failed)
         worker_sql_recover(client);
 }
 
-static void turn_run(struct client *client, const struct workload *workload)
+static void turn_run(struct client *client)
 {
-    worker_log_committed(client, 0, worker_run(client, workload, 0));
+    log_committed(client, 0, worker_run(client, 0));
     worker_open(client);
 }
 
-static void turn_run_tx(struct client *client, const struct workload *workload)
+static void turn_run_tx(struct client *client)
 {
-    worker_log_committed(client, 0, worker_run(client, workload, 1));
+    log_committed(client, 0, worker_run(client, 1));
     worker_open(client);
 }
 
-void turn_ways(struct client *client, const struct workload *workload)
+void turn_ways(struct client *client)
 {
-    static void (*const way[])(struct client * client, const struct workload *workload) = {
+    static void (*const way[])(struct client * client) = {
         turn_transaction, turn_lease, turn_run, turn_run_tx, turn_sql_transaction, turn_sql_lease};
     int n = !t_facts()->server ? 3 : t_facts()->plain ? 4 : 6;
 
-    way[worker_draw(client, n)](client, workload);
+    way[worker_draw(client, n)](client);
 }

@@ -33,17 +33,17 @@ static void do_run(struct client *client, int key, const struct rowlock_claim *c
 }
 
 /* A lease is lost, and the run retried, long before the next due time. */
-void turn_job(struct client *client, const struct workload *workload)
+void turn_job(struct client *client)
 {
     static struct rowlock_schedule *schedule;
-    int key = worker_draw(client, workload->keys);
+    int key = worker_draw(client, client->workload->keys);
     struct rowlock_job job = {.ttl_ms = TTL_MS, .retry = 3, .backoff_ms = 1};
     struct rowlock_lease *lease = NULL;
     struct rowlock_claim claim;
 
     if (!schedule && rowlock_schedule_open("every 3s", NULL, &schedule, NULL, &client->error))
         abort();
-    job.name = worker_name(workload, key) + sizeof "job:" - 1;
+    job.name = worker_name(client, key) + sizeof "job:" - 1;
     job.schedule = schedule;
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
     if (rowlock_claim(client->connection, &job, &claim, &lease, &client->error)) {
@@ -120,9 +120,8 @@ static void use(struct client *client)
         worker_recover(client);
 }
 
-void turn_refresh(struct client *client, const struct workload *workload)
+void turn_refresh(struct client *client)
 {
-    (void)workload;
     if (worker_draw(client, 3))
         use(client);
     else
