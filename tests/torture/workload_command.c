@@ -157,10 +157,10 @@ static void log_begin(struct client *client, int key)
     worker_log(client, PHASE_OK, KIND_BEGIN, key, "%lld %s", number, attempt);
 }
 
-/* Under a transaction lock or a lease, beside locks of other kinds. */
+/* Under a transaction lock or a lease, beside locks of other kinds; the client has logged when it
+   asked. */
 static int act_once(struct client *client, int key, const char *token)
 {
-    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
     worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 %s 0", (int)ROWLOCK_EXCLUSIVE,
                token ? token : "0");
     worker_dwell(client);

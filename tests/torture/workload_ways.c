@@ -67,16 +67,23 @@ static void turn_sql_transaction(struct client *client)
         worker_sql_recover(client);
 }
 
+/* Its command logs that it has the name. It has asked before: a client that asks meanwhile comes
+   after it. */
+static void run(struct client *client, int transaction)
+{
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
+    log_committed(client, 0, worker_run(client, transaction));
+    worker_open(client);
+}
+
 static void turn_run(struct client *client)
 {
-    log_committed(client, 0, worker_run(client, 0));
-    worker_open(client);
+    run(client, 0);
 }
 
 static void turn_run_tx(struct client *client)
 {
-    log_committed(client, 0, worker_run(client, 1));
-    worker_open(client);
+    run(client, 1);
 }
 
 void turn_ways(struct client *client)
