@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "schedule/schedule.h"
 #include "util/clock.h"
 
 int64_t t_utc(const char *text)
@@ -59,6 +60,40 @@ const char *t_shown(const char *zone, int64_t ms)
         length += strftime(text + length, sizeof text - length, ":%S", &utc);
     strftime(text + length, sizeof text - length, "Z", &utc);
     return text;
+}
+
+/* From any time between two instants, the search finds the same next and previous instant. */
+static void is_found_again(const struct rowlock_schedule *schedule, int64_t before, int64_t at)
+{
+    int64_t step = (at - before) / 97 + 1;
+
+    for (int64_t ms = at - 1; ms > before; ms -= step) {
+        t_int(rowlock__schedule_next(schedule, ms), at);
+        t_int(rowlock__schedule_previous(schedule, ms), before);
+    }
+    t_int(rowlock__schedule_next(schedule, before), at);
+    t_int(rowlock__schedule_previous(schedule, at), at);
+    t_int(rowlock__schedule_previous(schedule, at + 1), at);
+    t_int(rowlock__schedule_previous(schedule, at + 999), at);
+}
+
+void t_comes(const struct rowlock_zone *zone, const char *line, const char *after,
+             const char *const wanted[])
+{
+    const char *name = zone ? rowlock__zone_name(zone) : "UTC";
+    struct rowlock_schedule schedule;
+    int64_t before, at = t_utc(after);
+
+    t_ok(rowlock__schedule_read(line, zone, &schedule, NULL, &t_error));
+    before = rowlock__schedule_previous(&schedule, at);
+    for (size_t i = 0; wanted[i]; i++, before = at) {
+        at = rowlock__schedule_next(&schedule, at);
+        if (strchr(wanted[i], '=') ? strcmp(t_shown(name, at), wanted[i]) != 0
+                                   : at != t_utc(wanted[i]))
+            t_fail(__FILE__, __LINE__, "%s, \"%s\" after %s, number %zu:\n  %s, not\n  %s", name,
+                   line, after, i + 1, t_shown(name, at), wanted[i]);
+        is_found_again(&schedule, before, at);
+    }
 }
 
 uint32_t t_random(uint64_t *seed, uint32_t most)

@@ -3,14 +3,10 @@
  * Schedules across changes of the clocks. Each expected instant is written as wall time and as UTC;
  * the test checks both, the wall time with the C library.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/instants.h"
 #include "lib/test.h"
 #include "schedule/schedule.h"
 
-static char zone_name[64];
 static struct rowlock_zone *zone;
 
 static void in(const char *name)
@@ -18,47 +14,9 @@ static void in(const char *name)
     rowlock__zone_close(zone);
     zone = NULL;
     t_ok(rowlock__zone_open(name, &zone, &t_error));
-    snprintf(zone_name, sizeof zone_name, "%s", name);
 }
 
-static void is_shown(const char *line, const char *after, size_t i, int64_t at, const char *wanted)
-{
-    const char *shown = t_shown(zone_name, at);
-
-    if (strcmp(shown, wanted) != 0)
-        t_fail(__FILE__, __LINE__, "%s, \"%s\" after %s, number %zu:\n  %s, not\n  %s", zone_name,
-               line, after, i + 1, shown, wanted);
-}
-
-/* From any time between two instants, the search finds the same next and previous instant. */
-static void is_found_again(const struct rowlock_schedule *schedule, int64_t before, int64_t at)
-{
-    int64_t step = (at - before) / 97 + 1;
-
-    for (int64_t ms = at - 1; ms > before; ms -= step) {
-        t_int(rowlock__schedule_next(schedule, ms), at);
-        t_int(rowlock__schedule_previous(schedule, ms), before);
-    }
-    t_int(rowlock__schedule_next(schedule, before), at);
-    t_int(rowlock__schedule_previous(schedule, at), at);
-    t_int(rowlock__schedule_previous(schedule, at + 1), at);
-}
-
-static void comes(const char *line, const char *after, const char *const wanted[])
-{
-    struct rowlock_schedule schedule;
-    int64_t before, at;
-
-    t_ok(rowlock__schedule_read(line, zone, &schedule, NULL, &t_error));
-    at = t_utc(after);
-    before = rowlock__schedule_previous(&schedule, at);
-    for (size_t i = 0; wanted[i]; i++, before = at) {
-        at = rowlock__schedule_next(&schedule, at);
-        is_shown(line, after, i, at, wanted[i]);
-        is_found_again(&schedule, before, at);
-    }
-}
-#define COMES(line, after, ...) comes(line, after, (const char *const[]){__VA_ARGS__, NULL})
+#define COMES(line, after, ...) t_comes(zone, line, after, (const char *const[]){__VA_ARGS__, NULL})
 
 TEST(berlin_forward)
 {

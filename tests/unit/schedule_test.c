@@ -18,24 +18,7 @@ static struct rowlock_schedule read_in(const char *text, const struct rowlock_zo
     return schedule;
 }
 
-/* The next instants after `after`, in UTC; the search finds each one again from times around it. */
-static void comes(const char *text, const char *after, const char *const wanted[])
-{
-    struct rowlock_schedule schedule = read_in(text, NULL);
-    int64_t before = rowlock__schedule_previous(&schedule, t_utc(after)), at = t_utc(after);
-
-    for (size_t i = 0; wanted[i]; i++, before = at) {
-        at = rowlock__schedule_next(&schedule, at);
-        if (at != t_utc(wanted[i]))
-            t_fail(__FILE__, __LINE__, "\"%s\" after %s, number %zu: %s, not %s", text, after,
-                   i + 1, t_shown("UTC", at), wanted[i]);
-        t_int(rowlock__schedule_next(&schedule, at - 1), at);
-        t_int(rowlock__schedule_previous(&schedule, at), at);
-        t_int(rowlock__schedule_previous(&schedule, at + 999), at);
-        t_int(rowlock__schedule_previous(&schedule, at - 1), before);
-    }
-}
-#define COMES(text, after, ...) comes(text, after, (const char *const[]){__VA_ARGS__, NULL})
+#define COMES(text, after, ...) t_comes(NULL, text, after, (const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- the fields ------------------------------------------------------------------------------ */
 

@@ -51,17 +51,10 @@ TEST(p9_a_name_that_no_client_uses_is_never_busy)
 
 TEST(p9_a_name_is_used_until_its_release_was_answered)
 {
-    static const char held[] = "1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 1 50\n";
-    char text[500];
-
-    snprintf(text, sizeof text, "%s%s%s", CALM, held, BUSY(60, 70, 2));
-    is_legal(text); /* it was never released */
-    snprintf(text, sizeof text, "%s%s%s%s", CALM, held, "3 1 1 invoke leave 0\n61 1 1 ok leave 0\n",
-             BUSY(60, 70, 2));
-    is_legal(text);
-    snprintf(text, sizeof text, "%s%s%s%s", CALM, held, "3 1 1 invoke leave 0\n59 1 1 ok leave 0\n",
-             BUSY(60, 70, 2));
-    violates(text, "busy: 2:1");
+#define HELD CALM "1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 1 50\n"
+    is_legal(HELD BUSY(60, 70, 2)); /* it was never released */
+    is_legal(HELD "3 1 1 invoke leave 0\n61 1 1 ok leave 0\n" BUSY(60, 70, 2));
+    violates(HELD "3 1 1 invoke leave 0\n59 1 1 ok leave 0\n" BUSY(60, 70, 2), "busy: 2:1");
 }
 
 TEST(p11_a_transaction_that_does_not_survive_a_busy_lock_is_found)

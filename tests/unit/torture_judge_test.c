@@ -77,13 +77,9 @@ TEST(p1_an_overlap_is_found)
 
 TEST(a_client_that_died_holds_until_its_lease_ends)
 {
-    static const char died[] = "1 1 1 invoke hold 0\n10 1 1 ok hold 0 0 1 0 1 50\n";
-    char text[500];
-
-    snprintf(text, sizeof text, "%s%s", died, HOLD(51, 60, 2, 1, 0, 1, 2, 100));
-    is_legal(text);
-    snprintf(text, sizeof text, "%s%s", died, HOLD(49, 60, 2, 1, 0, 1, 2, 100));
-    violates(text, "overlap: 2:1");
+#define DIED "1 1 1 invoke hold 0\n10 1 1 ok hold 0 0 1 0 1 50\n"
+    is_legal(DIED HOLD(51, 60, 2, 1, 0, 1, 2, 100));
+    violates(DIED HOLD(49, 60, 2, 1, 0, 1, 2, 100), "overlap: 2:1");
 }
 
 TEST(a_lease_that_had_ended_before_its_answer_excludes_nobody)

@@ -69,15 +69,13 @@ TEST(p3_the_token_of_a_lease_that_was_forgotten_is_not_granted_again)
 
 TEST(an_overlap_outside_is_explained_by_a_lease_that_was_forgotten)
 {
-    static const char begun[] = HOLD(10, 80, 1, 1, 0, 1, 1, 90) ACT(20, 70, 1, 1)
-        HOLD(35, 65, 2, 1, 0, 1, 2, 100) ACT(36, 60, 2, 1);
-    char text[1000];
-
-    snprintf(text, sizeof text, "%s%s", begun, UNDONE(5, 30));
-    is_legal(text);
-    t_int(judged(text).overlaps, 1);
-    snprintf(text, sizeof text, "%s%s", begun, UNDONE(11, 30));
-    t_int(judged(text).violations, 3); /* the leases, the writes, and the value */
+#define BEGUN                       \
+    HOLD(10, 80, 1, 1, 0, 1, 1, 90) \
+    ACT(20, 70, 1, 1)               \
+    HOLD(35, 65, 2, 1, 0, 1, 2, 100) ACT(36, 60, 2, 1)
+    is_legal(BEGUN UNDONE(5, 30));
+    t_int(judged(BEGUN UNDONE(5, 30)).overlaps, 1);
+    t_int(judged(BEGUN UNDONE(11, 30)).violations, 3); /* the leases, the writes, and the value */
 }
 
 TEST(p1_a_command_whose_lease_was_forgotten_is_ended_soon)
@@ -106,13 +104,8 @@ TEST(a_run_that_was_forgotten_begins_and_is_done_again)
 
 TEST(a_read_may_miss_what_was_forgotten)
 {
-    static const char read[] = "12 2 9 invoke read 0\n13 2 9 ok read 0 0 0\n";
-    char text[500];
-
-    snprintf(text, sizeof text, "%s%s", ADD(3, 4, 1, 1, 1) UNDONE(2, 11), read);
-    is_legal(text);
-    snprintf(text, sizeof text, "%s%s", ADD(3, 4, 1, 1, 1) UNDONE(2, 14), read);
-    violates(text, "stale read");
-    snprintf(text, sizeof text, "%s%s", ADD(3, 4, 1, 1, 1) ROW(1, 1, 1) UNDONE(2, 11), read);
-    violates(text, "stale read");
+#define MISSED "12 2 9 invoke read 0\n13 2 9 ok read 0 0 0\n"
+    is_legal(ADD(3, 4, 1, 1, 1) UNDONE(2, 11) MISSED);
+    violates(ADD(3, 4, 1, 1, 1) UNDONE(2, 14) MISSED, "stale read");
+    violates(ADD(3, 4, 1, 1, 1) ROW(1, 1, 1) UNDONE(2, 11) MISSED, "stale read");
 }
