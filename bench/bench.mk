@@ -42,7 +42,7 @@ bench_libs  = -ljansson -lm $(CLIENT_LIBS) \
               $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) \
               $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
 
-# The harness contains no peer, and is tested without any (tests/unit/bench.mk).
+# The harness contains no peer, and is tested without any (tests/unit/unit.mk).
 BENCH_HARNESS := overlap statistics crew cpu result run \
                  $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
 BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_page report_markdown \

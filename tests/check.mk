@@ -112,8 +112,8 @@ $(BUILD)/tests/libharness.a: $(TEST_LIB_OBJECTS)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/tests/libharness.a $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $< \
-	  -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ \
+	  $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
 # A file beside a program lists its additional needs.
 include $(wildcard tests/*/*.mk)
