@@ -34,14 +34,6 @@ static const struct {
 };
 #define SCHEDULES (sizeof schedules / sizeof *schedules)
 
-static int64_t pick(const int64_t *values, unsigned n)
-{
-    return values[sim_below(n)];
-}
-
-#define PICK(...) \
-    pick((const int64_t[]){__VA_ARGS__}, sizeof(const int64_t[]){__VA_ARGS__} / sizeof(int64_t))
-
 static void open_schedule(struct farm_job *job, size_t which)
 {
     struct rowlock_schedule *schedule = NULL;
@@ -60,8 +52,8 @@ static void draw_job(unsigned n, size_t which)
     struct farm_job *job = &farm.job[n];
     int64_t period_ms;
 
-    *job = (struct farm_job){.fails = (unsigned)PICK(0, 5, 30, 60),
-                             .times_out = (unsigned)PICK(0, 0, 10),
+    *job = (struct farm_job){.fails = PICK(0, 5, 30, 60),
+                             .times_out = PICK(0, 0, 10),
                              .usual_ms = PICK(200, 5000, 30000, 10 * MINUTE)};
     open_schedule(job, which);
     snprintf(job->name, sizeof job->name, "%u", n);
@@ -72,9 +64,9 @@ static void draw_job(unsigned n, size_t which)
     job->told.at_least_ms =
         period_ms ? PICK(0, 0, period_ms / 2, 2 * period_ms) : PICK(0, 0, 90000);
     job->told.backoff_ms = PICK(0, 1000, 60000);
-    job->told.retry = (int)PICK(0, 0, -1, 1, 3);
+    job->told.retry = PICK(0, 0, -1, 1, 3);
     job->told.missed = sim_below(3) ? ROWLOCK_MISSED_ONCE : ROWLOCK_MISSED_SKIP;
-    job->told.history = (int)PICK(0, 1, 5);
+    job->told.history = PICK(0, 1, 5);
 }
 
 /* Each schedule occurs at most once. */
@@ -116,16 +108,16 @@ static int64_t draw_length(void)
 
 static void draw_misfortune(void)
 {
-    farm.nodes = (unsigned)PICK(1, 2, 4, 8, SIM_NODES);
-    farm.jobs = (unsigned)PICK(1, 2, 3);
+    farm.nodes = PICK(1, 2, 4, 8, SIM_NODES);
+    farm.jobs = PICK(1, 2, 3);
     farm.visit_ms = PICK(MINUTE, 10 * MINUTE);
-    farm.breaks = (unsigned)PICK(0, 0, 10, 30);
-    farm.holds = (unsigned)PICK(0, 0, 10);
-    sim.temper = (struct sim_temper){.stop = (unsigned)PICK(0, 20, 100),
-                                     .crash = (unsigned)PICK(0, 10, 60),
-                                     .lose = (unsigned)PICK(0, 30, 150),
-                                     .lose_reply = (unsigned)PICK(0, 50, 300, 1000),
-                                     .slow = (unsigned)PICK(0, 50, 300),
+    farm.breaks = PICK(0, 0, 10, 30);
+    farm.holds = PICK(0, 0, 10);
+    sim.temper = (struct sim_temper){.stop = PICK(0, 20, 100),
+                                     .crash = PICK(0, 10, 60),
+                                     .lose = PICK(0, 30, 150),
+                                     .lose_reply = PICK(0, 50, 300, 1000),
+                                     .slow = PICK(0, 50, 300),
                                      .stopped_ms = PICK(3000, MINUTE, HOUR)};
 }
 

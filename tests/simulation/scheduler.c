@@ -34,6 +34,11 @@ int64_t sim_between(int64_t least, int64_t most)
     return least + (int64_t)(roll() % (uint64_t)(most - least + 1));
 }
 
+int64_t sim_pick(const int64_t *values, unsigned n)
+{
+    return values[sim_below(n)];
+}
+
 bool sim_chance(unsigned of_10000)
 {
     return !sim.calm && of_10000 && sim_below(10000) < of_10000;
@@ -241,14 +246,6 @@ void sim_reset(uint64_t seed)
     record_reset();
     story_reset();
 }
-
-static unsigned pick(const unsigned *values, unsigned n)
-{
-    return values[sim_below(n)];
-}
-
-#define PICK(...) \
-    pick((const unsigned[]){__VA_ARGS__}, sizeof(const unsigned[]){__VA_ARGS__} / sizeof(unsigned))
 
 /* Some histories have few faults of some kinds, so that the other kinds go deeper. */
 static struct sim_temper draw_temper(void)

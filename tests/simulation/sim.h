@@ -206,6 +206,9 @@ extern struct sim_world sim;
 uint32_t sim_dice(void);
 unsigned sim_below(unsigned n); /* 0 .. n-1 */
 int64_t sim_between(int64_t least, int64_t most);
+int64_t sim_pick(const int64_t *values, unsigned n);
+#define PICK(...) \
+    sim_pick((const int64_t[]){__VA_ARGS__}, sizeof(const int64_t[]){__VA_ARGS__} / sizeof(int64_t))
 bool sim_chance(unsigned of_10000);
 int64_t sim_database_ms(void);
 int64_t sim_own_ms(const struct sim_client *client);

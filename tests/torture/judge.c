@@ -62,6 +62,15 @@ int judge_by_completion(const void *a, const void *b)
                                    : judge_compare(left->done, right->done);
 }
 
+int judge_by_invocation(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    return left->key != right->key ? judge_compare(left->key, right->key)
+                                   : judge_compare(left->invoked, right->invoked);
+}
+
 /* ---- counters -------------------------------------------------------------------------------- */
 
 /* The values of one key, in order. */

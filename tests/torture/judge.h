@@ -76,6 +76,7 @@ const struct operation **judge_select(const struct history *history, enum kind k
                                       judge_order order, size_t *n);
 int judge_by_value(const void *a, const void *b);
 int judge_by_completion(const void *a, const void *b); /* of each key */
+int judge_by_invocation(const void *a, const void *b);
 /* A number for qsort. */
 int judge_compare(int64_t a, int64_t b);
 /* Whether the operation's client was stopped meanwhile. */

@@ -6,15 +6,6 @@
 #include "rowlock.h"
 #include "torture/judge.h"
 
-static int by_invocation(const void *a, const void *b)
-{
-    const struct operation *left = *(const struct operation *const *)a;
-    const struct operation *right = *(const struct operation *const *)b;
-
-    return left->key != right->key ? judge_compare(left->key, right->key)
-                                   : judge_compare(left->invoked, right->invoked);
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -237,7 +228,7 @@ static void judge_commands(const struct history *history, struct verdict *verdic
 void judge_acts(const struct history *history, struct verdict *verdict)
 {
     size_t n;
-    const struct operation **act = judge_select(history, KIND_ACT, 1, by_invocation, &n);
+    const struct operation **act = judge_select(history, KIND_ACT, 1, judge_by_invocation, &n);
     int explained = 0;
 
     for (size_t i = 0; i < n; i++)

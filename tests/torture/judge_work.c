@@ -15,7 +15,7 @@ static int by_run(const void *a, const void *b)
 
     if (order)
         return order;
-    return left->number[1] < right->number[1] ? -1 : left->number[1] > right->number[1];
+    return judge_compare(left->number[1], right->number[1]);
 }
 
 static const struct operation *end_of(const struct history *history, const struct operation *begun)
@@ -61,23 +61,7 @@ void judge_runs(const struct history *history, struct verdict *verdict)
     free(run);
 }
 
-/* ---- reads of refreshed data ----------------------------------------------------------------- */
-
-static int by_completion(const void *a, const void *b)
-{
-    const struct operation *left = *(const struct operation *const *)a;
-    const struct operation *right = *(const struct operation *const *)b;
-
-    return left->done < right->done ? -1 : left->done > right->done;
-}
-
-static int by_invocation(const void *a, const void *b)
-{
-    const struct operation *left = *(const struct operation *const *)a;
-    const struct operation *right = *(const struct operation *const *)b;
-
-    return left->invoked < right->invoked ? -1 : left->invoked > right->invoked;
-}
+/* ---- reads of refreshed data, which have one key --------------------------------------------- */
 
 /* The last value that was acknowledged, and the last one that the database has forgotten since. */
 struct last {
@@ -114,8 +98,9 @@ static void judge_read(const struct operation *read, const struct last *last,
 void judge_reads(const struct history *history, struct verdict *verdict)
 {
     size_t n, n_added, next = 0;
-    const struct operation **read = judge_select(history, KIND_READ, 1, by_invocation, &n);
-    const struct operation **added = judge_select(history, KIND_ADD, 1, by_completion, &n_added);
+    const struct operation **read = judge_select(history, KIND_READ, 1, judge_by_invocation, &n);
+    const struct operation **added =
+        judge_select(history, KIND_ADD, 1, judge_by_completion, &n_added);
     struct last last = {0};
 
     for (size_t i = 0; i < n; i++) {

@@ -6,16 +6,9 @@
 # promise on each engine and technique that has it.
 cd "$(dirname "$0")/../.." || exit 125
 pages="docs/promises.md tests/README.md"
-number=0 bad=0
-report() { # WHAT MISSING
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        bad=1
-        echo "not ok $number - $1"
-        printf '# %s\n' "$2"
-    fi
+. tests/lib/tap.sh
+nothing_is() { # MISSING
+    [ -z "$1" ] || { echo "$1"; return 1; }
 }
 
 missing=
@@ -23,20 +16,20 @@ for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command)/[a-z0-9_]+
     sort -u); do
     compgen -G "tests/$file.*" >/dev/null || missing="$missing $file"
 done
-report "every test file that is named exists" "$missing"
+check "every test file that is named exists" nothing_is "$missing"
 
 missing=
 for name in $(grep -hoE '`(p[0-9]+|pg[0-9])_[a-z0-9_]+[a-z0-9]`' $pages | tr -d '`' | sort -u); do
     grep -rqw "$name" tests --include=*.c --include=*.bats || missing="$missing $name"
 done
-report "every single test that is named exists" "$missing"
+check "every single test that is named exists" nothing_is "$missing"
 
 missing=
 for prefix in $(sed -nE 's/^\| ([a-z0-9, ]+) \|.*/\1/p' tests/README.md | tr -d ' ' | tr , '\n'); do
     [ "$prefix" = prefix ] || grep -rqE "(\(|_)${prefix}_" tests --include=*.c ||
         missing="$missing $prefix"
 done
-report "every prefix in tests/README.md is in use" "$missing"
+check "every prefix in tests/README.md is in use" nothing_is "$missing"
 # The files that a promise names: in its section, those that exist; and those with a test p<N>_.
 tests_of() { # NUMBER
     {
@@ -74,10 +67,10 @@ while read -r promise engine; do
 done <<<"$pairs"
 [ "$(cut -d' ' -f1 <<<"$pairs" | sort -u | wc -l)" = 12 ] ||
     missing="$missing a promise without an engine"
-report "the quick scope proves each promise on each engine" "$missing"
+check "the quick scope proves each promise on each engine" nothing_is "$missing"
 
 missing=$(comm -13 <(grep ^conformance/ <<<"$quick" | sort) <(grep ^conformance/ <<<"$full" | sort))
-report "the quick scope has the conformance suite on every technique" "$missing"
+check "the quick scope has the conformance suite on every technique" nothing_is "$missing"
 
 missing=
 listed=$(sed -nE 's/^\| ([a-z0-9, ]+) \|.*/\1/p' tests/README.md | tr -d ' ' | tr , '\n')
@@ -85,6 +78,5 @@ used=$(sed -nE 's/^TEST\((([a-oq-z]|[a-z]{2})[0-9][a-z]?)_.*/\1/p' tests/*/*.c |
 for prefix in $used; do
     grep -qx "$prefix" <<<"$listed" || missing="$missing $prefix"
 done
-report "every prefix of a test's name is in tests/README.md" "$missing"
-echo "1..$number"
-exit $bad
+check "every prefix of a test's name is in tests/README.md" nothing_is "$missing"
+finish_tap
