@@ -28,27 +28,33 @@ static void known(const char *last, const char *due)
     job.due_ms = t_utc(due);
 }
 
-static void waits(const char *until)
+static struct rowlock_job_decision decides(enum rowlock_job_act act)
 {
     struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
 
-    t_int(d.act, ROWLOCK_JOB_WAIT);
-    t_int(d.until_ms, t_utc(until));
+    t_int(d.act, act);
+    return d;
+}
+
+static void waits(const char *until)
+{
+    t_int(decides(ROWLOCK_JOB_WAIT).until_ms, t_utc(until));
+}
+
+static void awaits(const char *due)
+{
+    t_int(decides(ROWLOCK_JOB_AWAIT).until_ms, t_utc(due));
 }
 
 static void plans(const char *due)
 {
-    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
-
-    t_int(d.act, ROWLOCK_JOB_PLAN);
-    t_int(d.due_ms, t_utc(due));
+    t_int(decides(ROWLOCK_JOB_PLAN).due_ms, t_utc(due));
 }
 
 static struct rowlock_job_decision claims(const char *instant, const char *due, int repeats)
 {
-    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+    struct rowlock_job_decision d = decides(ROWLOCK_JOB_CLAIM);
 
-    t_int(d.act, ROWLOCK_JOB_CLAIM);
     t_int(d.instant_ms, t_utc(instant));
     t_int(d.due_ms, t_utc(due));
     t_int(d.repeats, repeats);
@@ -57,9 +63,8 @@ static struct rowlock_job_decision claims(const char *instant, const char *due, 
 
 static struct rowlock_job_decision settles(const char *due)
 {
-    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+    struct rowlock_job_decision d = decides(ROWLOCK_JOB_SETTLE);
 
-    t_int(d.act, ROWLOCK_JOB_SETTLE);
     t_int(d.due_ms, t_utc(due));
     return d;
 }
@@ -126,14 +131,6 @@ TEST(what_is_due_is_claimed_once)
     waits("2026-03-02T03:00Z");
     job.now_ms = t_utc("2026-03-02T03:00Z");
     claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 0);
-}
-
-static void awaits(const char *due)
-{
-    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
-
-    t_int(d.act, ROWLOCK_JOB_AWAIT);
-    t_int(d.until_ms, t_utc(due));
 }
 
 TEST(a_call_that_comes_early_waits_for_the_due_time)
@@ -222,7 +219,7 @@ TEST(a_requested_due_time_is_claimed_once_and_never_skipped)
     claims("2026-03-02T17:00Z", "2026-03-02T18:00Z", 0);
     job.last_ms = t_utc("2026-03-02T17:00Z");
     job.due_ms = t_utc("2026-03-02T18:00Z");
-    t_int(rowlock__job_decide(&job, &rules).act, ROWLOCK_JOB_WAIT);
+    decides(ROWLOCK_JOB_WAIT);
 }
 
 TEST(an_instant_without_a_next_one)

@@ -22,6 +22,16 @@ static int make(struct rowlock_request *request, const struct rowlock_want *want
     return rowlock__request_init(request, NULL, want, n, terms, &t_error);
 }
 
+static void packs(const struct rowlock_want *want, size_t n, const char *packed)
+{
+    struct rowlock_request request;
+
+    t_ok(make(&request, want, n, NULL));
+    t_text(request.packed, packed);
+    t_int((long long)request.length, (long long)strlen(packed));
+    rowlock__request_clear(&request);
+}
+
 static int try_one(struct rowlock_want want)
 {
     struct rowlock_request request;
@@ -37,12 +47,8 @@ TEST(p9_wants_are_sorted_by_bytes_and_packed)
                                   permit("a ", 3, 0),
                                   {.name = "A"},
                                   permit("ab", 5, 2)};
-    struct rowlock_request request;
 
-    t_ok(make(&request, want, 4, NULL));
-    t_text(request.packed, "41:x:0:0,6120:p:3:1,6162:p:5:2,62:s:0:0");
-    t_int((long long)request.length, (long long)strlen(request.packed));
-    rowlock__request_clear(&request);
+    packs(want, 4, "41:x:0:0,6120:p:3:1,6162:p:5:2,62:s:0:0");
 }
 
 TEST(a_name_given_twice_is_taken_once)
@@ -52,9 +58,7 @@ TEST(a_name_given_twice_is_taken_once)
     struct rowlock_want mixed[] = {permit("a", 3, 1), {.name = "a"}};
     struct rowlock_request request;
 
-    t_ok(make(&request, twice, 2, NULL));
-    t_text(request.packed, "61:x:0:0");
-    rowlock__request_clear(&request);
+    packs(twice, 2, "61:x:0:0");
     t_fails(make(&request, permits, 2, NULL), EINVAL);
     t_contains(t_error.text, "'a' is given twice");
     rowlock__request_clear(&request);
@@ -87,11 +91,8 @@ TEST(a_transaction_holds_no_permit)
 TEST(a_limit_without_permits_means_nothing)
 {
     struct rowlock_want want = {.name = "a", .limit = 9, .count = 9};
-    struct rowlock_request request;
 
-    t_ok(make(&request, &want, 1, NULL));
-    t_text(request.packed, "61:x:0:0");
-    rowlock__request_clear(&request);
+    packs(&want, 1, "61:x:0:0");
 }
 
 TEST(each_call_has_an_owner_of_its_own)
