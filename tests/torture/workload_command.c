@@ -40,7 +40,7 @@ static int is_slow(void)
 }
 
 /* Ends with the client. rowlock's output is in the cell's errors. */
-static void exec_locked(struct client *client, int transaction)
+static void exec_run(struct client *client, int transaction)
 {
     int key = worker_draw(client, client->workload->keys);
     char id[30], place[60];
@@ -56,16 +56,6 @@ static void exec_locked(struct client *client, int transaction)
           "--wait", is_slow() ? "20s" : "3s", worker_name(client, key), "--", own_path(), "act",
           client->workload->name, id, "0", client->outside, (char *)NULL);
     _exit(99);
-}
-
-static void exec_run(struct client *client)
-{
-    exec_locked(client, 0);
-}
-
-static void exec_run_tx(struct client *client)
-{
-    exec_locked(client, 1);
 }
 
 /* All daemons have the same jobs, and each its own client's number. */
@@ -89,7 +79,8 @@ static void exec_cron(struct client *client)
     _exit(99);
 }
 
-static pid_t start(struct client *client, void (*execute)(struct client *client))
+/* 0: in the child, which is to execute rowlock. */
+static pid_t start(struct client *client)
 {
     pid_t pid;
 
@@ -98,19 +89,18 @@ static pid_t start(struct client *client, void (*execute)(struct client *client)
     pid = fork();
     if (pid < 0)
         abort();
-    if (pid == 0) {
-        if (prctl(PR_SET_PDEATHSIG, SIGTERM) || setenv("ROWLOCK_URL", client->url, 1))
-            _exit(99);
-        execute(client);
-    }
+    if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGTERM) || setenv("ROWLOCK_URL", client->url, 1)))
+        _exit(99);
     return pid;
 }
 
 int worker_run(struct client *client, int transaction)
 {
-    pid_t pid = start(client, transaction ? exec_run_tx : exec_run);
+    pid_t pid = start(client);
     int status = 0;
 
+    if (pid == 0)
+        exec_run(client, transaction);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     worker_draw(client, 1); /* the child drew from its own copy */
@@ -125,8 +115,10 @@ void turn_command(struct client *client)
 /* The daemon ends when it is killed, or with the client. */
 void turn_cron(struct client *client)
 {
-    pid_t pid = start(client, exec_cron);
+    pid_t pid = start(client);
 
+    if (pid == 0)
+        exec_cron(client);
     while (waitpid(pid, NULL, WNOHANG) == 0) {
         if (worker_stopped)
             kill(pid, SIGTERM);
