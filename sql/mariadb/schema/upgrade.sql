@@ -6,14 +6,7 @@
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock_job WAIT 1
-    ADD COLUMN IF NOT EXISTS runs_done BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_failed BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_timed_out BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_broken BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_lost BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_late BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_not_started BIGINT NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS last_success BIGINT NOT NULL DEFAULT 0;
+    ADD COLUMN IF NOT EXISTS {added rowlock_job runs_done};
 UPDATE rowlock_job j
   JOIN (SELECT job, SUM(outcome = 'done') AS done, SUM(outcome = 'failed') AS failed,
                SUM(outcome = 'timed out') AS timed_out, SUM(outcome = 'broken') AS broken,
@@ -26,10 +19,8 @@ UPDATE rowlock_job j
        j.runs_not_started = k.not_started, j.last_success = k.success
  WHERE (SELECT version FROM rowlock_meta) < 2;
 ALTER TABLE rowlock_meta WAIT 1
-    ADD COLUMN IF NOT EXISTS history VARCHAR(16) NOT NULL DEFAULT 'slow',
-    ADD COLUMN IF NOT EXISTS keep_good BIGINT NOT NULL DEFAULT 86400000,
-    ADD COLUMN IF NOT EXISTS keep_bad BIGINT NOT NULL DEFAULT 604800000;
-ALTER TABLE rowlock_lease WAIT 1 ADD COLUMN IF NOT EXISTS waited BIGINT NOT NULL DEFAULT 0;
+    ADD COLUMN IF NOT EXISTS {added rowlock_meta history};
+ALTER TABLE rowlock_lease WAIT 1 ADD COLUMN IF NOT EXISTS {added rowlock_lease waited};
 ALTER TABLE rowlock_heartbeat WAIT 1
-    ADD COLUMN IF NOT EXISTS quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';
-ALTER TABLE rowlock_name WAIT 1 ADD COLUMN IF NOT EXISTS least_token BIGINT NOT NULL DEFAULT 0;
+    ADD COLUMN IF NOT EXISTS {added rowlock_heartbeat quiet_until};
+ALTER TABLE rowlock_name WAIT 1 ADD COLUMN IF NOT EXISTS {added rowlock_name least_token};

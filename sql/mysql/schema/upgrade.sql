@@ -6,6 +6,7 @@ DROP PROCEDURE IF EXISTS rowlock_once//
 CREATE PROCEDURE rowlock_once()
 BEGIN
     DECLARE v_wait BIGINT DEFAULT @@SESSION.lock_wait_timeout;
+    DECLARE CONTINUE HANDLER FOR 1060 BEGIN END; -- the column exists
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         SET SESSION lock_wait_timeout = v_wait;
@@ -13,43 +14,11 @@ BEGIN
     END;
 
     SET SESSION lock_wait_timeout = 1;
-    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
-                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_job'
-                      AND column_name = 'last_success') THEN
-        ALTER TABLE rowlock_job
-            ADD COLUMN runs_done BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_failed BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_timed_out BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_broken BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_lost BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_late BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN runs_not_started BIGINT NOT NULL DEFAULT 0,
-            ADD COLUMN last_success BIGINT NOT NULL DEFAULT 0;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
-                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta'
-                      AND column_name = 'keep_bad') THEN
-        ALTER TABLE rowlock_meta
-            ADD COLUMN history VARCHAR(16) NOT NULL DEFAULT 'slow',
-            ADD COLUMN keep_good BIGINT NOT NULL DEFAULT 86400000,
-            ADD COLUMN keep_bad BIGINT NOT NULL DEFAULT 604800000;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
-                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_lease'
-                      AND column_name = 'waited') THEN
-        ALTER TABLE rowlock_lease ADD COLUMN waited BIGINT NOT NULL DEFAULT 0;
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
-                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_heartbeat'
-                      AND column_name = 'quiet_until') THEN
-        ALTER TABLE rowlock_heartbeat
-            ADD COLUMN quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';
-    END IF;
-    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
-                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_name'
-                      AND column_name = 'least_token') THEN
-        ALTER TABLE rowlock_name ADD COLUMN least_token BIGINT NOT NULL DEFAULT 0;
-    END IF;
+    ALTER TABLE rowlock_job ADD COLUMN {added rowlock_job runs_done};
+    ALTER TABLE rowlock_meta ADD COLUMN {added rowlock_meta history};
+    ALTER TABLE rowlock_lease ADD COLUMN {added rowlock_lease waited};
+    ALTER TABLE rowlock_heartbeat ADD COLUMN {added rowlock_heartbeat quiet_until};
+    ALTER TABLE rowlock_name ADD COLUMN {added rowlock_name least_token};
     SET SESSION lock_wait_timeout = v_wait;
 END//
 CALL rowlock_once()//

@@ -3,14 +3,7 @@
 -- all of them are one transaction.
 
 -- From version 1. The kept runs give the first counts.
-ALTER TABLE rowlock_job ADD runs_done {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_failed {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_timed_out {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_broken {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_lost {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_late {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD runs_not_started {big} DEFAULT 0 NOT NULL;
-ALTER TABLE rowlock_job ADD last_success {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD {added rowlock_job runs_done};
 UPDATE rowlock_job
    SET runs_done = (SELECT COUNT(*) FROM rowlock_run
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done' AND finished > 0),
@@ -29,7 +22,7 @@ UPDATE rowlock_job
        last_success = (SELECT COALESCE(MAX(finished), 0) FROM rowlock_run
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done');
 {drop_views}
-ALTER TABLE rowlock_lease ADD waited {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_lease ADD {added rowlock_lease waited};
 ALTER TABLE rowlock_heartbeat ADD quiet_until {big} DEFAULT 9223372036854775807 NOT NULL;
 ALTER TABLE rowlock_number ADD history {big} DEFAULT 2 NOT NULL;
 ALTER TABLE rowlock_number ADD keep_good {big} DEFAULT 86400000 NOT NULL;

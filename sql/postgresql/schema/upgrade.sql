@@ -10,14 +10,7 @@ LOCK TABLE rowlock.job IN ACCESS EXCLUSIVE MODE;
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock.job
-    ADD COLUMN IF NOT EXISTS runs_done bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_failed bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_timed_out bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_broken bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_lost bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_late bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS runs_not_started bigint NOT NULL DEFAULT 0,
-    ADD COLUMN IF NOT EXISTS last_success bigint NOT NULL DEFAULT 0;
+    ADD COLUMN IF NOT EXISTS {added rowlock.job runs_done};
 UPDATE rowlock.job j
    SET runs_done = k.done, runs_failed = k.failed, runs_timed_out = k.timed_out,
        runs_broken = k.broken, runs_lost = k.lost, runs_late = k.late,
