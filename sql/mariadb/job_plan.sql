@@ -1,1 +1,1 @@
-CALL rowlock_plan_job(?, ?, ?, ?, ?, ?);
+CALL rowlock_plan_job({plan_values});

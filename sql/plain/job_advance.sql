@@ -1,5 +1,4 @@
 -- Claims a run, on condition that the job has not changed and the due time has come.
 UPDATE rowlock_job
-   SET version = version + 1, schedule = ?t, due = ?i, {last_due} = ?i, repeats = ?i, failed = 0,
-       running = ?i
+   SET {planned}, {last_due} = ?i, repeats = ?i, failed = 0, running = ?i
  WHERE name = ?t AND version = ?i AND {now} >= ?i;

@@ -1,3 +1,3 @@
 -- Records the next due time without a run, on condition that the job has not changed.
-UPDATE rowlock_job SET version = version + 1, schedule = ?t, due = ?i, running = ?i
+UPDATE rowlock_job SET {planned}, running = ?i
  WHERE name = ?t AND version = ?i;

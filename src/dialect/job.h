@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of jobs and runs. Each list is the only place with the order of its columns:
- * tools/embed-sql inserts them into the statements, and the readers and writers in C go through the
- * list.
+ * The columns of jobs and runs, and the parameters of a claim. Each list is the only place with
+ * their order: tools/embed-sql inserts them into the statements, and the readers and writers in C
+ * go through the list.
  */
 #ifndef ROWLOCK_DIALECT_JOB_H
 #define ROWLOCK_DIALECT_JOB_H
@@ -123,31 +123,32 @@ enum rowlock_job_state_column {
     ROWLOCK_STATE_COLUMNS
 };
 
-/* The parameters of job_claim and job_plan. */
-enum rowlock_job_claim_parameter {
-    ROWLOCK_CLAIM_NAME,
-    ROWLOCK_CLAIM_TOKEN,
-    ROWLOCK_CLAIM_VERSION,
-    ROWLOCK_CLAIM_SCHEDULE,
-    ROWLOCK_CLAIM_INSTANT,
-    ROWLOCK_CLAIM_DUE,
-    ROWLOCK_CLAIM_REPEATS,
-    ROWLOCK_CLAIM_FORMER,
-    ROWLOCK_CLAIM_OUTCOME,
-    ROWLOCK_CLAIM_NODE,
-    ROWLOCK_CLAIM_PID,
-    ROWLOCK_CLAIM_AT_LEAST,
-    ROWLOCK_CLAIM_HISTORY,
-    ROWLOCK_CLAIM_PARAMETERS
-};
-enum rowlock_job_plan_parameter {
-    ROWLOCK_PLAN_NAME,
-    ROWLOCK_PLAN_VERSION,
-    ROWLOCK_PLAN_SCHEDULE,
-    ROWLOCK_PLAN_DUE,
-    ROWLOCK_PLAN_FORMER,
-    ROWLOCK_PLAN_OUTCOME,
-    ROWLOCK_PLAN_PARAMETERS
-};
+/* The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. */
+#define ROWLOCK_CLAIM_PARAMETERS(XX)   \
+    XX(text, ROWLOCK_CLAIM_NAME)       \
+    XX(number, ROWLOCK_CLAIM_TOKEN)    \
+    XX(number, ROWLOCK_CLAIM_VERSION)  \
+    XX(text, ROWLOCK_CLAIM_SCHEDULE)   \
+    XX(number, ROWLOCK_CLAIM_INSTANT)  \
+    XX(number, ROWLOCK_CLAIM_DUE)      \
+    XX(integer, ROWLOCK_CLAIM_REPEATS) \
+    XX(number, ROWLOCK_CLAIM_FORMER)   \
+    XX(text, ROWLOCK_CLAIM_OUTCOME)    \
+    XX(text, ROWLOCK_CLAIM_NODE)       \
+    XX(number, ROWLOCK_CLAIM_PID)      \
+    XX(number, ROWLOCK_CLAIM_AT_LEAST) \
+    XX(integer, ROWLOCK_CLAIM_HISTORY)
+#define ROWLOCK_PLAN_PARAMETERS(XX)  \
+    XX(text, ROWLOCK_PLAN_NAME)      \
+    XX(number, ROWLOCK_PLAN_VERSION) \
+    XX(text, ROWLOCK_PLAN_SCHEDULE)  \
+    XX(number, ROWLOCK_PLAN_DUE)     \
+    XX(number, ROWLOCK_PLAN_FORMER)  \
+    XX(text, ROWLOCK_PLAN_OUTCOME)
+
+#define ROWLOCK_XX(kind, parameter) parameter,
+enum rowlock_job_claim_parameter { ROWLOCK_CLAIM_PARAMETERS(ROWLOCK_XX) };
+enum rowlock_job_plan_parameter { ROWLOCK_PLAN_PARAMETERS(ROWLOCK_XX) };
+#undef ROWLOCK_XX
 
 #endif

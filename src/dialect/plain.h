@@ -75,38 +75,35 @@
     XX(COUNTER_DRAW, "counter_draw")   /* count, name */                                           \
     XX(COUNTER_DRAWN, "counter_drawn") /* name -> last */                                          \
     XX(COUNTERS, "counters")           /* -> name */                                               \
-    XX(JOB, "job")                   /* name -> name, version, schedule, due, last_due,         \
-                                          repeats, failed, running, 7 counts of runs,           \
-                                          last_success */  \
-    XX(JOBS, "jobs")                 /* the same of every job */                                   \
-    XX(JOB_ADD, "job_add")           /* name, schedule, due */                                     \
-    XX(JOB_ADVANCE, "job_advance")   /* schedule, due, last_due, repeats, running, name,        \
-                                          version, last_due: not before that time */  \
-    XX(JOB_REPLAN, "job_replan")     /* schedule, due, running, name, version */                   \
-    XX(JOB_HASTEN, "job_hasten")     /* due, name, version */                                      \
-    XX(JOB_END, "job_end")           /* running, failed, 7 counts to add, last_success, name,   \
-                                          running */  \
-    XX(JOB_COUNT, "job_count")       /* 7 counts to add, last_success, name */                     \
-    XX(JOB_LOCK, "job_lock")         /* name: locks the row */                                     \
-    XX(JOB_TOUCH, "job_touch")       /* name, running: another version */                          \
-    XX(JOB_DROP, "job_drop")         /* name, version */                                           \
-    XX(RUN, "run")                   /* token -> token, job, node, pid, due, repeats, started,  \
-                                          taken_until, finished, outcome, exit, output, now_ms */  \
-    XX(RUNS, "runs")                 /* job -> the same of every run */                            \
-    XX(RUN_TOKENS, "run_tokens")     /* job -> token */                                            \
-    XX(RUNS_ALL, "runs_all")         /* the same of every job */                                   \
-    XX(RUN_ADD, "run_add")           /* token, job, node, pid, due, repeats, at_least_ms */        \
-    XX(RUN_LOCK, "run_lock")         /* token: locks the row */                                    \
-    XX(RUN_SETTLE, "run_settle")     /* outcome, token: unless it has ended */                     \
-    XX(RUN_END, "run_end")           /* outcome, exit, output, finished, token */                  \
-    XX(RUN_BREAK, "run_break")       /* token: if it is running */                                 \
-    XX(RUN_DROP, "run_drop")         /* token */                                                   \
-    XX(RUNS_DROP, "runs_drop")       /* job */                                                     \
-    XX(SUBJECT, "subject")           /* name -> name, version, status, description, began,      \
+    XX(JOB, "job")                     /* name -> ROWLOCK_JOB_ROW (job.h) */                       \
+    XX(JOBS, "jobs")                   /* the same of every job */                                 \
+    XX(JOB_ADD, "job_add")             /* name, schedule, due */                                   \
+    XX(JOB_ADVANCE, "job_advance") /* {planned}, last_due, repeats, running, name, version,      \
+                                          last_due: not before that time */ \
+    XX(JOB_REPLAN, "job_replan")   /* {planned}, running, name, version */                         \
+    XX(JOB_HASTEN, "job_hasten")   /* due, name, version */                                        \
+    XX(JOB_END, "job_end")         /* running, failed, 7 counts to add, last_success, name,   \
+                                          running */    \
+    XX(JOB_COUNT, "job_count")     /* 7 counts to add, last_success, name */                       \
+    XX(JOB_LOCK, "job_lock")       /* name: locks the row */                                       \
+    XX(JOB_TOUCH, "job_touch")     /* name, running: another version */                            \
+    XX(JOB_DROP, "job_drop")       /* name, version */                                             \
+    XX(RUN, "run")                 /* token -> ROWLOCK_RUN_ROW */                                  \
+    XX(RUNS, "runs")               /* job -> the same of every run */                              \
+    XX(RUN_TOKENS, "run_tokens")   /* job -> token */                                              \
+    XX(RUNS_ALL, "runs_all")       /* the same of every job */                                     \
+    XX(RUN_ADD, "run_add")         /* token, job, node, pid, due, repeats, at_least_ms */          \
+    XX(RUN_LOCK, "run_lock")       /* token: locks the row */                                      \
+    XX(RUN_SETTLE, "run_settle")   /* outcome, token: unless it has ended */                       \
+    XX(RUN_END, "run_end")         /* outcome, exit, output, finished, token */                    \
+    XX(RUN_BREAK, "run_break")     /* token: if it is running */                                   \
+    XX(RUN_DROP, "run_drop")       /* token */                                                     \
+    XX(RUNS_DROP, "runs_drop")     /* job */                                                       \
+    XX(SUBJECT, "subject")         /* name -> name, version, status, description, began,      \
                                           ended, basis, updated, host, pid, program, token,       \
-                                          error, exit, now_ms */  \
-    XX(SUBJECTS, "subjects")         /* the same of every subject */                               \
-    XX(SUBJECT_ADD, "subject_add")   /* name */                                                    \
+                                          error, exit, now_ms */    \
+    XX(SUBJECTS, "subjects")       /* the same of every subject */                                 \
+    XX(SUBJECT_ADD, "subject_add") /* name */                                                      \
     XX(SUBJECT_MARK, "subject_mark") /* began, description, host, pid, program, token, name,    \
                                           version */  \
     XX(SUBJECT_COMPLETE, "subject_complete") /* began, exit, name, version */                      \

@@ -98,7 +98,7 @@ static int64_t former(const struct claiming *c)
 
 static int plan(struct claiming *c, struct rowlock_error *error)
 {
-    struct rowlock_value values[ROWLOCK_PLAN_PARAMETERS] = {
+    struct rowlock_value values[ROWLOCK_COUNT_OF(ROWLOCK_PLAN_PARAMETERS)] = {
         [ROWLOCK_PLAN_NAME] = rowlock__text_value(c->job->name),
         [ROWLOCK_PLAN_VERSION] = rowlock__int_value(c->state.version),
         [ROWLOCK_PLAN_SCHEDULE] = rowlock__text_value(c->job->schedule->text),
@@ -122,7 +122,7 @@ static int advance(void *data, struct rowlock_connection *connection, int64_t to
                    struct rowlock_error *error)
 {
     struct claiming *c = data;
-    struct rowlock_value values[ROWLOCK_CLAIM_PARAMETERS] = {
+    struct rowlock_value values[ROWLOCK_COUNT_OF(ROWLOCK_CLAIM_PARAMETERS)] = {
         [ROWLOCK_CLAIM_NAME] = rowlock__text_value(c->job->name),
         [ROWLOCK_CLAIM_TOKEN] = rowlock__int_value(token),
         [ROWLOCK_CLAIM_VERSION] = rowlock__int_value(c->state.version),
