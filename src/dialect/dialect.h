@@ -343,7 +343,10 @@ struct rowlock_piece {
     const char *name;
     const char *text;
     /* The objects that it creates, one per line, as PARTS lists them: "table lease", "column
-       lease.token", "key lease" (the primary key), "key lease.lease_name", "function lock", ... */
+       lease.token", "key lease" (the primary key), "key lease.lease_name", "function lock", ... Of
+       the piece grants: what it gives to the role application, an object on each line, as
+       PRIVILEGES has it: "rowlock.lease\tSELECT, UPDATE (n)". "history " begins a line that only
+       the history needs; rowlock_object is the table of technique insert. */
     const char *parts;
 };
 

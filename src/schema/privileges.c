@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the GRANTs of the schema's text with the privileges that the server reports. */
+/* Compares the GRANTs of the schema with the privileges that the server reports. */
 #include "schema/schema.h"
 
 #include <stdio.h>
@@ -8,14 +8,13 @@
 
 #include "util/error.h"
 
-#define ROLE "application" /* the role in the text */
 /* reported for each object, and for "", where an account sees all objects */
 #define EXISTS "exists"
 #define PROCEDURE "PROCEDURE "
 #define EVERY_PROCEDURE PROCEDURE "*" /* reported if EXECUTE is granted on the whole database */
 #define WHOLE_DATABASE "*"            /* so the text names it */
-/* begins a paragraph of the text */
-#define OF_HISTORY "-- Only the history (rowlock log) needs these"
+#define CHOSEN_TABLE "rowlock_object" /* of technique insert */
+#define OF_HISTORY "history "         /* begins a line of the grants */
 
 struct privilege {
     const char *object, *privilege, *qualifier;
@@ -77,33 +76,7 @@ static bool is_absent(const struct comparison *comparison)
     return sees;
 }
 
-/* ---- one GRANT ------------------------------------------------------------------------------- */
-
-/* The next privilege of a list; a list of columns counts as one for each: "UPDATE (a, b)" is
-   "UPDATE (a)" and "UPDATE (b)". `verb` is the word before the columns. Returns what follows. */
-static const char *next_privilege(const char *at, const char *end, char verb[32], char out[100])
-{
-    size_t length;
-
-    at += strspn(at, ", ");
-    if (*at == ')') {
-        *verb = '\0';
-        at++;
-        at += strspn(at, ", ");
-    }
-    if (at >= end)
-        return NULL;
-    length = strcspn(at, ",(");
-    if (!*verb && at[length] == '(' && at + length < end) {
-        snprintf(verb, 32, "%.*s", (int)length, at);
-        at += length + 1;
-    }
-    length = strcspn(at, ",)");
-    if (at + length > end)
-        length = (size_t)(end - at);
-    snprintf(out, 100, *verb ? "%s(%.*s)" : "%s%.*s", verb, (int)length, at);
-    return at + length;
-}
+/* ---- the GRANTs ------------------------------------------------------------------------------ */
 
 /* Writes the GRANT. In "PROCEDURE p" the qualifier comes after the kind. */
 static void put_grant(const struct comparison *comparison, const char *lacking, const char *object)
@@ -119,137 +92,44 @@ static void put_grant(const struct comparison *comparison, const char *lacking, 
     comparison->lacks(comparison->data, what, grant, comparison->of_history);
 }
 
-static void compare_object(const struct comparison *comparison, const char *list, const char *end,
-                           const char *object)
+/* `privileges`: "SELECT, UPDATE (n)", up to `end`. */
+static void compare_object(const struct comparison *comparison, const char *object,
+                           const char *privileges, const char *end)
 {
-    char verb[32] = "", one[100], lacking[400] = "";
+    char one[100], lacking[400] = "";
 
+    if (strcmp(object, CHOSEN_TABLE) == 0) {
+        if (comparison->installed->technique != ROWLOCK_INSERT)
+            return;
+        object = comparison->installed->object;
+    }
     if (comparison->all_seen && !is_held(comparison, object, EXISTS))
         return; /* of another technique, or missing: rowlock_missing reports it */
-    while ((list = next_privilege(list, end, verb, one))) {
-        size_t length = strlen(lacking);
+    while (privileges < end) {
+        size_t length = strcspn(privileges, ",\n"), so_far = strlen(lacking);
 
+        snprintf(one, sizeof one, "%.*s", (int)length, privileges);
         if (!is_held(comparison, object, one))
-            snprintf(lacking + length, sizeof lacking - length, "%s%s", length ? ", " : "", one);
+            snprintf(lacking + so_far, sizeof lacking - so_far, "%s%s", so_far ? ", " : "", one);
+        privileges += length + strlen(", ");
     }
     if (*lacking)
         put_grant(comparison, lacking, object);
 }
 
-/* The length of the kind before a list of objects: in "SEQUENCE a, b" it is that of all of them. */
-static size_t kind_length(const char *objects)
+/* Compares every line of the grants: dialect.h, struct rowlock_piece. */
+static void compare_all(struct comparison *comparison, const char *line)
 {
-    static const char *const kinds[] = {"SEQUENCE ", PROCEDURE};
+    for (size_t length; *line; line += length + 1) {
+        const char *object, *privileges = strchr(line, '\t') + 1;
+        char name[300];
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strncmp(objects, kinds[i], strlen(kinds[i])) == 0)
-            return strlen(kinds[i]);
-    return 0;
-}
-
-/* Whether the GRANT is for the table of technique insert, whose name the text computes. */
-static bool is_computed(const char *from, const char *to)
-{
-    return memchr(from, '%', (size_t)(to - from)) || memchr(from, '"', (size_t)(to - from));
-}
-
-static void compare_grant(const struct comparison *comparison, const char *privileges,
-                          const char *on, const char *to)
-{
-    const char *objects = on + strlen(" ON ");
-    size_t kind = kind_length(objects);
-    char object[300];
-
-    if (is_computed(objects, to)) {
-        if (comparison->installed->technique == ROWLOCK_INSERT)
-            compare_object(comparison, privileges, on, comparison->installed->object);
-        return;
+        length = strcspn(line, "\n");
+        comparison->of_history = strncmp(line, OF_HISTORY, strlen(OF_HISTORY)) == 0;
+        object = line + (comparison->of_history ? strlen(OF_HISTORY) : 0);
+        snprintf(name, sizeof name, "%.*s", (int)(privileges - 1 - object), object);
+        compare_object(comparison, name, privileges, line + length);
     }
-    for (const char *at = objects + kind; at < to;) {
-        size_t length = strcspn(at, ",");
-
-        if (length > (size_t)(to - at))
-            length = (size_t)(to - at);
-        snprintf(object, sizeof object, "%.*s%.*s", (int)kind, objects, (int)length, at);
-        compare_object(comparison, privileges, on, object);
-        at += length;
-        at += strspn(at, ", ");
-    }
-}
-
-/* ---- the text -------------------------------------------------------------------------------- */
-
-/* Removes comments, and makes each run of blanks one space. */
-static void flatten(char *text)
-{
-    char *to = text;
-
-    for (char *at = text; *at;) {
-        size_t blanks = strspn(at, " \n");
-
-        at += blanks;
-        if (strncmp(at, "--", 2) == 0) {
-            at += strcspn(at, "\n");
-            continue;
-        }
-        if (blanks && to > text)
-            *to++ = ' ';
-        while (*at && !strchr(" \n", *at))
-            *to++ = *at++;
-    }
-    *to = '\0';
-}
-
-static void compare_text(const struct comparison *comparison, const char *text)
-{
-    while ((text = strstr(text, "GRANT "))) {
-        const char *privileges = text + strlen("GRANT ");
-        const char *on = strstr(privileges, " ON "), *to = on ? strstr(on, " TO ") : NULL;
-
-        if (!to)
-            return;
-        if (strncmp(to + strlen(" TO "), ROLE, strlen(ROLE)) == 0)
-            compare_grant(comparison, privileges, on, to);
-        text = to;
-    }
-}
-
-static void compare_part(struct comparison *comparison, char *text, bool of_history)
-{
-    comparison->of_history = of_history;
-    flatten(text);
-    compare_text(comparison, text);
-}
-
-/* Compares every GRANT of the text, and frees it. */
-static void compare_all(struct comparison *comparison, char *text)
-{
-    char *history = strstr(text, OF_HISTORY), *rest = history ? strstr(history, "\n\n") : NULL;
-
-    if (history)
-        history[-1] = '\0';
-    if (rest)
-        *rest++ = '\0';
-    compare_part(comparison, text, false);
-    if (history)
-        compare_part(comparison, history, true);
-    if (rest)
-        compare_part(comparison, rest, false);
-    free(text);
-}
-
-static int compare(struct comparison *comparison, const struct rowlock_dialect *dialect,
-                   char **account, struct rowlock_error *error)
-{
-    const struct rowlock_names names = {.object = comparison->installed->object, .role = ROLE};
-    char *text = NULL;
-    int code = rowlock__piece(dialect, "grants", &names, &text, error);
-
-    if (code)
-        return code;
-    compare_all(comparison, text);
-    *account = strdup(((const struct privilege *)comparison->held.row)->privilege);
-    return *account ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 int rowlock__read_privileges(struct rowlock_connection *connection,
@@ -267,8 +147,12 @@ int rowlock__read_privileges(struct rowlock_connection *connection,
 
     *account = NULL;
     code = rowlock__rows_complete(&comparison.held, code, error);
-    if (!code && comparison.held.n > 0 && !is_absent(&comparison))
-        code = compare(&comparison, connection->dialect, account, error);
+    if (!code && comparison.held.n > 0 && !is_absent(&comparison)) {
+        compare_all(&comparison, rowlock__grants(connection->dialect));
+        *account = strdup(((const struct privilege *)comparison.held.row)->privilege);
+        if (!*account)
+            code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
     rowlock__rows_clear(&comparison.held);
     return code;
 }

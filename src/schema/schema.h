@@ -53,6 +53,9 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
 int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                         const char *object, char **out, struct rowlock_error *error);
 
+/* The lines of what the piece grants gives to its role, as dialect.h describes them. */
+const char *rowlock__grants(const struct rowlock_dialect *dialect);
+
 /* Whether a line of parts is an object that only the history needs: locks hold without it.
    A function is not one, because locks call it; a procedure is, because a failing call of it is
    ignored. On SQLite no object is, because the statements of locks name the table. */

@@ -235,6 +235,13 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
     return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
+const char *rowlock__grants(const struct rowlock_dialect *dialect)
+{
+    const struct rowlock_piece *piece = find_piece(dialect, "grants");
+
+    return piece ? piece->parts : "";
+}
+
 bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *line)
 {
     const struct rowlock_piece *piece = find_piece(dialect, "history");
