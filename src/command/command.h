@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the command `rowlock`. main.c contains the table of verbs; a verb reads
- * its options by a table with scan_options(), opens its database with connect_database() and
+ * its options by a table with scan_options(), connects by connect_as() or connect_by_lookup(), and
  * returns the exit status. The command uses the library through rowlock.h only.
  */
 #ifndef ROWLOCK_COMMAND_H

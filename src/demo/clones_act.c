@@ -67,9 +67,13 @@ static int has_told(const struct clones_act *act, int clone, enum clones_event e
 /* Whether another clone has claimed the mail after the victim. */
 static int has_successor(const struct clones_act *act)
 {
-    const struct clones_item *claimed = clones_find(act->farm.log, -1, CLONES_CLAIMED);
+    const struct clones_item *events[CLONES_ITEMS];
+    size_t n = clones_events(act->farm.log, events);
 
-    return claimed && claimed->token > act->token;
+    for (size_t i = 0; i < n; i++)
+        if (events[i]->event == CLONES_CLAIMED && events[i]->token > act->token)
+            return 1;
+    return 0;
 }
 
 /* ---- the blow -------------------------------------------------------------------------------- */

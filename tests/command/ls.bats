@@ -147,6 +147,12 @@ fits_in() { # N LINES...: as characters
     echo "$output"
     fits_in 130 "${lines[@]}"
     [[ ${lines[0]} == *TOKEN*NOTE && ${lines[1]} == *nnn… ]]
+    if [ "$ROWLOCK_TEST_ENGINE" = sqlite ]; then # the columns of a host's characters, not its bytes
+        sql "UPDATE rowlock_lease SET name = 'b', host = '日本日本日本'"
+        run in_columns $((${#started} + 26)) "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
+        echo "$output"
+        [[ ${lines[1]} =~ ^b\ .*日本日本日本:$started$ ]]
+    fi
 }
 
 nested() { # OUTER INNER: holds OUTER and waits for INNER

@@ -150,21 +150,24 @@ static size_t column_of(const struct table *table, const char *heading)
     return column;
 }
 
-/* The least width of "HOST:PID COMMAND": without the command. Nothing is cut from a transaction,
-   which has its session's number at the end. */
-static size_t least_of_who(const char *who)
+/* The bytes of "HOST:PID COMMAND" before the command. Nothing is cut from a transaction, which has
+   its session's number at the end. */
+static size_t uncut(const char *who)
 {
-    return strstr(who, ", server session ") ? text_width(who) : strcspn(who, " ");
+    return strstr(who, ", server session ") ? strlen(who) : strcspn(who, " ");
+}
+
+static size_t least_of_who(const char *who) /* columns */
+{
+    return text_width(who) - text_width(who + uncut(who));
 }
 
 static void cut_who(char *who, size_t width)
 {
-    size_t least = least_of_who(who);
-
     if (text_width(who) <= width)
         return;
-    if (width <= least + 2)
-        who[least] = '\0';
+    if (width <= least_of_who(who) + 2)
+        who[uncut(who)] = '\0';
     else
         cut_text(who, width);
 }
