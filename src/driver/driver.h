@@ -146,6 +146,8 @@ void rowlock__describe_drivers(FILE *out);
 
 /* The number of an INT, or of decimal text in BYTES; 0 for NULL. */
 int64_t rowlock__value_number(const struct rowlock_value *value);
+/* A row callback: the first column as a number; `data` is an int64_t. */
+void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n);
 /* The outcome that a text names; LOST for NULL and for any other text. */
 enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value);
 /* Parameters. They refer to the caller's bytes, which must stay until the call has ended. */

@@ -75,6 +75,12 @@ int64_t rowlock__value_number(const struct rowlock_value *value)
     return strtoll(text, NULL, 10);
 }
 
+void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0)
+        *(int64_t *)data = rowlock__value_number(&columns[0]);
+}
+
 enum rowlock_run_outcome rowlock__value_outcome(const struct rowlock_value *value)
 {
     return rowlock__outcome_of(value->bytes, value->type == ROWLOCK_BYTES ? value->length : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits a script for client libraries that send one statement at a time: ODBC and JDBC. */
+/* Splits a script for client libraries that send one statement at a time, and for emulate/. */
 #ifndef ROWLOCK_SCRIPT_H
 #define ROWLOCK_SCRIPT_H
 

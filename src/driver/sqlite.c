@@ -70,23 +70,16 @@ static int exec_retrying(struct rowlock_link *link, const char *text,
                          const struct rowlock_budget *budget, struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+    int native, code;
 
-    for (;;) {
-        int native = S.sqlite3_exec(link->db, text, NULL, NULL, NULL);
-
+    do {
+        native = S.sqlite3_exec(link->db, text, NULL, NULL, NULL);
         if (native == SQLITE_OK)
             return ROWLOCK_OK;
-        if ((native & 0xff) != SQLITE_BUSY && (native & 0xff) != SQLITE_LOCKED)
-            return rowlock__sqlite_failure(link, error);
-        switch (rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms)) {
-        case ROWLOCK_WAKE_INTERRUPT:
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        case ROWLOCK_WAKE_DEADLINE:
-            return rowlock__sqlite_failure(link, error);
-        case ROWLOCK_WAKE_READY:
-            break;
-        }
-    }
+        code = rowlock__sqlite_failure(link, error);
+    } while (((native & 0xff) == SQLITE_BUSY || (native & 0xff) == SQLITE_LOCKED) &&
+             rowlock__sqlite_waits(&pause, budget, &code, error));
+    return code;
 }
 
 static int open_path(struct rowlock_link *link, const char *path,
@@ -177,19 +170,13 @@ static void sqlite_close(struct rowlock_link *link)
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 0)
-        *(int *)data = (int)rowlock__value_number(&columns[0]);
-}
-
 /* Our own pauses must decide, so the owner's busy_timeout is cleared and restored afterwards. A
    busy handler cannot be read, so it stays in place and waits as its owner programmed it. */
 static void enter(struct rowlock_link *link)
 {
     static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0, NULL};
     struct rowlock_call call = {
-        .statement = &ask, .row = number_row, .data = &link->caller_timeout};
+        .statement = &ask, .row = rowlock__take_number, .data = &link->caller_timeout};
     struct rowlock_budget now = {0, -1, 0};
 
     link->caller_timeout = 0;
@@ -206,7 +193,7 @@ static void leave(struct rowlock_link *link)
         return;
     rowlock__sqlite_forget(link);
     if (link->caller_timeout > 0)
-        S.sqlite3_busy_timeout(link->db, link->caller_timeout);
+        S.sqlite3_busy_timeout(link->db, (int)link->caller_timeout);
 }
 
 static enum rowlock_transaction left_of(struct rowlock_link *link, int was_open)

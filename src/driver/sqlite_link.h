@@ -11,6 +11,7 @@
 #include "driver/driver.h"
 #include "driver/library.h"
 #include "rowlock.h"
+#include "util/clock.h"
 
 /* The functions of libsqlite3 that the driver uses, loaded on first use. */
 
@@ -81,7 +82,7 @@ struct rowlock__sqlite_compiled {
 struct rowlock_link {
     sqlite3 *db;
     int borrowed;
-    int caller_timeout; /* borrowed: the busy_timeout to restore */
+    int64_t caller_timeout; /* borrowed: the busy_timeout to restore */
     struct rowlock__sqlite_compiled *cache;
     size_t n;
     unsigned commits;
@@ -91,6 +92,11 @@ struct rowlock_link {
 
 /* Fills `error` from SQLite's last error. Returns the code. */
 int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *error);
+
+/* Whether a file that is busy may be asked again, after a pause. False: the budget has ended, and
+   after an interrupt `*code` and `error` report that. */
+bool rowlock__sqlite_waits(struct rowlock_pause *pause, const struct rowlock_budget *budget,
+                           int *code, struct rowlock_error *error);
 
 /* Executes every statement of the text, waiting for a busy file until the budget ends. `call` may
    be NULL. */

@@ -151,24 +151,27 @@ static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct
                             "the transaction has read already and another is writing");
 }
 
+bool rowlock__sqlite_waits(struct rowlock_pause *pause, const struct rowlock_budget *budget,
+                           int *code, struct rowlock_error *error)
+{
+    enum rowlock_wake wake = rowlock__pause(pause, budget->interrupt_fd, budget->deadline_ms);
+
+    if (wake == ROWLOCK_WAKE_INTERRUPT)
+        *code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+    return wake == ROWLOCK_WAKE_READY;
+}
+
 static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
                           const struct rowlock_call *call, const struct rowlock_budget *budget,
                           struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+    int busy, code;
 
-    for (;;) {
-        int busy, code = step_once(link, stmt, call, &busy, error);
-        enum rowlock_wake wake;
-
-        if (!busy)
-            return code;
-        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
-        if (wake == ROWLOCK_WAKE_INTERRUPT)
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        if (wake == ROWLOCK_WAKE_DEADLINE)
-            return code;
-    }
+    do
+        code = step_once(link, stmt, call, &busy, error);
+    while (busy && rowlock__sqlite_waits(&pause, budget, &code, error));
+    return code;
 }
 
 /* Compiling reads the schema, so it may find the file busy while another process opens or closes
@@ -178,19 +181,12 @@ static int find_retrying(struct rowlock_link *link, const struct rowlock_stateme
                          struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+    int code;
 
-    for (;;) {
-        int code = find(link, statement, out, error);
-        enum rowlock_wake wake;
-
-        if (code != ROWLOCK_ETIMEDOUT)
-            return code;
-        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
-        if (wake == ROWLOCK_WAKE_INTERRUPT)
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        if (wake == ROWLOCK_WAKE_DEADLINE)
-            return code;
-    }
+    do
+        code = find(link, statement, out, error);
+    while (code == ROWLOCK_ETIMEDOUT && rowlock__sqlite_waits(&pause, budget, &code, error));
+    return code;
 }
 
 int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,

@@ -45,7 +45,7 @@ int rowlock__emulate_history_rules(struct rowlock_work *work)
 /* level, keep_good_ms, keep_bad_ms */
 int rowlock__emulate_history_set(struct rowlock_work *work)
 {
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_RULES_SET, work->call->values, NULL, NULL);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_RULES_SET, work->call->values);
 }
 
 /* ---- old rows -------------------------------------------------------------------------------- */
@@ -55,15 +55,15 @@ static int drop_slice(struct rowlock_work *work, bool problem, int64_t until_ms,
 {
     struct rowlock_value values[] = {rowlock__int_value(problem), rowlock__int_value(until_ms)};
     int64_t first_ms = 0;
-    int code =
-        rowlock__work_ask(work, ROWLOCK_PLAIN_ENDING_FIRST, values, rowlock__take_int, &first_ms);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_ENDING_FIRST, values, rowlock__take_number,
+                                 &first_ms);
 
     *removed = 0;
     if (code || first_ms <= 0 || first_ms >= until_ms)
         return code;
     if (first_ms + SLICE_MS < until_ms)
         values[1] = rowlock__int_value(first_ms + SLICE_MS);
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_ENDINGS_DROP, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_ENDINGS_DROP, values);
     *removed = code ? 0 : work->affected;
     return code;
 }
@@ -175,7 +175,7 @@ static int add(struct rowlock_work *work, const struct ending *ending, int64_t t
                                      rowlock__text_value(how),
                                      rowlock__int_value(rowlock__is_problem(how))};
 
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_ENDING_ADD, values, NULL, NULL);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_ENDING_ADD, values);
 }
 
 /* The history of runs is in their own table. */
@@ -188,7 +188,7 @@ static int has_run(struct rowlock_work *work, const char *key, int64_t token, bo
 
     rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, prefix);
     if (strncmp(key, prefix, strlen(prefix)) == 0)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_int, &found);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_number, &found);
     *has = !code && found != 0;
     return code;
 }
@@ -261,7 +261,7 @@ static int log_beat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);
     struct rowlock_beat beat = {0};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value);
 
     if (code || work->affected == 0)
         return code;
@@ -272,13 +272,13 @@ static int log_beat(struct rowlock_work *work, int64_t token)
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_QUIET, &value, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_QUIET, &value);
 
     if (code || work->affected > 0)
         return code;
     if (may_log(work))
         code = log_beat(work, token);
-    return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value, NULL, NULL);
+    return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value);
 }
 
 int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
@@ -291,7 +291,7 @@ int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value 
     *logged = false;
     if (!may_log(work) || !rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_LOGGED))
         return ROWLOCK_OK;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_RELEASE_LOGGED, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_RELEASE_LOGGED, values);
     *logged = !code && work->affected > 0;
     if (*logged && token % PRUNES_EVERY == 0) {
         code = read_rules(work, &rules);
@@ -307,8 +307,7 @@ int rowlock__emulate_log_break(struct rowlock_work *work)
 {
     const struct rowlock_value *values = work->call->values;
     struct rowlock_rows rows = {.size = 1};
-    char key[ROWLOCK_KEY_SIZE];
-    struct ending ending = {.key = key,
+    struct ending ending = {.key = rowlock__work_key(work, 0),
                             .kind = 'x',
                             .permits = 1,
                             .host = rowlock__copy_text(&rows, &values[2]),
@@ -318,7 +317,6 @@ int rowlock__emulate_log_break(struct rowlock_work *work)
     struct rules rules;
     int code = read_rules(work, &rules);
 
-    rowlock__key(work, "", &values[0], key);
     if (!code && rules.level != ROWLOCK_HISTORY_OFF)
         code = add(work, &ending, -rowlock__work_int(work, 1), rules.now_ms,
                    rowlock__judge_end(true, false));

@@ -26,10 +26,9 @@ struct granting {
 void rowlock__answer_grant(struct rowlock_work *work, enum rowlock_status status, const char *key,
                            struct rowlock_value token, int64_t number, const char *detail)
 {
-    struct rowlock_value hex = rowlock__text_value(key);
     char name[256];
 
-    rowlock__key_name(work, &hex, name);
+    rowlock__key_name(work, rowlock__text_value(key), name);
     rowlock__work_answer(work,
                          (struct rowlock_value[]){rowlock__int_value(status),
                                                   rowlock__text_value(key ? name : NULL), token,
@@ -70,7 +69,7 @@ static int read_drawn(struct rowlock_work *work, int64_t *number, int64_t *level
 
 int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
 {
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAW, NULL, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_DRAW, NULL);
 
     if (!code && work->affected != 1)
         return rowlock__fail(work->error, ROWLOCK_ESCHEMA,
@@ -98,7 +97,7 @@ static int adopt(struct granting *g, int64_t token)
     struct rowlock_value values[] = {rowlock__int_value(g->ttl_ms), rowlock__int_value(g->ttl_ms),
                                      rowlock__int_value(token)};
     bool was;
-    int code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
+    int code = rowlock__work_do(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values);
 
     g->adopted = !code && g->work->affected > 0;
     if (g->adopted)
@@ -188,7 +187,7 @@ static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
 
         if (row[i].queued.alive || (g->ticket && row[i].queued.ticket >= g->ticket))
             continue;
-        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket, NULL, NULL);
+        code = rowlock__work_do(g->work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket);
         row[i].queued.alive = !code && !g->work->affected; /* it has just reported */
     }
     return code;
@@ -245,7 +244,7 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
                                          rowlock__work_value(work, 9),
                                          rowlock__int_value(g->waited_ms)};
 
-        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_LEASE_ADD, values, NULL, NULL);
+        code = rowlock__work_do(g->work, ROWLOCK_PLAIN_LEASE_ADD, values);
     }
     return code;
 }
@@ -260,7 +259,7 @@ static int insert(struct granting *g, int64_t level)
     for (size_t i = 0; !code && i < g->n; i++)
         code = insert_rows(g, &g->wish[i]);
     if (!code)
-        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_HEARTBEAT_ADD, beat, NULL, NULL);
+        code = rowlock__work_do(g->work, ROWLOCK_PLAIN_HEARTBEAT_ADD, beat);
     return code;
 }
 
@@ -269,10 +268,10 @@ static int leave_queue(struct granting *g)
     struct rowlock_value ticket = rowlock__int_value(g->ticket);
 
     if (g->stray)
-        return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner, NULL, NULL);
+        return rowlock__work_do(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner);
     if (!g->ticket)
         return ROWLOCK_OK;
-    return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL);
+    return rowlock__work_do(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket);
 }
 
 /* Draws the token at once if the name has no leases and no tickets, where the engine has one
@@ -284,7 +283,7 @@ static int draw_if_free(struct granting *g, int64_t *level)
 
     if (g->n != 1 || g->ticket || !rowlock__work_can(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE))
         return ROWLOCK_OK;
-    code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE, values, NULL, NULL);
+    code = rowlock__work_do(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE, values);
     if (code || g->work->affected != 1)
         return code;
     return read_drawn(g->work, &g->token, level);

@@ -67,7 +67,7 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
 
     if (n < 12 || is_listed_run(asked, rowlock__value_number(&columns[3])))
         return;
-    rowlock__key_name(asked->work, &columns[0], name);
+    rowlock__key_name(asked->work, columns[0], name);
     past = (struct past){.name = name,
                          .mode = rowlock__mode_of(rowlock__kind_of(&columns[1])),
                          .permits = rowlock__value_number(&columns[2]),
@@ -91,7 +91,6 @@ static void put_runs(struct asked *asked)
     const struct rowlock_run_row *run = asked->runs.row;
 
     for (size_t i = 0; i < asked->runs.n; i++) {
-        struct rowlock_value key = rowlock__text_value(run[i].job);
         char name[sizeof ROWLOCK_JOB_PREFIX + 255] = ROWLOCK_JOB_PREFIX;
         struct past past = {.mode = "exclusive",
                             .permits = 1,
@@ -106,7 +105,8 @@ static void put_runs(struct asked *asked)
 
         if (!run[i].finished)
             continue;
-        rowlock__key_name(asked->work, &key, name + strlen(ROWLOCK_JOB_PREFIX));
+        rowlock__key_name(asked->work, rowlock__text_value(run[i].job),
+                          name + strlen(ROWLOCK_JOB_PREFIX));
         past.name = name;
         if (!is_asked(asked, &past, run[i].outcome != ROWLOCK_RUN_DONE))
             continue;

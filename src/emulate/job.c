@@ -34,10 +34,7 @@ static int read_free(struct rowlock_work *work, int64_t *free_ms)
 
 static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
 {
-    char key[ROWLOCK_KEY_SIZE];
-
-    rowlock__key(work, "", &work->call->values[0], key);
-    return rowlock__read_jobs(work, key, jobs);
+    return rowlock__read_jobs(work, rowlock__work_key(work, 0), jobs);
 }
 
 /* name -> the state from which a node decides (dialect.h). The claim has the version as a
@@ -90,7 +87,7 @@ static int add_job(struct rowlock_work *work, const char *key, unsigned schedule
 {
     struct rowlock_value values[] = {rowlock__text_value(key), rowlock__work_value(work, schedule),
                                      rowlock__work_value(work, due)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADD, values, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_ADD, values);
 
     *faster = rowlock__work_is_duplicate(work, code);
     return *faster ? ROWLOCK_OK : code;
@@ -122,7 +119,7 @@ static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
     if (!code && jobs.n) {
         count_values(values, jobs.row, run, outcome, run->now);
         values[N_COUNTED] = rowlock__text_value(run->job);
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, values);
     }
     rowlock__rows_clear(&jobs);
     return code;
@@ -139,7 +136,7 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     if (former)
         code = rowlock__read_run(work, former, &runs);
     if (!code && runs.n)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_SETTLE, values);
     if (!code && runs.n && work->affected > 0)
         code = count(work, runs.row, rowlock__value_outcome(&said));
     rowlock__rows_clear(&runs);
@@ -157,7 +154,7 @@ static int forget_old(struct rowlock_work *work, const char *key)
     for (size_t i = kept; !code && i < runs.n; i++) {
         struct rowlock_value token = rowlock__int_value(run[i].token);
 
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_DROP, &token, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_DROP, &token);
     }
     rowlock__rows_clear(&runs);
     return code;
@@ -175,7 +172,7 @@ static int add_run(struct rowlock_work *work, const char *key)
     int code = settle(work, rowlock__work_int(work, ROWLOCK_CLAIM_FORMER), ROWLOCK_CLAIM_OUTCOME);
 
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_ADD, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_ADD, values);
     return code ? code : forget_old(work, key);
 }
 
@@ -193,13 +190,12 @@ static int is_claimed(struct rowlock_work *work, int64_t *claimed)
 /* -> 1, or 0: another version. In the transaction of the grant. */
 int rowlock__emulate_job_claim(struct rowlock_work *work)
 {
-    char key[ROWLOCK_KEY_SIZE];
+    const char *key = rowlock__work_key(work, ROWLOCK_CLAIM_NAME);
     struct rowlock_value instant = rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT);
     bool faster = false;
     int64_t claimed = 0;
     int code = is_claimed(work, &claimed);
 
-    rowlock__key(work, "", &work->call->values[ROWLOCK_CLAIM_NAME], key);
     if (code || claimed)
         return code ? code : rowlock__work_number(work, 1);
     if (rowlock__work_int(work, ROWLOCK_CLAIM_VERSION) == 0)
@@ -214,7 +210,7 @@ int rowlock__emulate_job_claim(struct rowlock_work *work)
                                          rowlock__work_value(work, ROWLOCK_CLAIM_VERSION),
                                          instant};
 
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADVANCE, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_ADVANCE, values);
         claimed = !code && work->affected > 0;
     }
     if (!code && claimed)
@@ -252,12 +248,11 @@ static int kept_run(struct rowlock_work *work, int64_t *kept)
 /* -> 1, or 0: another version, or the lease of `former` is alive */
 int rowlock__emulate_job_plan(struct rowlock_work *work)
 {
-    char key[ROWLOCK_KEY_SIZE];
+    const char *key = rowlock__work_key(work, ROWLOCK_PLAN_NAME);
     int64_t former = rowlock__work_int(work, ROWLOCK_PLAN_FORMER), kept = 0;
     bool ended = true, faster = false;
     int code = ROWLOCK_OK;
 
-    rowlock__key(work, "", &work->call->values[ROWLOCK_PLAN_NAME], key);
     if (former)
         code = end_lost(work, former, &ended);
     if (!code && ended && rowlock__work_int(work, ROWLOCK_PLAN_VERSION) == 0)
@@ -270,7 +265,7 @@ int rowlock__emulate_job_plan(struct rowlock_work *work)
                                          rowlock__int_value(kept), rowlock__text_value(key),
                                          rowlock__work_value(work, ROWLOCK_PLAN_VERSION)};
 
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_REPLAN, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_REPLAN, values);
         ended = !code && work->affected > 0;
         if (ended)
             code = settle(work, former, ROWLOCK_PLAN_OUTCOME);
@@ -281,14 +276,11 @@ int rowlock__emulate_job_plan(struct rowlock_work *work)
 /* name, version, due -> 1, or 0: the job has changed. */
 int rowlock__emulate_job_due(struct rowlock_work *work)
 {
-    struct rowlock_value values[3] = {rowlock__work_value(work, 2)};
-    char key[ROWLOCK_KEY_SIZE];
-    int code;
+    struct rowlock_value values[] = {rowlock__work_value(work, 2),
+                                     rowlock__text_value(rowlock__work_key(work, 0)),
+                                     rowlock__work_value(work, 1)};
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_HASTEN, values);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    values[1] = rowlock__text_value(key);
-    values[2] = rowlock__work_value(work, 1);
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_HASTEN, values, NULL, NULL);
     return code ? code : rowlock__work_number(work, work->affected > 0);
 }
 
@@ -299,7 +291,7 @@ static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
 {
     struct rowlock_value token = rowlock__work_value(work, 0);
     struct rowlock_beat beat = {.stopped = false};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token);
 
     end->has_lease = !code && work->affected > 0;
     if (!code && end->has_lease)
@@ -322,11 +314,11 @@ static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
     which[0] = rowlock__text_value(run->job);
     which[1] = token;
     if (end->ends_job)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_END, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_END, values);
     else if (end->becomes)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, &values[2], NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, &values[2]);
     if (!code && end->touches)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, which, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_TOUCH, which);
     return code;
 }
 
@@ -341,9 +333,9 @@ static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
     bool was;
 
     if (end->becomes)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_END, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_END, values);
     if (!code && end->keeps_lease)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_UNTIL, until, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_UNTIL, until);
     else if (!code && end->has_lease)
         code = rowlock__end_lease_rows(work, token.number, &was);
     return code;
@@ -375,10 +367,10 @@ static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
 {
     struct rowlock_value token = rowlock__work_value(work, 0);
     struct rowlock_value job = rowlock__text_value(((struct rowlock_run_row *)runs->row)->job);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_LOCK, &job, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_LOCK, &job);
 
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_LOCK, &token, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_LOCK, &token);
     runs->n = 0;
     return code ? code : rowlock__read_run(work, token.number, runs);
 }
@@ -432,10 +424,10 @@ int rowlock__emulate_job_forget(struct rowlock_work *work)
                                          rowlock__int_value(job->version)};
 
         if (!running)
-            code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_DROP, values, NULL, NULL);
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_DROP, values);
         result = !running && work->affected ? 1 : 2;
         if (!code && result == 1)
-            code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUNS_DROP, values, NULL, NULL);
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_RUNS_DROP, values);
     }
     rowlock__rows_clear(&jobs);
     return code ? code : rowlock__work_number(work, result);

@@ -170,14 +170,13 @@ static void list_job(struct rowlock_work *work, const struct listed *listed)
 static void list_one(struct rowlock_work *work, const struct rowlock_job_row *row,
                      const struct sources *from, int64_t now_ms)
 {
-    struct rowlock_value key = rowlock__text_value(row->name);
     struct listed listed = {.row = *row};
     bool alive;
     char name[256];
 
     look(&listed, &from->runs);
     alive = listed.run && is_alive(&from->leases, listed.run->token);
-    rowlock__key_name(work, &key, name);
+    rowlock__key_name(work, rowlock__text_value(row->name), name);
     listed.row.name = name;
     listed.row.now_ms = now_ms;
     listed.row.shown = alive        ? ROWLOCK_RUN_RUNNING
@@ -252,10 +251,8 @@ int rowlock__emulate_run_list(struct rowlock_work *work)
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     const struct rowlock_run_row *run;
     char key[ROWLOCK_KEY_SIZE];
-    int code;
+    int code = rowlock__read_runs(work, rowlock__work_key(work, 0), &runs);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = rowlock__read_runs(work, key, &runs);
     if (!code && runs.n) {
         rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
         code = rowlock__read_leases(work, key, NULL, &leases);

@@ -27,6 +27,12 @@ void rowlock__key(const struct rowlock_work *work, const char *prefix,
     put(put(out, prefix, before), name->bytes, length);
 }
 
+const char *rowlock__work_key(struct rowlock_work *work, unsigned i)
+{
+    rowlock__key(work, "", &work->call->values[i], work->key);
+    return work->key;
+}
+
 static int digit(char c)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -43,18 +49,17 @@ static size_t take_hex(char *out, const char *hex, size_t length)
     return length / 2;
 }
 
-void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
-                       char out[256])
+void rowlock__key_name(const struct rowlock_work *work, struct rowlock_value key, char out[256])
 {
     bool bare = work->link->dialect->plain->bare_names;
-    size_t length = key->type == ROWLOCK_BYTES ? key->length : 0, most = bare ? 255 : 510;
+    size_t length = key.type == ROWLOCK_BYTES ? key.length : 0, most = bare ? 255 : 510;
 
     if (length > most)
         length = most;
     if (bare)
-        put_bytes(out, key->bytes, length);
+        put_bytes(out, key.bytes, length);
     else
-        out[take_hex(out, key->bytes, length)] = '\0';
+        out[take_hex(out, key.bytes, length)] = '\0';
 }
 
 /* Reads HEX:x|s:token of a lock, or HEX:x|s|p:limit:count of a lease. Returns the end of it. */

@@ -45,7 +45,7 @@ int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
     int code = rowlock__end_heartbeat(work, token);
 
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, &value, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_END, &value);
     *was = !code && work->affected > 0;
     return code;
 }
@@ -59,12 +59,12 @@ static int renew(struct rowlock_work *work, struct rowlock_value token, struct r
     *status = ROWLOCK_STATUS_LOST;
     if (code || !identity->fits)
         return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values);
     if (!code && work->affected)
         *status = ROWLOCK_STATUS_OK;
     if (code || work->affected)
         return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT, &token);
     if (!code && work->affected)
         *status = ROWLOCK_STATUS_STOPPED;
     return code;
@@ -106,25 +106,24 @@ int rowlock__emulate_renew_all(struct rowlock_work *work)
    writes its history. `*was`: the lease is released, and all its rows are deleted. */
 static int release_at_once(struct rowlock_work *work, bool *was)
 {
-    char key[ROWLOCK_KEY_SIZE];
     struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_value values[] = {token, token, {0}, rowlock__work_value(work, 2), token, token};
+    struct rowlock_value name = rowlock__text_value(rowlock__work_key(work, 1));
+    struct rowlock_value values[] = {token, token, name, rowlock__work_value(work, 2),
+                                     token, token};
     int code;
 
     *was = false;
     if (!rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_QUIET))
         return ROWLOCK_OK;
-    rowlock__key(work, "", &work->call->values[1], key);
-    values[2] = rowlock__text_value(key);
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_RELEASE_QUIET, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_RELEASE_QUIET, values);
     *was = !code && work->affected > 0;
     if (!code && !*was) {
         code = rowlock__log_released(work, values, was);
         if (!code && *was)
-            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, values, NULL, NULL);
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, values);
     }
     if (!code && *was)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_END, values);
     return code;
 }
 
@@ -150,13 +149,10 @@ int rowlock__emulate_check(struct rowlock_work *work)
                                       rowlock__int_value(0),
                                       {.type = ROWLOCK_NULL},
                                       {.type = ROWLOCK_NULL}};
-    char key[ROWLOCK_KEY_SIZE], kind[2] = "";
-    const struct rowlock_lease_row *row;
-    int code;
+    char kind[2] = "";
+    int code = rowlock__read_leases(work, rowlock__work_key(work, 0), NULL, &leases);
+    const struct rowlock_lease_row *row = leases.row;
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = rowlock__read_leases(work, key, NULL, &leases);
-    row = leases.row;
     for (size_t i = 0; i < leases.n; i++) {
         if (row[i].held.token != rowlock__work_int(work, 1) || !row[i].held.alive)
             continue;
@@ -189,8 +185,8 @@ static int break_run(struct rowlock_work *work, const struct rowlock_run_row *ru
 
     if (run->outcome != ROWLOCK_RUN_RUNNING)
         return ROWLOCK_OK;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, values, NULL, NULL);
-    return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1], NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_TOUCH, values);
+    return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1]);
 }
 
 /* The lease of a finished job has no process that renews it: the rest of its minimum hold ends at
@@ -202,17 +198,17 @@ static int break_one(struct rowlock_work *work, int64_t token, bool now, bool al
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
     const struct rowlock_run_row *run; /* none: it is not the lease of a job */
     bool was = false;
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value);
 
     if (!code)
         code = rowlock__read_run(work, token, &runs);
     run = runs.row;
     if (!code && now && alive) /* otherwise the history says that it expired */
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value);
     if (!code && (now || (runs.n && has_finished(run->outcome)))) {
         code = rowlock__end_lease_rows(work, token, &was);
     } else if (!code) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value);
         was = !code && work->affected > 0;
     }
     *broken += was;
@@ -227,13 +223,9 @@ int rowlock__emulate_break(struct rowlock_work *work)
 {
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     int64_t only = rowlock__work_int(work, 1), broken = 0, last = 0;
-    const struct rowlock_lease_row *row;
-    char key[ROWLOCK_KEY_SIZE];
-    int code;
+    int code = rowlock__read_leases(work, rowlock__work_key(work, 0), NULL, &leases);
+    const struct rowlock_lease_row *row = leases.row;
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = rowlock__read_leases(work, key, NULL, &leases);
-    row = leases.row;
     for (size_t i = 0; !code && i < leases.n; i++) {
         if ((only && row[i].held.token != only) || row[i].held.token == last)
             continue;

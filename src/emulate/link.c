@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/script.h"
 #include "emulate/work.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -186,31 +187,6 @@ static int rows_rollback(struct rowlock_link *link, const struct rowlock_budget 
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-/* The next statement of a script, without comments and its semicolon; NULL at the end. The caller
-   frees it. */
-static char *next_statement(const char **text)
-{
-    char *out = calloc(1, strlen(*text) + 1), *to = out;
-
-    while (out && **text) {
-        const char *line = *text;
-        size_t length = strcspn(line, "\n");
-
-        *text = line + length + (line[length] == '\n');
-        if (strncmp(line, "--", 2) == 0 || (to == out && length == 0))
-            continue;
-        memcpy(to, line, length);
-        to += length;
-        if (to > out && to[-1] == ';') {
-            to[-1] = '\0';
-            return out;
-        }
-        *to++ = '\n';
-    }
-    free(out);
-    return NULL;
-}
-
 /* The table that a statement creates, drops or fills: the third word. */
 static void table_of(const char *statement, char *out, size_t size)
 {
@@ -316,7 +292,8 @@ static int rows_script(struct rowlock_link *link, const char *text,
                                 .begins = ROWLOCK_BEGIN,
                                 .own = true};
     int code = ROWLOCK_OK;
-    char *statement;
+    const char *start;
+    size_t length;
 
     if (link->dialect->plain->whole) /* SQLite has scripts of its own, with a transaction */
         return link->driver->script(link->inner, text, budget, error);
@@ -324,8 +301,11 @@ static int rows_script(struct rowlock_link *link, const char *text,
         work.begins = 0;
     if (!work.begins)
         code = rowlock__work_commit(&work);
-    while (!code && (statement = next_statement(&text))) {
-        code = run_statement(&work, statement);
+    while (!code && rowlock__script_next(&text, &start, &length)) {
+        char *statement = strndup(start, length);
+
+        code = statement ? run_statement(&work, statement)
+                         : rowlock__fail(work.error, ROWLOCK_ENOMEM, "out of memory");
         free(statement);
     }
     return code;

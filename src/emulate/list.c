@@ -41,10 +41,9 @@ static int by_name_and_token(const void *a, const void *b)
 static void list_holder(struct rowlock_work *work, const struct rowlock_lease_row *row,
                         int64_t count, int64_t queue)
 {
-    struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
 
-    rowlock__key_name(work, &key, name);
+    rowlock__key_name(work, rowlock__text_value(row->key), name);
     rowlock__work_answer(
         work,
         (struct rowlock_value[]){
@@ -64,10 +63,9 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
 static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_row *row,
                         int64_t queue)
 {
-    struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
 
-    rowlock__key_name(work, &key, name);
+    rowlock__key_name(work, rowlock__text_value(row->key), name);
     rowlock__work_answer(
         work,
         (struct rowlock_value[]){
@@ -96,12 +94,9 @@ static int read_all(struct rowlock_work *work, const char *key, struct rowlock_n
 int rowlock__emulate_list(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
-    struct rowlock_value name = rowlock__work_value(work, 0);
-    char key[ROWLOCK_KEY_SIZE];
-    int code;
+    bool all = rowlock__work_value(work, 0).type == ROWLOCK_NULL;
+    int code = read_all(work, all ? NULL : rowlock__work_key(work, 0), &rows);
 
-    rowlock__key(work, "", &name, key);
-    code = read_all(work, name.type == ROWLOCK_NULL ? NULL : key, &rows);
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;
         int64_t count = permits_from(&rows.leases, i);
@@ -138,10 +133,9 @@ struct entries {
 
 static bool is_wanted(struct rowlock_work *work, const char *key, const char *pattern)
 {
-    struct rowlock_value value = rowlock__text_value(key);
     char name[256];
 
-    rowlock__key_name(work, &value, name);
+    rowlock__key_name(work, rowlock__text_value(key), name);
     return rowlock__is_like(name, pattern);
 }
 
@@ -288,11 +282,9 @@ static int64_t count_waiters(const struct rowlock_rows *waiters)
 int rowlock__emulate_holder(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
-    char key[ROWLOCK_KEY_SIZE], since[TIME_SIZE], expires[TIME_SIZE];
-    int code;
+    char since[TIME_SIZE], expires[TIME_SIZE];
+    int code = read_all(work, rowlock__work_key(work, 0), &rows);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = read_all(work, key, &rows);
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;
 

@@ -40,7 +40,7 @@ static int whole_lock(struct rowlock_work *work, int64_t limit_ms, enum rowlock_
     int code = rowlock__work_begin_within(work, limit_ms);
 
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LOCK, NULL, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_LOCK, NULL);
     *status = ROWLOCK_STATUS_OK;
     if (code != ROWLOCK_ETIMEDOUT)
         return code;
@@ -206,7 +206,7 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
         code = rowlock__log_swept(work, token, beat.expires_ms, beat.stopped);
     *ended = !code && swept;
     if (!code && !busy && !swept) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT, &value);
         *ended = !code && work->affected == 0; /* a lease without a heartbeat has expired */
     }
     if (!code && *ended) {
@@ -264,10 +264,9 @@ static int look_patiently(struct rowlock_work *work, const struct rowlock_wish *
 static void answer(struct rowlock_work *work, enum rowlock_status status, const char *key,
                    bool stays)
 {
-    struct rowlock_value hex = rowlock__text_value(key);
     char name[256];
 
-    rowlock__key_name(work, &hex, name);
+    rowlock__key_name(work, rowlock__text_value(key), name);
     rowlock__work_answer(
         work,
         (struct rowlock_value[]){rowlock__int_value(status),
@@ -313,7 +312,7 @@ static int prepare_one(struct rowlock_work *work, const char *key)
 
     if (code || busy || work->affected)
         return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_ADD, &name, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_ADD, &name);
     if (rowlock__work_is_duplicate(work, code))
         return ROWLOCK_OK;
     return code ? code : rowlock__work_commit(work);
@@ -360,16 +359,12 @@ int rowlock__emulate_sweep(struct rowlock_work *work)
 /* name, token, limit_ms -> status row */
 int rowlock__emulate_fence(struct rowlock_work *work)
 {
-    char key[ROWLOCK_KEY_SIZE];
-    struct rowlock_value values[2];
+    const char *key = rowlock__work_key(work, 0);
+    struct rowlock_value values[] = {rowlock__text_value(key), rowlock__work_value(work, 1)};
     bool busy;
-    int code;
+    int code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_FENCE, values,
+                                        rowlock__work_int(work, 2), &busy);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    values[0] = rowlock__text_value(key);
-    values[1] = rowlock__work_value(work, 1);
-    code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_FENCE, values,
-                                    rowlock__work_int(work, 2), &busy);
     if (!code)
         answer(work,
                busy             ? ROWLOCK_STATUS_TIMEDOUT

@@ -83,7 +83,7 @@ static int stand(const struct request *r, const struct rowlock_wish *wish)
                                      rowlock__work_value(work, 7),
                                      rowlock__work_value(work, 3)};
 
-    return rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_ADD, values, NULL, NULL);
+    return rowlock__work_do(r->work, ROWLOCK_PLAIN_WAITER_ADD, values);
 }
 
 /* wants, owner, session, good_ms, host, pid, command, note -> grant row */
@@ -99,7 +99,7 @@ int rowlock__emulate_enqueue(struct rowlock_work *work)
     if (!code && rowlock__work_is_whole(work))
         code = rowlock__work_begin_within(work, 0);
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_LEAVE, &r.owner, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_LEAVE, &r.owner);
     if (!code)
         code = check_limits(&r, &at, detail, sizeof detail);
     if (!code && detail[0]) {
@@ -265,11 +265,11 @@ static int stay_alive(struct look *look)
     if (rowlock__work_is_whole(look->r.work) && (look->stale || look->dead.n))
         code = begin_politely(look->r.work, look->before);
     if (!code && look->stale)
-        code = rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_ALIVE, values, NULL, NULL);
+        code = rowlock__work_do(look->r.work, ROWLOCK_PLAIN_WAITER_ALIVE, values);
     for (size_t i = 0; !code && i < look->dead.n; i++) {
         struct rowlock_value ticket = rowlock__int_value(((int64_t *)look->dead.row)[i]);
 
-        code = rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket, NULL, NULL);
+        code = rowlock__work_do(look->r.work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket);
     }
     return code;
 }
@@ -291,10 +291,10 @@ static void answer_place(const struct look *look)
     bool queued = status == ROWLOCK_STATUS_QUEUED, leased = status == ROWLOCK_STATUS_LEASED;
     bool limited = status == ROWLOCK_STATUS_LIMIT;
     int64_t left_ms = look->way_expires_ms - look->now_ms;
-    struct rowlock_value key = rowlock__text_value(limited  ? look->r.wish[look->limit_at].key
-                                                   : queued ? look->queued_at
-                                                   : leased ? look->leased_at
-                                                            : NULL);
+    const char *key = limited  ? look->r.wish[look->limit_at].key
+                      : queued ? look->queued_at
+                      : leased ? look->leased_at
+                               : NULL;
     char name[256];
     struct rowlock_value columns[] = {rowlock__int_value(status),
                                       rowlock__int_value(queued   ? look->number
@@ -307,7 +307,7 @@ static void answer_place(const struct look *look)
                                       {.type = ROWLOCK_NULL},
                                       rowlock__text_value(limited ? look->detail : NULL)};
 
-    rowlock__key_name(look->r.work, &key, name);
+    rowlock__key_name(look->r.work, rowlock__text_value(key), name);
     if (name[0])
         columns[6] = rowlock__text_value(name);
     rowlock__work_answer(look->r.work, columns, 8);
@@ -358,7 +358,6 @@ int rowlock__emulate_withdraw(struct rowlock_work *work)
 
     if (code)
         return code;
-    return rowlock__work_int(work, 0)
-               ? rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL)
-               : rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_LEAVE, &owner, NULL, NULL);
+    return rowlock__work_int(work, 0) ? rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_DROP, &ticket)
+                                      : rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_LEAVE, &owner);
 }

@@ -43,7 +43,7 @@ static int call_roll(const struct request *r, int64_t *number)
                                          rowlock__text_value(r->wish[i].key),
                                          rowlock__int_value(r->ticket)};
 
-        code = rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_CALL, values, NULL, NULL);
+        code = rowlock__work_do(r->work, ROWLOCK_PLAIN_WAITER_CALL, values);
     }
     return code;
 }
@@ -101,10 +101,10 @@ static int find_silent(const struct request *r, int64_t called, struct rowlock_r
 static int strike(struct rowlock_work *work, int64_t ticket, int64_t called)
 {
     struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_STRIKE, values, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_STRIKE, values);
 
     if (!code && work->affected)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_DROP, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_DROP, values);
     return code;
 }
 

@@ -12,22 +12,19 @@
 /* counter, start, count -> the first number. Under the lock of counter:NAME. */
 int rowlock__emulate_next(struct rowlock_work *work)
 {
-    char key[ROWLOCK_KEY_SIZE];
     int64_t start = rowlock__work_int(work, 1), count = rowlock__work_int(work, 2), last = 0;
-    struct rowlock_value draw[2], add[2];
-    int code;
+    struct rowlock_value name = rowlock__text_value(rowlock__work_key(work, 0));
+    struct rowlock_value draw[] = {rowlock__int_value(count), name};
+    struct rowlock_value add[] = {name, rowlock__int_value(start + count - 1)};
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_COUNTER_DRAW, draw);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    draw[0] = rowlock__int_value(count);
-    draw[1] = add[0] = rowlock__text_value(key);
-    add[1] = rowlock__int_value(start + count - 1);
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_DRAW, draw, NULL, NULL);
     if (!code && work->affected == 0) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_ADD, add, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_COUNTER_ADD, add);
         return code ? code : rowlock__work_number(work, start);
     }
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_DRAWN, add, rowlock__take_int, &last);
+        code =
+            rowlock__work_ask(work, ROWLOCK_PLAIN_COUNTER_DRAWN, add, rowlock__take_number, &last);
     return code ? code : rowlock__work_number(work, last - count + 1);
 }
 
@@ -120,7 +117,7 @@ static void use_name(void *data, const struct rowlock_value *columns, unsigned n
 
     if (n < 1)
         return;
-    rowlock__key_name(use->work, &columns[0], name);
+    rowlock__key_name(use->work, columns[0], name);
     snprintf(use->some + length, sizeof use->some - length, "%s%s", length ? ", " : "", name);
     use->count++;
 }
@@ -213,7 +210,7 @@ static int expire_waiters(struct rowlock_work *work)
         struct rowlock_value ticket = rowlock__int_value(row[i].queued.ticket);
 
         if (!row[i].queued.alive)
-            code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket, NULL, NULL);
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket);
     }
     rowlock__rows_clear(&waiters);
     return code ? code : rowlock__work_commit(work);
@@ -231,9 +228,9 @@ static int end_heartbeats(struct rowlock_work *work)
 
         if (beat[i].expires_ms > beat[i].now_ms)
             continue;
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_NAMES, &token);
         if (!code && work->affected == 0)
-            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &token, NULL, NULL);
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &token);
         if (!code)
             code = rowlock__work_commit(work);
     }
@@ -295,7 +292,7 @@ static int drop_name(struct rowlock_work *work, const char *key, int64_t *remove
     int code = rowlock__name_lock(work, key, false, 0, &status);
 
     if (!code && status == ROWLOCK_STATUS_OK) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &name, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_DROP, &name);
         *removed += !code && work->affected > 0;
     }
     return code ? code : rowlock__work_commit(work);
@@ -352,8 +349,8 @@ int rowlock__emulate_vacuum(struct rowlock_work *work)
 /* -> now_ms */
 int rowlock__emulate_clock(struct rowlock_work *work)
 {
-    int64_t now_ms = 0;
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_int, &now_ms);
+    int64_t now_ms;
+    int code = rowlock__work_now(work, &now_ms);
 
     return code ? code : rowlock__work_number(work, now_ms);
 }
@@ -386,10 +383,7 @@ int rowlock__emulate_examine_schema(struct rowlock_work *work)
 /* name: deletes its row unless a transaction holds the name */
 int rowlock__emulate_forget_name(struct rowlock_work *work)
 {
-    char key[ROWLOCK_KEY_SIZE];
-    struct rowlock_value value;
+    struct rowlock_value value = rowlock__text_value(rowlock__work_key(work, 0));
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    value = rowlock__text_value(key);
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &value, NULL, NULL);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_NAME_DROP, &value);
 }

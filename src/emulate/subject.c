@@ -83,7 +83,7 @@ static int read_expiry(struct rowlock_work *work, const char *key, int64_t *expi
     struct rowlock_value value = rowlock__text_value(key);
 
     *expired_ms = -1;
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY, &value, rowlock__take_int, expired_ms);
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY, &value, rowlock__take_number, expired_ms);
 }
 
 static int64_t age_of(const struct subject_row *row)
@@ -105,7 +105,7 @@ static int make_known(struct rowlock_work *work, const char *key)
     int code = ROWLOCK_OK;
 
     if (work->own)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name);
     return rowlock__work_is_duplicate(work, code) ? ROWLOCK_OK : code;
 }
 
@@ -114,14 +114,11 @@ int rowlock__emulate_subject_look(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     int64_t expired_ms = -1, max_age_ms = rowlock__work_int(work, 1);
-    char key[ROWLOCK_KEY_SIZE];
-    const struct subject_row *row;
+    const char *key = rowlock__work_key(work, 0);
     bool busy;
-    int code;
+    int code = look_at_subject(work, key, &rows, &busy);
+    const struct subject_row *row = rows.row;
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = look_at_subject(work, key, &rows, &busy);
-    row = rows.row;
     if (code || busy) {
         rowlock__rows_clear(&rows);
         return code;
@@ -161,7 +158,7 @@ static int mark(struct rowlock_work *work, const struct subject_row *row, int64_
     *stale = is_stale(row, expired_ms, rowlock__work_int(work, 1));
     if (!*stale)
         return ROWLOCK_OK;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_MARK, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_MARK, values);
     if (!code && work->affected == 0)
         return rowlock__fail(work->error, ROWLOCK_EABORTED,
                              "the subject was changed at the same time; roll back and try again");
@@ -185,16 +182,13 @@ int rowlock__emulate_subject_begin(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     int64_t expired_ms = -1, stale = 0, token = rowlock__work_int(work, 2);
-    char key[ROWLOCK_KEY_SIZE];
+    const char *key = rowlock__work_key(work, 0);
     struct rowlock_value name = rowlock__text_value(key);
     const struct subject_row *row;
-    int code;
+    int code = read_subject(work, key, &rows);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = read_subject(work, key, &rows);
     if (!code && !rows.n) {
-        name = rowlock__text_value(key);
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name);
         if (!code)
             code = read_subject(work, key, &rows);
     }
@@ -221,7 +215,7 @@ static int complete(struct rowlock_work *work, const struct subject_row *row,
                                      rowlock__text_value(row->key),
                                      rowlock__int_value(row->version)};
 
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_COMPLETE, values, NULL, NULL);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_COMPLETE, values);
 }
 
 /* name, version -> status. In the transaction of subject_begin. */
@@ -229,13 +223,9 @@ int rowlock__emulate_subject_done(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     enum rowlock_status status = ROWLOCK_STATUS_LOST;
-    char key[ROWLOCK_KEY_SIZE];
-    const struct subject_row *row;
-    int code;
+    int code = read_subject(work, rowlock__work_key(work, 0), &rows);
+    const struct subject_row *row = rows.row;
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = read_subject(work, key, &rows);
-    row = rows.row;
     if (!code && rows.n && is(row, "PROCESSING") && row->token == 0 &&
         row->version == rowlock__work_int(work, 1)) {
         code = complete(work, row, rowlock__text_value(NULL));
@@ -277,15 +267,12 @@ int rowlock__emulate_subject_fail(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     int64_t version = rowlock__work_int(work, 1), result = 0;
-    char key[ROWLOCK_KEY_SIZE];
-    struct rowlock_value name;
+    const char *key = rowlock__work_key(work, 0);
+    struct rowlock_value name = rowlock__text_value(key);
     bool busy = false;
-    int code;
+    int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
+                                         REFUSE_MS, &busy);
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    name = rowlock__text_value(key);
-    code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
-                                     REFUSE_MS, &busy);
     code = rowlock__rows_complete(&rows, code, work->error);
     if (!code && !busy && !rows.n && version == 1) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, REFUSE_MS, &busy);
@@ -308,7 +295,7 @@ static int fail(struct rowlock_work *work, const struct subject_row *row,
     struct rowlock_value values[] = {error, exit_status, rowlock__text_value(row->key),
                                      rowlock__int_value(row->version)};
 
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_ERROR, values, NULL, NULL);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ERROR, values);
 }
 
 static int record_end(struct rowlock_work *work, const struct subject_row *row, bool has_lease)
@@ -327,15 +314,13 @@ int rowlock__emulate_subject_finish(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     struct rowlock_value token = rowlock__work_value(work, 1);
-    char key[ROWLOCK_KEY_SIZE];
     const struct subject_row *row;
     bool has_lease = false, was;
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token);
 
     has_lease = !code && work->affected > 0;
-    rowlock__key(work, "", &work->call->values[0], key);
     if (!code)
-        code = read_subject(work, key, &rows);
+        code = read_subject(work, rowlock__work_key(work, 0), &rows);
     row = rows.row;
     if (!code && rows.n && is(row, "PROCESSING") && row->token == token.number)
         code = record_end(work, row, has_lease);
@@ -355,11 +340,11 @@ static int move_expiry(struct rowlock_work *work, struct rowlock_value name, int
 {
     struct rowlock_value until = rowlock__int_value(until_ms);
     struct rowlock_value values[] = {until, name, until};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_NEXT, &name, NULL, NULL);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_EXPIRY_NEXT, &name);
 
     *known = !code && work->affected > 0;
     if (*known)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_SET, values, NULL, NULL);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_EXPIRY_SET, values);
     return code;
 }
 
@@ -373,7 +358,7 @@ static int expire(struct rowlock_work *work, const struct subject_row *row)
 
     if (code || known)
         return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_ADD, values, NULL, NULL);
+    code = rowlock__work_do(work, ROWLOCK_PLAIN_EXPIRY_ADD, values);
     if (!rowlock__work_is_duplicate(work, code))
         return code;
     return move_expiry(work, name, until_ms, &known); /* another session was faster */
@@ -383,15 +368,12 @@ static int expire(struct rowlock_work *work, const struct subject_row *row)
 int rowlock__emulate_subject_expire(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
-    char key[ROWLOCK_KEY_SIZE];
+    const char *key = rowlock__work_key(work, 0);
     struct subject_row unread = {.key = key};
-    int64_t known;
     bool busy;
-    int code;
+    int code = look_at_subject(work, key, &rows, &busy);
+    int64_t known = busy || rows.n > 0;
 
-    rowlock__key(work, "", &work->call->values[0], key);
-    code = look_at_subject(work, key, &rows, &busy);
-    known = busy || rows.n > 0;
     if (!code && busy) /* the refresh under way began before now */
         code = rowlock__work_now(work, &unread.now_ms);
     if (!code && known)
@@ -421,7 +403,6 @@ static const char *error_of(const struct subject_row *row, bool died)
 
 static int list_subject(struct rowlock_work *work, const struct subject_row *row)
 {
-    struct rowlock_value key = rowlock__text_value(row->key);
     int64_t expired_ms = -1;
     bool alive = false, died, counts;
     char name[256];
@@ -431,7 +412,7 @@ static int list_subject(struct rowlock_work *work, const struct subject_row *row
         code = is_alive(work, row->token, &alive);
     died = is(row, "PROCESSING") && !alive;
     counts = row->has_data && row->basis_ms > expired_ms && row->was_updated;
-    rowlock__key_name(work, &key, name);
+    rowlock__key_name(work, rowlock__text_value(row->key), name);
     if (!code)
         rowlock__work_answer(work,
                              (struct rowlock_value[]){
@@ -459,14 +440,10 @@ static int by_name(const void *a, const void *b)
 int rowlock__emulate_subject_list(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
-    struct rowlock_value name = rowlock__work_value(work, 0);
-    char key[ROWLOCK_KEY_SIZE];
-    int code;
+    int code = rowlock__work_value(work, 0).type == ROWLOCK_NULL
+                   ? rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECTS, NULL, subject_row, &rows)
+                   : read_subject(work, rowlock__work_key(work, 0), &rows);
 
-    rowlock__key(work, "", &name, key);
-    code = name.type == ROWLOCK_NULL
-               ? rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECTS, NULL, subject_row, &rows)
-               : read_subject(work, key, &rows);
     rowlock__rows_sort(&rows, by_name);
     for (size_t i = 0; !code && i < rows.n; i++)
         code = list_subject(work, (struct subject_row *)rows.row + i);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/failure.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -35,8 +36,7 @@ bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id
 static int is_lost(struct rowlock_work *work)
 {
     work->outcome->left = ROWLOCK_TX_DEAD;
-    rowlock__fail(work->error, ROWLOCK_ECONN, "the connection had been lost before");
-    return rowlock__left(work->error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+    return rowlock__had_been_lost(work->error);
 }
 
 enum rowlock_state rowlock__inner_state(const struct rowlock_link *link)
@@ -188,6 +188,12 @@ int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
     if (ended_by_limit(work, code)) /* the caller takes an early ETIMEDOUT for a cancel */
         rowlock__wait_fd(-1, 0, budget->interrupt_fd, budget->deadline_ms);
     return code;
+}
+
+int rowlock__work_do(struct rowlock_work *work, enum rowlock_plain_id id,
+                     const struct rowlock_value *values)
+{
+    return rowlock__work_ask(work, id, values, NULL, NULL);
 }
 
 bool rowlock__work_is_whole(const struct rowlock_work *work)
@@ -440,12 +446,6 @@ bool rowlock__work_is(const struct rowlock_value *value, const char *text)
            memcmp(value->bytes, text, value->length) == 0;
 }
 
-void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 0)
-        *(int64_t *)data = rowlock__value_number(&columns[0]);
-}
-
 void rowlock__take_key(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_key_row *row = n > 0 ? rowlock__rows_add(data) : NULL;
@@ -468,5 +468,5 @@ struct rowlock_value rowlock__optional_value(bool there, int64_t number)
 int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms)
 {
     *now_ms = 0;
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_int, now_ms);
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_number, now_ms);
 }

@@ -31,7 +31,8 @@ struct rowlock_work {
     bool undone;     /* and did */
     /* A row of the history could not be written: the call is repeated without one. */
     bool log_failed, no_log;
-    int64_t affected; /* by the last inner statement: rows changed, or returned */
+    int64_t affected;           /* by the last inner statement: rows changed, or returned */
+    char key[ROWLOCK_KEY_SIZE]; /* of rowlock__work_key */
 };
 
 typedef int rowlock_procedure(struct rowlock_work *work);
@@ -50,7 +51,9 @@ int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock
 /* Whether the engine has that statement. */
 bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id);
 
-/* Sends one. `row` may be NULL. */
+/* Sends one. `row` may be NULL; rowlock__work_do sends one without a row. */
+int rowlock__work_do(struct rowlock_work *work, enum rowlock_plain_id id,
+                     const struct rowlock_value *values);
 int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
                       const struct rowlock_value *values, rowlock_row *row, void *data);
 
@@ -91,9 +94,8 @@ void rowlock__work_answer(struct rowlock_work *work, const struct rowlock_value 
                           unsigned n);
 int rowlock__work_number(struct rowlock_work *work, int64_t number);
 
-/* Row callbacks: the first column as a number, `data` is an int64_t; as a key, `data` is struct
-   rowlock_rows of struct rowlock_key_row. */
-void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned n);
+/* A row callback: the first column as a key; `data` is struct rowlock_rows of struct
+   rowlock_key_row. */
 struct rowlock_key_row {
     char key[ROWLOCK_KEY_SIZE];
 };
@@ -107,6 +109,8 @@ struct rowlock_value rowlock__optional_value(bool there, int64_t number);
 int64_t rowlock__work_int(const struct rowlock_work *work, unsigned i);
 struct rowlock_value rowlock__work_value(const struct rowlock_work *work, unsigned i);
 bool rowlock__work_is(const struct rowlock_value *value, const char *text);
+/* Parameter `i`, a name, as the tables have it (key.c); until the next call for another one. */
+const char *rowlock__work_key(struct rowlock_work *work, unsigned i);
 
 /* ---- names (key.c) --------------------------------------------------------------------------- */
 
@@ -115,8 +119,7 @@ bool rowlock__work_is(const struct rowlock_value *value, const char *text);
 void rowlock__key(const struct rowlock_work *work, const char *prefix,
                   const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE]);
 /* The name of a key; "" for NULL. */
-void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
-                       char out[256]);
+void rowlock__key_name(const struct rowlock_work *work, struct rowlock_value key, char out[256]);
 
 /* Reads one of the parameter of renew_all (dialect.h). Returns the start of
    the next one, or `end`. */

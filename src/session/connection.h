@@ -140,9 +140,8 @@ int rowlock__was_interrupted(const struct rowlock_connection *connection);
 bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
                             int64_t deadline_ms);
 
-/* Row callbacks for the first column. take_number stores it in an int64_t. take_text stores a
-   malloc'd copy in a char *, and frees the previous one. */
-void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n);
+/* A row callback: stores a malloc'd copy of the first column in a char *, and frees the previous
+   one. */
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);
 
 /* Copies a column as text to the caller's buffer, cut to its size; "" for NULL. */

@@ -195,12 +195,6 @@ int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_i
     return rowlock__send(connection, ROWLOCK_INSIDE, &call, NULL, error);
 }
 
-void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 0)
-        *(int64_t *)data = rowlock__value_number(&columns[0]);
-}
-
 void rowlock__column_text(const struct rowlock_value *column, char *out, size_t size)
 {
     if (column->type == ROWLOCK_INT)
