@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,53 +23,29 @@ struct descriptor {
     ino_t inode;
 };
 
-struct rowlock_descriptors {
-    size_t n, room;
-    struct descriptor all[];
-};
-
-/* Adds one descriptor. Frees the set and makes it NULL if it cannot grow. */
 static void add(void *data, int fd)
 {
-    struct rowlock_descriptors **out = data, *set = *out;
     struct stat status;
+    struct descriptor *one = fstat(fd, &status) == 0 ? rowlock__rows_add(data) : NULL;
 
-    if (!set || fstat(fd, &status) != 0)
-        return;
-    if (set->n == set->room) {
-        size_t room = set->room * 2;
-        struct rowlock_descriptors *more = realloc(set, sizeof *set + room * sizeof set->all[0]);
-
-        if (!more) {
-            free(set);
-            *out = NULL;
-            return;
-        }
-        *out = set = more;
-        set->room = room;
-    }
-    set->all[set->n++] =
-        (struct descriptor){.fd = fd, .device = status.st_dev, .inode = status.st_ino};
+    if (one)
+        *one = (struct descriptor){.fd = fd, .device = status.st_dev, .inode = status.st_ino};
 }
 
-struct rowlock_descriptors *rowlock__descriptors(void)
+struct rowlock_rows rowlock__descriptors(void)
 {
-    enum { ROOM = 64 };
-    struct rowlock_descriptors *set = malloc(sizeof *set + ROOM * sizeof set->all[0]);
+    struct rowlock_rows set = {.size = sizeof(struct descriptor)};
 
-    if (set) {
-        set->n = 0;
-        set->room = ROOM;
-    }
     rowlock__visit_descriptors(add, &set);
     return set;
 }
 
-static bool contains(const struct rowlock_descriptors *set, const struct descriptor *one)
+static bool contains(const struct rowlock_rows *set, const struct descriptor *one)
 {
+    const struct descriptor *all = set->row;
+
     for (size_t i = 0; i < set->n; i++)
-        if (set->all[i].fd == one->fd && set->all[i].device == one->device &&
-            set->all[i].inode == one->inode)
+        if (all[i].fd == one->fd && all[i].device == one->device && all[i].inode == one->inode)
             return true;
     return false;
 }
@@ -116,29 +91,31 @@ static bool leads_to_server(int fd, int port)
     }
 }
 
-int rowlock__new_socket(const struct rowlock_descriptors *before, int port)
+int rowlock__new_socket(const struct rowlock_rows *before, int port)
 {
-    struct rowlock_descriptors *now = rowlock__descriptors();
+    struct rowlock_rows now = rowlock__descriptors();
+    const struct descriptor *all = now.row;
     int found = -1, n = 0;
 
-    for (size_t i = 0; now && i < now->n; i++)
-        if (!contains(before, &now->all[i]) && leads_to_server(now->all[i].fd, port)) {
-            found = now->all[i].fd;
+    for (size_t i = 0; !now.failed && i < now.n; i++)
+        if (!contains(before, &all[i]) && leads_to_server(all[i].fd, port)) {
+            found = all[i].fd;
             n++;
         }
-    free(now);
+    rowlock__rows_clear(&now);
     return n == 1 ? found : -1;
 }
 
-void rowlock__close_new_on_exec(const struct rowlock_descriptors *before)
+void rowlock__close_new_on_exec(const struct rowlock_rows *before)
 {
-    struct rowlock_descriptors *now = rowlock__descriptors();
+    struct rowlock_rows now = rowlock__descriptors();
+    const struct descriptor *all = now.row;
 
-    for (size_t i = 0; now && i < now->n; i++) {
-        int flags = fcntl(now->all[i].fd, F_GETFD);
+    for (size_t i = 0; i < now.n; i++) {
+        int flags = fcntl(all[i].fd, F_GETFD);
 
-        if (flags >= 0 && !(flags & FD_CLOEXEC) && !contains(before, &now->all[i]))
-            fcntl(now->all[i].fd, F_SETFD, flags | FD_CLOEXEC);
+        if (flags >= 0 && !(flags & FD_CLOEXEC) && !contains(before, &all[i]))
+            fcntl(all[i].fd, F_SETFD, flags | FD_CLOEXEC);
     }
-    free(now);
+    rowlock__rows_clear(&now);
 }

@@ -138,6 +138,10 @@ void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget
 void rowlock__mariadb_disarm(struct rowlock_link *link);
 /* Between _start and _cont: waits for the events in `status` and returns those that happened. */
 int rowlock__mariadb_pump(struct rowlock_link *link, int status);
+/* Calls a function by its _start, with these arguments, and its _cont. `out` gets the result. */
+#define ROWLOCK_MARIADB_PUMPED(link, function, out, handle, arguments)      \
+    for (int status = rowlock__mariadb.function##_start arguments; status;) \
+    status = rowlock__mariadb.function##_cont(out, handle, rowlock__mariadb_pump(link, status))
 /* Shuts the socket down: the server then ends the session and its transaction. */
 void rowlock__mariadb_give_up(struct rowlock_link *link);
 /* Runs a text without parameters and discards its results; the first column of the first row

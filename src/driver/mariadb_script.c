@@ -8,6 +8,7 @@
  * other installers.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,56 +30,27 @@ bool rowlock__mariadb_plain_database(const char *name)
     return length >= 1 && length <= 64;
 }
 
-struct builder {
-    char *text;
-    size_t length, size;
-};
-
-static bool append(struct builder *b, const char *text, size_t length)
-{
-    if (b->length + length + 1 > b->size) {
-        size_t size = (b->length + length + 1) * 2;
-        char *bigger = realloc(b->text, size);
-
-        if (!bigger)
-            return false;
-        b->text = bigger;
-        b->size = size;
-    }
-    memcpy(b->text + b->length, text, length);
-    b->length += length;
-    b->text[b->length] = '\0';
-    return true;
-}
-
-static bool append_quoted(struct builder *b, const char *quote, const char *name)
-{
-    return append(b, quote, 1) && append(b, name, strlen(name)) && append(b, quote, 1);
-}
-
 char *rowlock__mariadb_qualify(const char *text, const char *database)
 {
     static const char current[] = "DATABASE()", prefix[] = "rowlock_";
-    struct builder b = {0};
-    bool fine = append(&b, "", 0);
+    size_t length = strlen(text), most = length / (sizeof prefix - 1) + 1; /* names */
+    char *out = malloc(length + most * (strlen(database) + sizeof "``.") + 1), *to = out;
 
-    for (const char *at = text; fine && *at; at++) {
+    for (const char *at = text; out && *at; at++) {
         bool begins = at == text || (!is_word(at[-1]) && !strchr("@.`'", at[-1]));
 
         if (begins && strncmp(at, current, sizeof current - 1) == 0) {
-            fine = append_quoted(&b, "'", database);
+            to += sprintf(to, "'%s'", database);
             at += sizeof current - 2;
             continue;
         }
         if (begins && strncmp(at, prefix, sizeof prefix - 1) == 0)
-            fine = append_quoted(&b, "`", database) && append(&b, ".", 1);
-        fine = fine && append(&b, at, 1);
+            to += sprintf(to, "`%s`.", database);
+        *to++ = *at;
     }
-    if (!fine) {
-        free(b.text);
-        return NULL;
-    }
-    return b.text;
+    if (out)
+        *to = '\0';
+    return out;
 }
 
 static int query(struct rowlock_link *link, const char *text, struct rowlock_error *error)
@@ -97,9 +69,8 @@ static size_t trimmed(const char *line, size_t length)
 
 static int run_statements(struct rowlock_link *link, const char *text, struct rowlock_error *error)
 {
-    struct builder b = {0};
-    char delimiter[16] = ";";
-    int code = ROWLOCK_OK;
+    char *statement = malloc(strlen(text) + 2), *to = statement, delimiter[16] = ";";
+    int code = statement ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 
     while (!code && *text) {
         size_t line = strcspn(text, "\n"), length = trimmed(text, line), end = strlen(delimiter);
@@ -108,33 +79,28 @@ static int run_statements(struct rowlock_link *link, const char *text, struct ro
         if (strncmp(text, "DELIMITER ", 10) == 0 && length > 10 && length - 10 < sizeof delimiter) {
             memcpy(delimiter, text + 10, length - 10);
             delimiter[length - 10] = '\0';
-        } else if (strncmp(text, "--", 2) != 0 && (length > 0 || b.length > 0)) {
-            if (!append(&b, text, last ? length - end : length) || !append(&b, "\n", 1))
-                code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-            else if (last)
-                code = query(link, b.text, error);
-            if (last)
-                b.length = 0;
+        } else if (strncmp(text, "--", 2) != 0 && (length > 0 || to > statement)) {
+            to += sprintf(to, "%.*s\n", (int)(last ? length - end : length), text);
+            if (last) {
+                code = query(link, statement, error);
+                to = statement;
+            }
         }
         text += line + (text[line] == '\n');
     }
-    if (!code && trimmed(b.text ? b.text : "", b.length) > 0)
-        code = query(link, b.text, error);
-    free(b.text);
+    if (!code && trimmed(statement, (size_t)(to - statement)) > 0)
+        code = query(link, statement, error);
+    free(statement);
     return code;
 }
 
+/* The name can be inserted between backquotes. */
 static int use_database(struct rowlock_link *link, const char *name, struct rowlock_error *error)
 {
-    struct builder b = {0};
-    int code;
+    char text[80];
 
-    if (!append(&b, "USE ", 4) || !append_quoted(&b, "`", name))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    else
-        code = query(link, b.text, error);
-    free(b.text);
-    return code;
+    snprintf(text, sizeof text, "USE `%s`", name);
+    return query(link, text, error);
 }
 
 int rowlock__mariadb_script(struct rowlock_link *link, const char *text,

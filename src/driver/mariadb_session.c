@@ -89,16 +89,13 @@ static MYSQL *real_connect(struct rowlock_link *link)
 {
     const struct rowlock__mariadb_url *url = link->url;
     MYSQL *connected = NULL;
-    int status;
 
     set_options(link->mysql, url);
     set_handshake_limit(link->mysql, &link->wait.budget);
-    status = rowlock__mariadb.real_connect_start(
-        &connected, link->mysql, url->host, url->user, url->password, url->database, url->port,
-        url->socket, CLIENT_FOUND_ROWS | CLIENT_MULTI_RESULTS);
-    while (status)
-        status = rowlock__mariadb.real_connect_cont(&connected, link->mysql,
-                                                    rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, real_connect, &connected, link->mysql,
+                           (&connected, link->mysql, url->host, url->user, url->password,
+                            url->database, url->port, url->socket,
+                            CLIENT_FOUND_ROWS | CLIENT_MULTI_RESULTS));
     return connected;
 }
 

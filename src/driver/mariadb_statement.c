@@ -124,49 +124,37 @@ static MYSQL_STMT *new_statement(struct rowlock_link *link)
 
 static int prepare(struct rowlock_link *link, MYSQL_STMT *stmt, const char *text)
 {
-    int failed = 0, status;
+    int failed = 0;
 
-    status = rowlock__mariadb.stmt_prepare_start(&failed, stmt, text, strlen(text));
-    while (status)
-        status =
-            rowlock__mariadb.stmt_prepare_cont(&failed, stmt, rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, stmt_prepare, &failed, stmt, (&failed, stmt, text, strlen(text)));
     return failed;
 }
 
 static int execute(struct rowlock_link *link, MYSQL_STMT *stmt)
 {
-    int failed = 0, status;
+    int failed = 0;
 
-    status = rowlock__mariadb.stmt_execute_start(&failed, stmt);
-    while (status)
-        status =
-            rowlock__mariadb.stmt_execute_cont(&failed, stmt, rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, stmt_execute, &failed, stmt, (&failed, stmt));
     return failed;
 }
 
 static int store_result(struct rowlock_link *link, MYSQL_STMT *stmt)
 {
-    int failed = 0, status;
+    int failed = 0;
 
     if (!link->wait.pumped)
         return rowlock__mariadb.stmt_store_result(stmt);
-    status = rowlock__mariadb.stmt_store_result_start(&failed, stmt);
-    while (status)
-        status = rowlock__mariadb.stmt_store_result_cont(&failed, stmt,
-                                                         rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, stmt_store_result, &failed, stmt, (&failed, stmt));
     return failed;
 }
 
 static int next_result(struct rowlock_link *link, MYSQL_STMT *stmt)
 {
-    int failed = 0, status;
+    int failed = 0;
 
     if (!link->wait.pumped)
         return rowlock__mariadb.stmt_next_result(stmt);
-    status = rowlock__mariadb.stmt_next_result_start(&failed, stmt);
-    while (status)
-        status = rowlock__mariadb.stmt_next_result_cont(&failed, stmt,
-                                                        rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, stmt_next_result, &failed, stmt, (&failed, stmt));
     return failed;
 }
 

@@ -126,14 +126,11 @@ int rowlock__mariadb_pump(struct rowlock_link *link, int status)
 static int send_query(struct rowlock_link *link, const char *text)
 {
     MYSQL *mysql = link->mysql;
-    int failed = 0, status;
+    int failed = 0;
 
     if (!link->wait.pumped)
         return rowlock__mariadb.real_query(mysql, text, strlen(text));
-    status = rowlock__mariadb.real_query_start(&failed, mysql, text, strlen(text));
-    while (status)
-        status =
-            rowlock__mariadb.real_query_cont(&failed, mysql, rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, real_query, &failed, mysql, (&failed, mysql, text, strlen(text)));
     return failed;
 }
 
@@ -141,28 +138,21 @@ static MYSQL_RES *store_result(struct rowlock_link *link)
 {
     MYSQL *mysql = link->mysql;
     MYSQL_RES *result = NULL;
-    int status;
 
     if (!link->wait.pumped)
         return rowlock__mariadb.store_result(mysql);
-    status = rowlock__mariadb.store_result_start(&result, mysql);
-    while (status)
-        status =
-            rowlock__mariadb.store_result_cont(&result, mysql, rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, store_result, &result, mysql, (&result, mysql));
     return result;
 }
 
 static int next_result(struct rowlock_link *link)
 {
     MYSQL *mysql = link->mysql;
-    int failed = 0, status;
+    int failed = 0;
 
     if (!link->wait.pumped)
         return rowlock__mariadb.next_result(mysql);
-    status = rowlock__mariadb.next_result_start(&failed, mysql);
-    while (status)
-        status =
-            rowlock__mariadb.next_result_cont(&failed, mysql, rowlock__mariadb_pump(link, status));
+    ROWLOCK_MARIADB_PUMPED(link, next_result, &failed, mysql, (&failed, mysql));
     return failed;
 }
 

@@ -129,10 +129,13 @@ int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_bud
         return code;
     watch->before = rowlock__descriptors();
     watch->port = port;
-    if (!watch->before) {
+    code = rowlock__rows_complete(&watch->before, ROWLOCK_OK, error);
+    if (code) {
+        rowlock__rows_clear(&watch->before);
         pass_turn(watch->watcher);
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return code;
     }
+    watch->opening = true;
     rowlock__watch_begin(watch, budget, NULL, NULL);
     return ROWLOCK_OK;
 }
@@ -141,10 +144,10 @@ struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool o
 {
     struct rowlock_watched end = rowlock__watch_end(watch);
 
-    rowlock__close_new_on_exec(watch->before);
-    rowlock__watch_found(watch, opened ? rowlock__new_socket(watch->before, watch->port) : -1);
-    free(watch->before);
-    watch->before = NULL;
+    watch->opening = false;
+    rowlock__close_new_on_exec(&watch->before);
+    rowlock__watch_found(watch, opened ? rowlock__new_socket(&watch->before, watch->port) : -1);
+    rowlock__rows_clear(&watch->before);
     pass_turn(watch->watcher);
     return end;
 }

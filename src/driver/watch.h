@@ -22,6 +22,7 @@
 #include "driver/driver.h"
 #include "system/system.h"
 #include "util/clock.h"
+#include "util/rows.h"
 
 struct rowlock_watch;
 
@@ -84,15 +85,15 @@ struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch);
 /* At the latest this time after a call began, its interrupt_fd is watched. */
 #define ROWLOCK_WATCH_LOOK_MS 20
 
-struct rowlock_descriptors;
 struct rowlock_watcher;
 
 struct rowlock_watch {
     struct rowlock_watcher *watcher;
     struct rowlock_watch *next, **place; /* in the list of calls; place NULL: no call is blocked */
     int socket;
-    struct stat is;                     /* identifies the socket: another file may get its number */
-    struct rowlock_descriptors *before; /* of a session that is being opened; else NULL */
+    struct stat is;             /* identifies the socket: another file may get its number */
+    bool opening;               /* the session is being opened */
+    struct rowlock_rows before; /* then: the process's descriptors before that */
     int port;
     struct rowlock_budget budget;
     void (*cancel)(void *data);
@@ -145,19 +146,17 @@ void rowlock__watch_destroy(struct rowlock_watch *watch);
  * not report the socket of a session, so it is found by the difference.
  */
 
-struct rowlock_descriptors;
-
-/* The descriptors that are open now. The caller frees the result by free(). NULL: out of memory. */
-struct rowlock_descriptors *rowlock__descriptors(void);
+/* The descriptors that are open now. The caller clears them; `failed`: out of memory. */
+struct rowlock_rows rowlock__descriptors(void);
 
 /*
  * The stream socket that was opened since `before` and is connected, or connects, to a server. With
  * `port` > 0, a TCP socket must be connected to that port. -1: there is none, or several, of which
  * none can be chosen.
  */
-int rowlock__new_socket(const struct rowlock_descriptors *before, int port);
+int rowlock__new_socket(const struct rowlock_rows *before, int port);
 
 /* Sets FD_CLOEXEC on every descriptor that was opened since `before`. */
-void rowlock__close_new_on_exec(const struct rowlock_descriptors *before);
+void rowlock__close_new_on_exec(const struct rowlock_rows *before);
 
 #endif

@@ -39,8 +39,8 @@ void rowlock__watch_shut_down(const struct rowlock_watch *watch)
 
 static void give_up(struct rowlock_watch *call)
 {
-    if (call->before)
-        rowlock__watch_found(call, rowlock__new_socket(call->before, call->port));
+    if (call->opening)
+        rowlock__watch_found(call, rowlock__new_socket(&call->before, call->port));
     rowlock__watch_shut_down(call);
     /* without a socket the call still runs: a later cancel may end it */
     if (call->socket >= 0 || call->cancelling)
@@ -54,7 +54,7 @@ void rowlock__watch_destroy(struct rowlock_watch *watch)
     void *handles = watch->handles;
 
     pthread_cond_destroy(&watch->changed);
-    free(watch->before);
+    rowlock__rows_clear(&watch->before);
     free(watch);
     if (release)
         release(handles);
@@ -115,7 +115,7 @@ static int64_t look(struct rowlock_watch *call, int64_t now)
         budget_ends(call, ROWLOCK_WAKE_DEADLINE, now);
     if (call->end.result == ROWLOCK_WATCH_CALM)
         return call->budget.deadline_ms;
-    if (call->before) { /* the driver may try another address: that socket is shut down too */
+    if (call->opening) { /* the driver may try another address: that socket is shut down too */
         give_up(call);
         return now + ROWLOCK_WATCH_LOOK_MS;
     }
