@@ -37,11 +37,11 @@ static void read_again(const struct rowlock_schedule *schedule)
         fields += 5;
         *strrchr(text, ' ') = '\0';
     }
-    fuzz_check(rowlock__schedule_read(fields, NULL, &again, NULL, NULL) == 0);
+    fuzz_check(rowlock__schedule_read(fields, NULL, NULL, &again, NULL, NULL) == 0);
     fuzz_check(strcmp(again.text, schedule->text) == 0);
     fuzz_check(again.period_ms == schedule->period_ms);
     fuzz_check(memcmp(&again.line, &schedule->line, sizeof again.line) == 0);
-    fuzz_check(rowlock__schedule_length(fields) == strlen(fields));
+    fuzz_check(rowlock_schedule_length(fields) == strlen(fields));
     free(text);
 }
 
@@ -52,8 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rowlock_error error = {0};
     size_t column = 0;
 
-    fuzz_check(rowlock__schedule_length(text) <= strlen(text));
-    if (rowlock__schedule_read_for(text, "job", NULL, &schedule, &column, &error) == 0) {
+    fuzz_check(rowlock_schedule_length(text) <= strlen(text));
+    if (rowlock__schedule_read(text, "job", NULL, &schedule, &column, &error) == 0) {
         fuzz_check(column == 0); /* only set for a mistake */
         read_again(&schedule);
         walk(&schedule, 1700000000123);

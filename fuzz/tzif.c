@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t line = 0; line < LINES; line++) {
             struct rowlock_schedule schedule;
 
-            fuzz_check(rowlock__schedule_read(lines[line], zone, &schedule, NULL, NULL) == 0);
+            fuzz_check(rowlock__schedule_read(lines[line], NULL, zone, &schedule, NULL, NULL) == 0);
             walk(&schedule, starts[i] * 1000);
         }
     }

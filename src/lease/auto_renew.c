@@ -172,7 +172,7 @@ int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, voi
         return code;
     keeper = calloc(1, sizeof *keeper);
     if (!keeper)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     keeper->lease = lease;
     keeper->on_lost = on_lost;
     keeper->data = data;

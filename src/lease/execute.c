@@ -255,40 +255,33 @@ static struct round_trip session_unlock(const struct rowlock_request *r,
         .uninterruptible = true};
 }
 
-static int round_trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
-                         int64_t deadline_ms, struct round_trip *out)
+/* .id 0: the step is not one of the database. */
+static struct round_trip round_trip_of(const struct rowlock_request *request,
+                                       const struct rowlock_step *step, int64_t deadline_ms)
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        *out = is_simple(request, step, deadline_ms) ? grant_free(request)
+        return is_simple(request, step, deadline_ms) ? grant_free(request)
                                                      : grant(request, step, deadline_ms);
-        return 0;
     case ROWLOCK_ACT_ENQUEUE:
-        *out = enqueue(request, step);
-        return 0;
+        return enqueue(request, step);
     case ROWLOCK_ACT_PLACE:
-        *out = place(request, step);
-        return 0;
+        return place(request, step);
     case ROWLOCK_ACT_AWAIT:
-        *out = await(request, step);
-        return 0;
+        return await(request, step);
     case ROWLOCK_ACT_TURN:
-        *out = turn(request, step);
-        return 0;
+        return turn(request, step);
     case ROWLOCK_ACT_OVERTAKE:
-        *out = overtake(request, step);
-        return 0;
+        return overtake(request, step);
     case ROWLOCK_ACT_WITHDRAW:
-        *out = (struct round_trip){
+        return (struct round_trip){
             .id = ROWLOCK_SQL_WITHDRAW,
             .values = {rowlock__int_value(step->ticket), rowlock__text_value(request->owner)},
             .uninterruptible = true};
-        return 0;
     case ROWLOCK_ACT_SESSION_UNLOCK:
-        *out = session_unlock(request, step);
-        return 0;
+        return session_unlock(request, step);
     default:
-        return -1;
+        return (struct round_trip){.id = 0};
     }
 }
 
@@ -527,11 +520,11 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
 {
     struct answer answer = {.reply = reply, .refused = refused};
     int64_t until_ms = rowlock__now_ms() + PREPARE_MS;
-    struct round_trip round_trip;
+    struct round_trip round_trip = round_trip_of(request, step, deadline_ms);
 
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
-    if (round_trip_of(request, step, deadline_ms, &round_trip))
+    if (!round_trip.id)
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
     reply->code = send_step(request, step, &round_trip, deadline_ms, &answer, error);

@@ -98,15 +98,6 @@ static int64_t now_ns(void)
     return now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
 }
 
-static void send_all(struct lane *lane, struct waiter **taken, size_t n)
-{
-    struct rowlock_question *questions[ROWLOCK_BATCH];
-
-    for (size_t i = 0; i < n; i++)
-        questions[i] = taken[i]->question;
-    rowlock__batch_send(lane->connection, questions, n);
-}
-
 /* A batch costs little more than one request. Threads in a loop return right after their answer, so
    the sender waits for them: a quarter of the last batch's duration, and not again soon if no
    thread came. */
@@ -133,6 +124,7 @@ static void gather(struct lane *lane, struct waiter *waiter)
 /* Called with the mutex locked, by the first of the queue, while the lane is idle. */
 static void lead(struct lane *lane, struct waiter *waiter)
 {
+    struct rowlock_question *questions[ROWLOCK_BATCH];
     struct waiter *taken[ROWLOCK_BATCH];
     int64_t began;
     size_t n;
@@ -141,8 +133,10 @@ static void lead(struct lane *lane, struct waiter *waiter)
     gather(lane, waiter);
     n = take(lane, taken);
     pthread_mutex_unlock(&lane->mutex);
+    for (size_t i = 0; i < n; i++)
+        questions[i] = taken[i]->question;
     began = now_ns();
-    send_all(lane, taken, n);
+    rowlock__batch_send(lane->connection, questions, n);
     pthread_mutex_lock(&lane->mutex);
     lane->took_ns = now_ns() - began;
     lane->took_ns = lane->took_ns < SECOND_NS / 10 ? lane->took_ns : SECOND_NS / 10;
@@ -200,25 +194,21 @@ static void wait_in(struct lane *lane, struct waiter *waiter)
     waiter->question->code = ROWLOCK_ETIMEDOUT;
 }
 
-static void ask(struct lane *lane, struct waiter *waiter)
-{
-    atomic_fetch_add(&lane->load, 1);
-    pthread_mutex_lock(&lane->mutex);
-    enter(lane, waiter);
-    wait_in(lane, waiter);
-    pthread_mutex_unlock(&lane->mutex);
-    atomic_fetch_sub(&lane->load, 1);
-}
-
 void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_question *question)
 {
+    struct lane *chosen = &group->lane[lane];
     struct waiter waiter = {.question = question};
     pthread_condattr_t monotonic;
 
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&waiter.wake, &monotonic);
-    ask(&group->lane[lane], &waiter);
+    atomic_fetch_add(&chosen->load, 1);
+    pthread_mutex_lock(&chosen->mutex);
+    enter(chosen, &waiter);
+    wait_in(chosen, &waiter);
+    pthread_mutex_unlock(&chosen->mutex);
+    atomic_fetch_sub(&chosen->load, 1);
     pthread_cond_destroy(&waiter.wake);
     pthread_condattr_destroy(&monotonic);
 }
@@ -276,7 +266,7 @@ int rowlock_group_open(const char *url, const struct rowlock_options *options, i
                              LANES);
     group = calloc(1, sizeof *group);
     if (!group)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     group->lanes = sessions ? sessions : DEFAULT_LANES;
     for (int i = 0; i < group->lanes; i++) {
         group->lane[i].last = &group->lane[i].first;

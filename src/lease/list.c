@@ -184,7 +184,7 @@ static int ask_some(struct rowlock_connection *connection, const struct rowlock_
     int code;
 
     if (!pattern)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST_LONGEST,
                         (struct rowlock_value[]){rowlock__text_value(pattern),
                                                  rowlock__int_value(choice->order),

@@ -29,12 +29,12 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
     struct rowlock_lease *lease = calloc(1, sizeof *lease);
 
     if (!lease)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     lease->connection = connection;
     pthread_mutex_init(&lease->mutex, NULL);
     if (copy_names(lease, want, n)) {
         rowlock__lease_delete(lease);
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     }
     *out = lease;
     return ROWLOCK_OK;

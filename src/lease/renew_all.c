@@ -208,7 +208,7 @@ int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n, rowlock_dur
         return code;
     all.codes = codes ? codes : malloc(n * sizeof *all.codes);
     if (!all.codes)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     all.connection = leases[0]->connection;
     all.deadline_ms = rowlock__query_deadline(all.connection);
     for (size_t i = 0; i < n; i++)

@@ -90,7 +90,7 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
         return code;
     if (copy_text(&request->command, terms->command, COMMAND_SIZE) ||
         copy_text(&request->note, terms->note, NOTE_SIZE))
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     return ROWLOCK_OK;
 }
 

@@ -15,14 +15,6 @@
 
 #define OVERTIME_MS 1000 /* for this long after its deadline an attempt may remove obstacles */
 
-/* Work outside an open transaction needs a second connection. */
-static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
-                      struct rowlock_error *error)
-{
-    *out = attempt->connection;
-    return attempt->in_transaction ? rowlock__second(attempt->connection, out, error) : ROWLOCK_OK;
-}
-
 static int is_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms == 0 ||
@@ -37,30 +29,21 @@ static int is_far_over(const struct rowlock_attempt *attempt)
            rowlock__now_ms() >= rowlock__after(attempt->deadline_ms, OVERTIME_MS);
 }
 
-static int pause_for_lease(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    enum rowlock_wake wake =
-        rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd, attempt->deadline_ms);
-
-    if (wake == ROWLOCK_WAKE_INTERRUPT)
-        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while waiting for '%s'",
-                             attempt->answer.name);
-    return ROWLOCK_OK;
-}
-
-/* Does the work outside the caller's transaction that the next attempt needs. */
+/* Does the work outside the caller's transaction that the next attempt needs. In an open
+   transaction it needs a second connection. */
 static int do_outside(struct rowlock_attempt *attempt,
                       int (*todo)(struct rowlock_attempt *, struct rowlock_connection *,
                                   struct rowlock_error *),
                       int *again, struct rowlock_error *error)
 {
-    struct rowlock_connection *outside = NULL;
-    int code;
+    struct rowlock_connection *outside = attempt->connection;
+    int code = ROWLOCK_OK;
 
     if (attempt->cleared && is_far_over(attempt))
         return ROWLOCK_OK;
     attempt->cleared = 1;
-    code = outside_of(attempt, &outside, error);
+    if (attempt->in_transaction)
+        code = rowlock__second(attempt->connection, &outside, error);
     if (!code && outside)
         code = rowlock__given_up(outside, todo(attempt, outside, error), error);
     if (code == ROWLOCK_ECONN && outside == attempt->connection)
@@ -84,9 +67,12 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     case ROWLOCK_STATUS_LEASED:
         if (attempt->in_transaction || is_over(attempt))
             return ROWLOCK_OK;
-        code = pause_for_lease(attempt, error);
-        *again = !code;
-        return code;
+        if (rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
+                           attempt->deadline_ms) == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while waiting for '%s'",
+                                 attempt->answer.name);
+        *again = 1;
+        return ROWLOCK_OK;
     default:
         return ROWLOCK_OK;
     }
@@ -252,30 +238,24 @@ static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlo
         name);
 }
 
-static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK, again = 1;
-
-    while (!code && again)
-        code = attempt_once(attempt, &again, error);
-    if (code)
-        rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
-    return code;
-}
-
 /* Limits a call by its deadline. In the caller's transaction there is no such limit, because the
    connection must not be given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
+    int again = 1;
+
     if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
     if (!code)
         code = check_schema(attempt, error);
-    if (!code)
-        code = attempt_until_over(attempt, error);
-    else if (attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
-        /* nothing was requested yet; but reading the schema may have found the connection lost */
+    /* nothing was requested yet; but reading the schema may have found the connection lost */
+    if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
+    while (again && !code) {
+        code = attempt_once(attempt, &again, error);
+        if (code)
+            rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
+    }
     rowlock__wait_ends(attempt->connection);
     return code;
 }

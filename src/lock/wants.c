@@ -154,12 +154,6 @@ static int pack_lease(char *at, size_t size, const struct rowlock_want *want)
 
 #define TERMS_SIZE 32
 
-static char *pack_one(char *at, const struct rowlock_want *want, pack_terms *terms)
-{
-    at = rowlock__put_hex(at, want->name, strlen(want->name));
-    return at + terms(at, TERMS_SIZE, want);
-}
-
 static int pack(struct rowlock_wants *wants, pack_terms *terms)
 {
     char *at = malloc(wants->n * (2 * ROWLOCK_NAME_MAX + TERMS_SIZE + 1));
@@ -168,9 +162,12 @@ static int pack(struct rowlock_wants *wants, pack_terms *terms)
     if (!at)
         return ROWLOCK_ENOMEM;
     for (size_t i = 0; i < wants->n; i++) {
+        const struct rowlock_want *want = &wants->want[i];
+
         if (i > 0)
             *at++ = ',';
-        at = pack_one(at, &wants->want[i], terms);
+        at = rowlock__put_hex(at, want->name, strlen(want->name));
+        at += terms(at, TERMS_SIZE, want);
     }
     wants->length = (size_t)(at - wants->packed);
     return ROWLOCK_OK;
@@ -183,7 +180,7 @@ static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *w
 
     wants->want = malloc(n * sizeof *want);
     if (!wants->want)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     memcpy(wants->want, want, n * sizeof *want);
     wants->n = n;
     if (n == 1)
@@ -204,7 +201,7 @@ int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *
     if (!code)
         code = copy_sorted(wants, want, n, error);
     if (!code && pack(wants, pack_lock))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     return code;
 }
 
@@ -231,8 +228,7 @@ int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_
     if (code)
         return code;
     fill_in(wants);
-    return pack(wants, pack_lease) ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory")
-                                   : ROWLOCK_OK;
+    return pack(wants, pack_lease) ? rowlock__no_memory(error) : ROWLOCK_OK;
 }
 
 void rowlock__wants_clear(struct rowlock_wants *wants)

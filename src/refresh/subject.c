@@ -7,21 +7,11 @@
 #include <unistd.h>
 
 #include "lease/query.h"
+#include "lease/request.h"
 #include "schema/check.h"
 #include "system/system.h"
 #include "util/error.h"
 #include "util/utf8.h"
-
-static void find_who(struct rowlock_marking *marking, const char *command)
-{
-    char host[256] = "";
-
-    gethostname(host, sizeof host - 1);
-    rowlock__utf8_copy(marking->host, sizeof marking->host, host);
-    rowlock__utf8_copy(marking->program, sizeof marking->program,
-                       command && *command ? command : rowlock__program_name());
-    marking->pid = getpid();
-}
 
 int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connection *connection,
                           const struct rowlock_subject *subject, struct rowlock_error *error)
@@ -38,7 +28,11 @@ int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connec
     marking->described = subject->description != NULL;
     if (marking->described)
         rowlock__utf8_copy(marking->description, sizeof marking->description, subject->description);
-    find_who(marking, subject->command);
+    rowlock__host(marking->host, sizeof marking->host);
+    rowlock__utf8_copy(marking->program, sizeof marking->program,
+                       subject->command && *subject->command ? subject->command
+                                                             : rowlock__program_name());
+    marking->pid = getpid();
     return rowlock__name_check(marking->lock, error);
 }
 

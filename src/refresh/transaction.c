@@ -52,13 +52,6 @@ static int lock_table(struct rowlock_connection *connection, const char *table, 
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-static int ready(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-
-    return code ? code : rowlock__check_installed(connection, error);
-}
-
 /* Rolls back after a failure, and keeps the error. */
 static int abandon(struct rowlock_connection *connection, int code, struct rowlock_error *error)
 {
@@ -261,7 +254,9 @@ int rowlock_refresh_failed(struct rowlock_connection *connection,
         code = rowlock__fail(error, ROWLOCK_EINVAL,
                              "no refresh was begun: did rowlock_refresh_begin succeed?");
     if (!code)
-        code = ready(connection, error);
+        code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    if (!code)
+        code = rowlock__check_installed(connection, error);
     if (code)
         return code;
     interrupt_fd =

@@ -91,9 +91,9 @@ static int read_line(const char *text, const char *name, const struct rowlock_zo
     return ROWLOCK_OK;
 }
 
-int rowlock__schedule_read_for(const char *text, const char *name, const struct rowlock_zone *zone,
-                               struct rowlock_schedule *out, size_t *column,
-                               struct rowlock_error *error)
+int rowlock__schedule_read(const char *text, const char *name, const struct rowlock_zone *zone,
+                           struct rowlock_schedule *out, size_t *column,
+                           struct rowlock_error *error)
 {
     const char *at = text + strspn(text, BLANKS);
 
@@ -101,14 +101,9 @@ int rowlock__schedule_read_for(const char *text, const char *name, const struct 
                                  : read_line(text, name, zone, out, column, error);
 }
 
-int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
-                           struct rowlock_schedule *out, size_t *column,
-                           struct rowlock_error *error)
-{
-    return rowlock__schedule_read_for(text, NULL, zone, out, column, error);
-}
-
-size_t rowlock__schedule_length(const char *line)
+/* Two words after "every", one word that begins with '@', else five words, or as many as there
+   are. */
+size_t rowlock_schedule_length(const char *line)
 {
     const char *at = line + strspn(line, BLANKS);
     int words = begins_with_every(at) ? 2 : *at == '@' ? 1 : ROWLOCK_CRON_FIELDS;
@@ -141,8 +136,8 @@ int rowlock_schedule_open_for(const char *text, const char *zone, const char *jo
     if (code)
         return code;
     schedule = malloc(sizeof *schedule);
-    code = schedule ? rowlock__schedule_read_for(text, job, opened, schedule, column, error)
-                    : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = schedule ? rowlock__schedule_read(text, job, opened, schedule, column, error)
+                    : rowlock__no_memory(error);
     if (code) {
         rowlock__zone_close(opened);
         free(schedule);
@@ -175,9 +170,4 @@ const char *rowlock_schedule_text(const struct rowlock_schedule *schedule)
 int64_t rowlock_schedule_next(const struct rowlock_schedule *schedule, int64_t after_ms)
 {
     return rowlock__schedule_next(schedule, after_ms);
-}
-
-size_t rowlock_schedule_length(const char *line)
-{
-    return rowlock__schedule_length(line);
 }

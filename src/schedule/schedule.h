@@ -42,28 +42,19 @@ struct rowlock_schedule {
 };
 
 /*
- * Parses "every DURATION" or a crontab line. `zone` is kept by reference and must outlive the
- * schedule; NULL is UTC. `out->text` becomes the normal form for storing and comparing: "every
- * 1h30m", "cron 0 4 * * mon Europe/Berlin"; equal texts mean equal schedules. Nothing to free.
- * EINVAL: the error names the mistake and the allowed values; `*column` (from 1; may be NULL) is
- * the position of the mistake.
+ * Parses "every DURATION" or a crontab line. `name` is that of the job, which H requires; or NULL.
+ * `zone` is kept by reference and must outlive the schedule; NULL is UTC. `out->text` becomes the
+ * normal form for storing and comparing: "every 1h30m", "cron 0 4 * * mon Europe/Berlin"; equal
+ * texts mean equal schedules. Nothing to free. EINVAL: the error names the mistake and the allowed
+ * values; `*column` (from 1; may be NULL) is the position of the mistake.
  */
-int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
+int rowlock__schedule_read(const char *text, const char *name, const struct rowlock_zone *zone,
                            struct rowlock_schedule *out, size_t *column,
                            struct rowlock_error *error);
-
-/* The same for the job `name`, which H requires. */
-int rowlock__schedule_read_for(const char *text, const char *name, const struct rowlock_zone *zone,
-                               struct rowlock_schedule *out, size_t *column,
-                               struct rowlock_error *error);
 
 /* Makes a schedule of a parsed period. EINVAL: the period is less than a millisecond. */
 int rowlock__schedule_every(int64_t period_ms, struct rowlock_schedule *out,
                             struct rowlock_error *error);
-
-/* The length in bytes of the schedule at the head of a crontab line, including leading blanks: two
-   words after "every", one word that begins with '@', else five words, or as many as there are. */
-size_t rowlock__schedule_length(const char *line);
 
 /* The first due time after `after_ms`, or ROWLOCK_NEVER: a line ends with the year 9999. */
 int64_t rowlock__schedule_next(const struct rowlock_schedule *schedule, int64_t after_ms);

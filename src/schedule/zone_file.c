@@ -146,7 +146,7 @@ static int open_utc(struct rowlock_zone **out, struct rowlock_error *error)
     struct rowlock_zone *zone = calloc(1, sizeof *zone);
 
     if (!zone)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     memcpy(zone->name, "UTC", sizeof "UTC");
     *out = zone;
     return ROWLOCK_OK;
@@ -166,7 +166,7 @@ int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlo
         return open_utc(out, error);
     bytes = malloc(FILE_MAX);
     if (!bytes)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     code = open_file(name, bytes, out, error);
     free(bytes);
     return code;

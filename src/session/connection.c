@@ -61,9 +61,9 @@ static int set_options(struct rowlock_connection *connection, const char *url,
     if (!url)
         url = options->url;
     if (url && !(connection->url = strdup(url)))
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     if (options->database && !(connection->database = strdup(options->database)))
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     return ROWLOCK_OK;
 }
 
@@ -131,7 +131,7 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
         error = &unseen;
     rowlock__clear_error(error);
     if (!connection)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     code = set_up(connection, driver, handle, url, options, error);
     if (code)
         rowlock_close(connection);
@@ -151,7 +151,7 @@ int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock
     int code;
 
     if (!connection)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     connection->driver = like->driver;
     connection->transport = like->transport;
     connection->dialect = like->dialect;

@@ -88,6 +88,11 @@ int rowlock__fail(struct rowlock_error *error, int code, const char *format, ...
     return code;
 }
 
+int rowlock__no_memory(struct rowlock_error *error)
+{
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+}
+
 int rowlock__wrap_error(struct rowlock_error *error, int code, const char *format, ...)
 {
     char before[sizeof error->text], whole[sizeof error->text * 2 + 2];

@@ -17,6 +17,9 @@
 int rowlock__fail(struct rowlock_error *error, int code, const char *format, ...)
     ROWLOCK_PRINTF(3, 4);
 
+/* Fails with ENOMEM. */
+int rowlock__no_memory(struct rowlock_error *error);
+
 /* Puts "context: " before the text. Returns error's code, or `code` if error is NULL. */
 int rowlock__wrap_error(struct rowlock_error *error, int code, const char *format, ...)
     ROWLOCK_PRINTF(3, 4);

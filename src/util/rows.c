@@ -67,7 +67,7 @@ void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, co
 
 int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
 {
-    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
+    return !code && rows->failed ? rowlock__no_memory(error) : code;
 }
 
 void rowlock__rows_clear(struct rowlock_rows *rows)

@@ -84,7 +84,7 @@ void t_comes(const struct rowlock_zone *zone, const char *line, const char *afte
     struct rowlock_schedule schedule;
     int64_t before, at = t_utc(after);
 
-    t_ok(rowlock__schedule_read(line, zone, &schedule, NULL, &t_error));
+    t_ok(rowlock__schedule_read(line, NULL, zone, &schedule, NULL, &t_error));
     before = rowlock__schedule_previous(&schedule, at);
     for (size_t i = 0; wanted[i]; i++, before = at) {
         at = rowlock__schedule_next(&schedule, at);

@@ -15,7 +15,7 @@ static struct rowlock_job_state job;
 
 static void given(const char *text, const char *now)
 {
-    t_ok(rowlock__schedule_read(text, NULL, &schedule, NULL, &t_error));
+    t_ok(rowlock__schedule_read(text, NULL, NULL, &schedule, NULL, &t_error));
     rules = (struct rowlock_job_rules){.schedule = &schedule, .retry = -1, .backoff_ms = 10000};
     job = (struct rowlock_job_state){.now_ms = t_utc(now)};
 }

@@ -17,13 +17,14 @@ static void refused(const struct mistake *mistake)
     struct rowlock_schedule schedule = untouched;
     size_t column = 0;
 
-    t_fails(rowlock__schedule_read(mistake->text, NULL, &schedule, &column, &t_error), EINVAL);
+    t_fails(rowlock__schedule_read(mistake->text, NULL, NULL, &schedule, &column, &t_error),
+            EINVAL);
     t_contains(t_error.text, mistake->says);
     if ((long long)column != mistake->column)
         t_fail(__FILE__, __LINE__, "\"%s\": column %zu, not %lld (%s)", mistake->text, column,
                mistake->column, t_error.text);
     t_int(schedule.period_ms, 7);
-    t_fails(rowlock__schedule_read(mistake->text, NULL, &schedule, NULL, NULL), EINVAL);
+    t_fails(rowlock__schedule_read(mistake->text, NULL, NULL, &schedule, NULL, NULL), EINVAL);
 }
 
 #define REFUSED(...)                                                    \
@@ -173,9 +174,8 @@ TEST(h_that_is_wrong)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         size_t column = 0;
 
-        t_fails(
-            rowlock__schedule_read_for(wrong[i].text, "mail", NULL, &schedule, &column, &t_error),
-            EINVAL);
+        t_fails(rowlock__schedule_read(wrong[i].text, "mail", NULL, &schedule, &column, &t_error),
+                EINVAL);
         t_contains(t_error.text, wrong[i].says);
         t_int((long long)column, wrong[i].column);
     }

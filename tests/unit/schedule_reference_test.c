@@ -206,7 +206,7 @@ static void compare(const struct line *line, const struct rowlock_zone *zone)
     size_t n = reference(line, name, start, wanted);
     struct rowlock_schedule schedule;
 
-    t_ok(rowlock__schedule_read(line->text, zone, &schedule, NULL, &t_error));
+    t_ok(rowlock__schedule_read(line->text, NULL, zone, &schedule, NULL, &t_error));
     for (size_t i = 0; i <= n; i++) {
         int64_t next = rowlock__schedule_next(&schedule, at);
         int past = i == n && next >= (start + WINDOW_DAYS * DAY) * 1000;
@@ -225,7 +225,7 @@ static int never_comes(const struct line *line)
 {
     struct rowlock_schedule schedule;
 
-    return rowlock__schedule_read(line->text, NULL, &schedule, NULL, NULL) != 0;
+    return rowlock__schedule_read(line->text, NULL, NULL, &schedule, NULL, NULL) != 0;
 }
 
 /* A second check without the library: no day in 28 years matches. */

@@ -14,7 +14,7 @@ static struct rowlock_schedule read_in(const char *text, const struct rowlock_zo
 {
     struct rowlock_schedule schedule;
 
-    t_ok(rowlock__schedule_read(text, zone, &schedule, NULL, &t_error));
+    t_ok(rowlock__schedule_read(text, NULL, zone, &schedule, NULL, &t_error));
     return schedule;
 }
 
@@ -195,7 +195,7 @@ static const char *text_for(const char *name, const char *text)
 {
     static struct rowlock_schedule schedule;
 
-    t_ok(rowlock__schedule_read_for(text, name, NULL, &schedule, NULL, &t_error));
+    t_ok(rowlock__schedule_read(text, name, NULL, &schedule, NULL, &t_error));
     return schedule.text;
 }
 
@@ -236,7 +236,7 @@ TEST(h_is_a_number_of_its_range)
             int first = wanted[i].low;
 
             snprintf(name, sizeof name, "job%d", job);
-            t_ok(rowlock__schedule_read_for(wanted[i].text, name, NULL, &schedule, NULL, &t_error));
+            t_ok(rowlock__schedule_read(wanted[i].text, name, NULL, &schedule, NULL, &t_error));
             set = schedule.line.set[wanted[i].field];
             seen |= set;
             while (!(set >> first & 1))
@@ -262,7 +262,7 @@ TEST(h_spreads_the_jobs_of_a_farm)
         int64_t at;
 
         snprintf(name, sizeof name, "backup-%04d", job);
-        t_ok(rowlock__schedule_read_for("H H * * *", name, NULL, &schedule, NULL, &t_error));
+        t_ok(rowlock__schedule_read("H H * * *", name, NULL, &schedule, NULL, &t_error));
         at = rowlock__schedule_next(&schedule, -1) / 60000;
         t_true(at >= 0 && at < 1440);
         minutes += !taken[at];
@@ -276,8 +276,7 @@ TEST(the_text_with_the_numbers_of_h_is_the_same_schedule)
     struct rowlock_schedule hashed, plain;
     char fields[300];
 
-    t_ok(rowlock__schedule_read_for(" H/7  H(8-17) H\t* MON ", "mail", NULL, &hashed, NULL,
-                                    &t_error));
+    t_ok(rowlock__schedule_read(" H/7  H(8-17) H\t* MON ", "mail", NULL, &hashed, NULL, &t_error));
     snprintf(fields, sizeof fields, "%.*s", (int)strlen(hashed.text) - 9, hashed.text + 5);
     plain = read_in(fields, NULL);
     t_text(plain.text, hashed.text);
@@ -293,7 +292,7 @@ TEST(h_may_make_a_text_too_long)
     for (int i = 0; i < 60; i++)
         strcat(text, i ? ",H/2" : "H/2");
     strcat(text, " * * * *");
-    t_fails(rowlock__schedule_read_for(text, "mail", NULL, &schedule, &column, &t_error), EINVAL);
+    t_fails(rowlock__schedule_read(text, "mail", NULL, &schedule, &column, &t_error), EINVAL);
     t_contains(t_error.text, "with numbers for every H");
     t_int((long long)column, 1);
 }
@@ -310,20 +309,20 @@ TEST(the_longest_text)
     schedule = read_in(text, NULL);
     t_int((long long)strlen(schedule.text), ROWLOCK_CRON_TEXT_MAX + (long long)strlen("cron  UTC"));
     strcat(text, ",1");
-    t_fails(rowlock__schedule_read(text, NULL, &schedule, &column, &t_error), EINVAL);
+    t_fails(rowlock__schedule_read(text, NULL, NULL, &schedule, &column, &t_error), EINVAL);
     t_contains(t_error.text, "too long");
     t_int((long long)column, ROWLOCK_CRON_TEXT_MAX + 1);
 }
 
 TEST(where_a_schedule_ends_in_a_line)
 {
-    t_int((long long)rowlock__schedule_length("0 4 * * * mail -- true"), 9);
-    t_int((long long)rowlock__schedule_length("  0\t4  * * mon\tmail"), 14);
-    t_int((long long)rowlock__schedule_length("@daily mail -- true"), 6);
-    t_int((long long)rowlock__schedule_length("every  5m mail"), 9);
-    t_int((long long)rowlock__schedule_length("every"), 5);
-    t_int((long long)rowlock__schedule_length("everything 1 2 3 4 5"), 18);
-    t_int((long long)rowlock__schedule_length("0 4 *  "), 5);
-    t_int((long long)rowlock__schedule_length(" \t "), 3);
-    t_int((long long)rowlock__schedule_length(""), 0);
+    t_int((long long)rowlock_schedule_length("0 4 * * * mail -- true"), 9);
+    t_int((long long)rowlock_schedule_length("  0\t4  * * mon\tmail"), 14);
+    t_int((long long)rowlock_schedule_length("@daily mail -- true"), 6);
+    t_int((long long)rowlock_schedule_length("every  5m mail"), 9);
+    t_int((long long)rowlock_schedule_length("every"), 5);
+    t_int((long long)rowlock_schedule_length("everything 1 2 3 4 5"), 18);
+    t_int((long long)rowlock_schedule_length("0 4 *  "), 5);
+    t_int((long long)rowlock_schedule_length(" \t "), 3);
+    t_int((long long)rowlock_schedule_length(""), 0);
 }
