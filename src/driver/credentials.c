@@ -71,7 +71,7 @@ static int read_password(const char *path, char **out, struct rowlock_error *err
         code = read_line(fd, path, line, error);
     close(fd);
     if (!code && !(*out = strdup(line)))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     rowlock__wipe(line, sizeof line);
     return code;
 }
@@ -83,7 +83,7 @@ int rowlock__credentials(struct rowlock_credentials *out, struct rowlock_error *
     int code = ROWLOCK_OK;
 
     if (user && *user && !(found.user = strdup(user)))
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     if (path && *path)
         code = read_password(path, &found.password, error);
     if (code)

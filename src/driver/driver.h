@@ -4,7 +4,7 @@
  * database and returns the answers. It knows no locks, and no SQL except COMMIT, ROLLBACK and the
  * set-up of its own sessions. The statements come from the dialect (dialect.h).
  *
- * Implementations: sqlite.c, postgresql*.c, mariadb*.c, odbc/, jdbc/; all are listed in registry.c.
+ * Implementations: sqlite.c, postgresql*.c, mariadb*.c, odbc/, jdbc/; the Makefile lists them.
  * All pass the same test suite, tests/conformance; docs/databases.md has the exceptions.
  */
 #ifndef ROWLOCK_DRIVER_H
@@ -53,6 +53,11 @@ struct rowlock_budget {
     /* The latest time to close the session after the deadline or an interrupt; 0: after 2 s. */
     int64_t give_up_ms;
 };
+
+/* After the end of a budget: the time for the answer to a cancel, and the interval at which the
+   cancel is repeated, because one that arrives between two statements is lost. */
+#define ROWLOCK_GRACE_MS 2000
+#define ROWLOCK_AGAIN_MS 300
 
 struct rowlock_outcome {
     enum rowlock_transaction left; /* of the transaction; after success KEPT or NONE */
@@ -122,8 +127,9 @@ struct rowlock_driver {
        no other process, and every run() fails; one in an open transaction may rely on the last
        call of this function. NULL: impossible for this driver. */
     bool (*replaced)(struct rowlock_link *link);
-    int (*socket)(const struct rowlock_link *link); /* -1: none */
-    /* The server's id of the session; 0: none. */
+    /* -1: none, as of a driver without this function. */
+    int (*socket)(const struct rowlock_link *link);
+    /* The server's id of the session; 0: none. NULL only under emulate/. */
     int64_t (*backend_id)(const struct rowlock_link *link);
     void *(*handle)(const struct rowlock_link *link);
     struct rowlock_library *client; /* NULL only with `describe` */
@@ -143,6 +149,12 @@ const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowl
 const char *rowlock__driver_list(void);
 /* Prints a line for each driver, and the databases that were not tested. */
 void rowlock__describe_drivers(FILE *out);
+
+/* The outcome of a transaction in that state: `otherwise` if none is open, or the state is ASK. */
+enum rowlock_transaction rowlock__left_in(enum rowlock_state state,
+                                          enum rowlock_transaction otherwise);
+/* When a session is closed whose budget ends now. */
+int64_t rowlock__give_up_ms(const struct rowlock_budget *budget, int64_t now_ms);
 
 /* The number of an INT, or of decimal text in BYTES; 0 for NULL. */
 int64_t rowlock__value_number(const struct rowlock_value *value);

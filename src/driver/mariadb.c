@@ -57,7 +57,7 @@ static int set_database(struct rowlock_link *link, const char *database,
                              "the database's name may hold letters, digits, _, $ and - only");
     free(*place);
     *place = strdup(database);
-    return *place ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return *place ? ROWLOCK_OK : rowlock__no_memory(error);
 }
 
 static int open_source(struct rowlock_link *link, const struct rowlock_source *source,
@@ -99,7 +99,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     code = open_source(link, source, budget, error);
     if (code) {
         close_link(link);
@@ -137,7 +137,7 @@ static unsigned repeat_past_kill(struct rowlock_link *link, const char *text)
 static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool was_open)
 {
     struct rowlock_budget budget = {
-        .deadline_ms = rowlock__now_ms() + ROWLOCK_MARIADB_GRACE_MS,
+        .deadline_ms = rowlock__now_ms() + ROWLOCK_GRACE_MS,
         .interrupt_fd = -1,
     };
     unsigned failed;

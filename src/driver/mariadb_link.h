@@ -96,8 +96,6 @@ extern struct rowlock_library rowlock__mariadb_client;
    library. */
 void rowlock__mariadb_forget_tls_errors(void);
 
-enum { ROWLOCK_MARIADB_GRACE_MS = 2000, ROWLOCK_MARIADB_AGAIN_MS = 300 };
-
 enum rowlock__mariadb_stage { STAGE_CALM, STAGE_CANCELED, STAGE_GIVEN_UP };
 
 struct rowlock__mariadb_wait {

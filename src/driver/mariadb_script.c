@@ -70,7 +70,7 @@ static size_t trimmed(const char *line, size_t length)
 static int run_statements(struct rowlock_link *link, const char *text, struct rowlock_error *error)
 {
     char *statement = malloc(strlen(text) + 2), *to = statement, delimiter[16] = ";";
-    int code = statement ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    int code = statement ? ROWLOCK_OK : rowlock__no_memory(error);
 
     while (!code && *text) {
         size_t line = strcspn(text, "\n"), length = trimmed(text, line), end = strlen(delimiter);

@@ -105,7 +105,7 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
 
     link->mysql = rowlock__mariadb.init(NULL);
     if (!link->mysql)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     if (link->url->default_file && access(link->url->default_file, R_OK) != 0)
         return rowlock__fail(error, ROWLOCK_EINVAL, /* libmariadb would ignore it */
                              "the option file %s cannot be read: %s; correct default-file in the "

@@ -42,11 +42,6 @@ static int statement_failure(struct rowlock_link *link, MYSQL_STMT *stmt,
                                     rowlock__mariadb.stmt_text(stmt), error);
 }
 
-static int no_memory(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-}
-
 /* The time limit for the server in seconds; 0: none. A handle that blocks has no other deadline. */
 static double server_limit(const struct rowlock_link *link, const struct rowlock_call *call)
 {
@@ -225,7 +220,7 @@ static int pass_rows(struct rowlock_link *link, MYSQL_STMT *stmt, const struct r
         goto out;
     }
     if (bind_columns(&c, stmt, metadata->fields) != 0) {
-        code = no_memory(error);
+        code = rowlock__no_memory(error);
         goto out;
     }
     while ((fetched = rowlock__mariadb.stmt_fetch(stmt)) == 0 || fetched == MYSQL_DATA_TRUNCATED) {
@@ -311,7 +306,7 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
         text = make_text(link, call->statement->text, p->limit_s > 0);
         fresh = stmt = new_statement(link);
         if (!text || !stmt) {
-            code = no_memory(error);
+            code = rowlock__no_memory(error);
             goto out;
         }
         if (prepare(link, stmt, text) != 0) {
@@ -346,7 +341,7 @@ static int call_direct(struct rowlock_link *link, struct rowlock_call *call, str
     int code;
 
     if (!text || !stmt) {
-        code = no_memory(error);
+        code = rowlock__no_memory(error);
         goto out;
     }
     rowlock__mariadb.stmt_attr_set(stmt, STMT_ATTR_PREBIND_PARAMS, &p->n);

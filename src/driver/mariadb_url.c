@@ -27,7 +27,7 @@ static int decode(const char *from, const char *to, const char *what, char **out
     char *copy = malloc((size_t)(to - from) + 1), *at = copy;
 
     if (!copy)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     for (; from < to; from++) {
         int c = (unsigned char)*from;
 
@@ -220,7 +220,7 @@ int rowlock__mariadb_url(const char *text, struct rowlock__mariadb_url **out,
     int code;
 
     if (!url)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     url->ssl = url->ssl_verify = -1;
     code = parse(url, text, error);
     if (code)

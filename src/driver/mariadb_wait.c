@@ -77,18 +77,14 @@ static void budget_ends(struct rowlock_link *link, enum rowlock_wake why)
 
     if (wait->stage != STAGE_CANCELED) {
         wait->why = why;
-        wait->give_up_ms = now + ROWLOCK_MARIADB_GRACE_MS;
-        if (wait->budget.give_up_ms && wait->budget.give_up_ms < wait->give_up_ms)
-            wait->give_up_ms = wait->budget.give_up_ms;
+        wait->give_up_ms = rowlock__give_up_ms(&wait->budget, now);
     }
     if (wait->connecting || now >= wait->give_up_ms) {
         rowlock__mariadb_give_up(link);
         return;
     }
     wait->stage = STAGE_CANCELED;
-    wait->grace_ms = now + ROWLOCK_MARIADB_AGAIN_MS;
-    if (wait->grace_ms > wait->give_up_ms)
-        wait->grace_ms = wait->give_up_ms;
+    wait->grace_ms = rowlock__least(now + ROWLOCK_AGAIN_MS, wait->give_up_ms);
     if (link->cancel)
         link->cancel(link, wait->give_up_ms);
 }

@@ -57,18 +57,7 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
 
 static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bool had_one)
 {
-    switch (pg_state(link)) {
-    case ROWLOCK_STATE_OPEN:
-        return ROWLOCK_TX_KEPT;
-    case ROWLOCK_STATE_ABORTED:
-        return ROWLOCK_TX_ABORTED;
-    case ROWLOCK_STATE_DEAD:
-        return ROWLOCK_TX_DEAD;
-    case ROWLOCK_STATE_IDLE:
-    case ROWLOCK_STATE_ASK:
-        break;
-    }
-    return had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
+    return rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
 }
 
 /* Whether the server may have executed the COMMIT: it was sent, and no answer proves that the
@@ -85,21 +74,17 @@ static bool may_have_committed(const struct rowlock_link *link,
 static int judge(const struct rowlock_link *link, const struct rowlock_round_trip *round_trip,
                  bool unknown, struct rowlock_error *error)
 {
-    int code;
+    int code = rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
 
     if (round_trip->lost && unknown) {
-        rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
         rowlock__wrap_error(error, ROWLOCK_EUNKNOWN,
                             link->unconfirmed ? "COMMIT" : "connection lost during COMMIT");
         code = ROWLOCK_EUNKNOWN;
     } else if (round_trip->reason &&
                (round_trip->lost || strcmp(round_trip->sqlstate, "57014") == 0)) {
         code = round_trip->reason;
-        rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
     } else if (round_trip->lost && !round_trip->sqlstate[0]) {
         return rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip->text);
-    } else {
-        return rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
     }
     if (error)
         error->code = code;
@@ -279,7 +264,7 @@ static int pg_open(const struct rowlock_source *source, const struct rowlock_bud
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     link->borrowed = source->handle != NULL;
     link->conn = source->handle;
     link->dialect = &rowlock__dialect_postgresql;

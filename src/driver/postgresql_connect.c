@@ -324,7 +324,7 @@ static int connect_to(struct rowlock_link *link, const char *url, const struct h
     }
     link->conn = PQ.PQconnectStartParams(keywords, values, 1);
     if (!link->conn)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     PQ.PQsetNoticeReceiver(link->conn, rowlock__pg_notice, link);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE);
     code = PQ.PQstatus(link->conn) == CONNECTION_BAD ? refused(link, error)

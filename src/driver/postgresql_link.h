@@ -74,9 +74,6 @@ extern struct rowlock_library rowlock__postgresql_client;
 
 #define YUGABYTEDB "-YB-" /* in its version string, as in 15.2-YB-2025.1.0.0-b1 */
 
-#define ROWLOCK_CANCEL_TIMEOUT_MS 2000 /* timeout of the answer to a cancel request */
-#define ROWLOCK_CANCEL_AGAIN_MS 300    /* interval at which the cancel request is repeated */
-
 /* One prepared statement of an own connection; its index in the cache is part of its name. */
 struct rowlock_prepared {
     const struct rowlock_statement *statement;

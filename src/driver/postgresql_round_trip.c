@@ -19,12 +19,11 @@ struct progress {
     struct rowlock_link *link;
     struct rowlock_round_trip *round_trip;
     struct rowlock_cancel *cancel;
-    int interrupt_fd;
-    int64_t deadline_ms, give_up_ms;
-    int64_t latest_ms; /* the budget's give_up_ms */
-    size_t step;       /* the step whose answers are read */
-    bool parsing;      /* the answer to its preparation is still due */
-    bool unflushed;    /* libpq has data that the socket did not accept yet */
+    struct rowlock_budget budget; /* its deadline moves */
+    int64_t give_up_ms;
+    size_t step;    /* the step whose answers are read */
+    bool parsing;   /* the answer to its preparation is still due */
+    bool unflushed; /* libpq has data that the socket did not accept yet */
 };
 
 /* ---- building the steps -------------------------------------------------------------------- */
@@ -54,13 +53,13 @@ int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *s
     void *steps = rowlock__grown(link->steps, link->n_steps, &link->room, sizeof *step);
 
     if (!steps)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     link->steps = steps;
     step = &link->steps[link->n_steps];
     *step = (struct rowlock_step){.statement = statement, .call = call};
     if (link->prepares) {
         if (find_prepared(link, statement, &step->prepared))
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            return rowlock__no_memory(error);
         step->parse = !link->cache[step->prepared].ready;
         for (size_t i = 0; i < link->n_steps; i++)
             if (link->steps[i].statement == statement)
@@ -191,10 +190,8 @@ static bool budget_ended(struct progress *j, enum rowlock_wake wake)
     if (!j->round_trip->reason) {
         j->round_trip->reason =
             wake == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
-        j->interrupt_fd = -1;
-        j->give_up_ms = rowlock__after(now, ROWLOCK_CANCEL_TIMEOUT_MS);
-        if (j->latest_ms && j->latest_ms < j->give_up_ms)
-            j->give_up_ms = j->latest_ms;
+        j->budget.interrupt_fd = -1;
+        j->give_up_ms = rowlock__give_up_ms(&j->budget, now);
     } else if (now >= j->give_up_ms) {
         return false;
     }
@@ -202,9 +199,7 @@ static bool budget_ended(struct progress *j, enum rowlock_wake wake)
         rowlock__pg_cancel_free(j->cancel);
         j->cancel = rowlock__pg_cancel(j->link->conn);
     }
-    j->deadline_ms = rowlock__after(now, ROWLOCK_CANCEL_AGAIN_MS);
-    if (j->deadline_ms > j->give_up_ms)
-        j->deadline_ms = j->give_up_ms;
+    j->budget.deadline_ms = rowlock__least(now + ROWLOCK_AGAIN_MS, j->give_up_ms);
     return true;
 }
 
@@ -215,8 +210,8 @@ static bool wait_for_answer(struct progress *j)
 
     while (PQ.PQstatus(conn) == CONNECTION_OK && PQ.PQisBusy(conn)) {
         short events = (short)(POLLIN | (j->unflushed ? POLLOUT : 0));
-        enum rowlock_wake wake =
-            rowlock__wait_fd(PQ.PQsocket(conn), events, j->interrupt_fd, j->deadline_ms);
+        enum rowlock_wake wake = rowlock__wait_fd(PQ.PQsocket(conn), events, j->budget.interrupt_fd,
+                                                  j->budget.deadline_ms);
 
         if (wake != ROWLOCK_WAKE_READY) {
             if (!budget_ended(j, wake))
@@ -342,11 +337,7 @@ static void begin_round_trip(struct progress *j, struct rowlock_link *link,
                              struct rowlock_round_trip *round_trip)
 {
     *round_trip = (struct rowlock_round_trip){.failed = link->n_steps};
-    *j = (struct progress){.link = link,
-                           .round_trip = round_trip,
-                           .interrupt_fd = budget->interrupt_fd,
-                           .deadline_ms = budget->deadline_ms,
-                           .latest_ms = budget->give_up_ms};
+    *j = (struct progress){.link = link, .round_trip = round_trip, .budget = *budget};
     j->parsing = link->n_steps > 0 && link->steps[0].parse;
     link->unconfirmed = false;
     PQ.PQsetnonblocking(link->conn, 1);

@@ -1,55 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the drivers in this build. A new driver is a row here and files named after it. */
+/* The drivers of this build: the Makefile writes ROWLOCK_DRIVERS from its list. */
 #include <string.h>
 
 #include "driver/driver.h"
 #include "driver/library.h"
 #include "util/error.h"
 
-extern const struct rowlock_driver rowlock__driver_sqlite;
-extern const struct rowlock_driver rowlock__driver_postgresql;
-extern const struct rowlock_driver rowlock__driver_mariadb;
-extern const struct rowlock_driver rowlock__driver_odbc;
-extern const struct rowlock_driver rowlock__driver_jdbc;
+#define ROWLOCK_XX(name) extern const struct rowlock_driver rowlock__driver_##name;
+ROWLOCK_DRIVERS(ROWLOCK_XX)
+#undef ROWLOCK_XX
 
 static const struct rowlock_driver *const drivers[] = {
-#ifdef ROWLOCK_WITH_SQLITE
-    &rowlock__driver_sqlite,
-#endif
-#ifdef ROWLOCK_WITH_POSTGRESQL
-    &rowlock__driver_postgresql,
-#endif
-#ifdef ROWLOCK_WITH_MARIADB
-    &rowlock__driver_mariadb,
-#endif
-#ifdef ROWLOCK_WITH_ODBC
-    &rowlock__driver_odbc,
-#endif
-#ifdef ROWLOCK_WITH_JDBC
-    &rowlock__driver_jdbc,
-#endif
-    NULL,
+#define ROWLOCK_XX(name) &rowlock__driver_##name,
+    ROWLOCK_DRIVERS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+        NULL,
 };
 
 const char *rowlock__driver_list(void)
 {
-    static const char list[] = ""
-#ifdef ROWLOCK_WITH_SQLITE
-                               " sqlite"
-#endif
-#ifdef ROWLOCK_WITH_POSTGRESQL
-                               " postgresql"
-#endif
-#ifdef ROWLOCK_WITH_MARIADB
-                               " mariadb"
-#endif
-#ifdef ROWLOCK_WITH_ODBC
-                               " odbc"
-#endif
-#ifdef ROWLOCK_WITH_JDBC
-                               " jdbc"
-#endif
-        ;
+#define ROWLOCK_XX(name) " " #name
+    static const char list[] = "" ROWLOCK_DRIVERS(ROWLOCK_XX);
+#undef ROWLOCK_XX
+
     return list[0] ? list + 1 : "none";
 }
 

@@ -62,7 +62,29 @@ bool rowlock__script_next(const char **at, const char **statement, size_t *lengt
     return last > start;
 }
 
-/* Parameters and columns of a statement. */
+/* Transactions, budgets, parameters and columns of a statement. */
+
+enum rowlock_transaction rowlock__left_in(enum rowlock_state state,
+                                          enum rowlock_transaction otherwise)
+{
+    switch (state) {
+    case ROWLOCK_STATE_OPEN:
+        return ROWLOCK_TX_KEPT;
+    case ROWLOCK_STATE_ABORTED:
+        return ROWLOCK_TX_ABORTED;
+    case ROWLOCK_STATE_DEAD:
+        return ROWLOCK_TX_DEAD;
+    default:
+        return otherwise;
+    }
+}
+
+int64_t rowlock__give_up_ms(const struct rowlock_budget *budget, int64_t now_ms)
+{
+    int64_t usual_ms = now_ms + ROWLOCK_GRACE_MS;
+
+    return budget->give_up_ms && budget->give_up_ms < usual_ms ? budget->give_up_ms : usual_ms;
+}
 
 int64_t rowlock__value_number(const struct rowlock_value *value)
 {

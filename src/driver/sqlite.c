@@ -63,7 +63,7 @@ static int path_of(const char *url, char **out, bool *must_exist, struct rowlock
                              "sqlite: the URL must be the path of a file that all programs share, "
                              "without options other than " MUST_EXIST);
     *out = strndup(path, length);
-    return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return *out ? ROWLOCK_OK : rowlock__no_memory(error);
 }
 
 static int exec_retrying(struct rowlock_link *link, const char *text,
@@ -89,7 +89,7 @@ static int open_path(struct rowlock_link *link, const char *path,
         S.sqlite3_open_v2(path, &link->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
         if (!link->db)
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            return rowlock__no_memory(error);
         code = rowlock__sqlite_failure(link, error);
         return rowlock__wrap_error(error, code, "'%s'", path);
     }
@@ -144,7 +144,7 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     link->borrowed = source->handle != NULL;
     link->db = source->handle;
     code = link->borrowed ? check_handle(link->db, error)
@@ -292,17 +292,6 @@ static int sqlite_script(struct rowlock_link *link, const char *text,
     return code;
 }
 
-static int64_t no_backend_id(__attribute__((unused)) const struct rowlock_link *link)
-{
-    return 0;
-}
-
-static int sqlite_socket(const struct rowlock_link *link)
-{
-    (void)link;
-    return -1;
-}
-
 static void *sqlite_handle(const struct rowlock_link *link)
 {
     return link->db;
@@ -323,8 +312,6 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .state = sqlite_state,
     .script = sqlite_script,
     .replaced = sqlite_replaced,
-    .socket = sqlite_socket,
-    .backend_id = no_backend_id,
     .handle = sqlite_handle,
     .client = &rowlock__sqlite_client,
     .library = sqlite_library,

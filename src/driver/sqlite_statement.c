@@ -42,7 +42,7 @@ static int compile(struct rowlock_link *link, const struct rowlock_statement *st
         sqlite3_stmt **grown = realloc(out->parts, (out->n + 1) * sizeof *grown);
 
         if (!grown)
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            return rowlock__no_memory(error);
         out->parts = grown;
         if (S.sqlite3_prepare_v2(link->db, text, -1, &grown[out->n], &text) != SQLITE_OK)
             return rowlock__sqlite_failure(link, error);
@@ -69,7 +69,7 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
     grown = code ? NULL : realloc(link->cache, (link->n + 1) * sizeof *grown);
     if (!grown) {
         discard(&fresh);
-        return code ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return code ? code : rowlock__no_memory(error);
     }
     link->cache = grown;
     link->cache[link->n] = fresh;

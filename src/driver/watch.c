@@ -13,7 +13,7 @@ int rowlock__watch_new(struct rowlock_watch **out, struct rowlock_error *error)
     struct rowlock_watcher *watcher;
 
     if (!watch)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     pthread_cond_init(&watch->changed, NULL);
     watch->socket = -1;
     pthread_mutex_lock(&rowlock__watch_lock);
@@ -76,7 +76,7 @@ void rowlock__watch_begin(struct rowlock_watch *watch, const struct rowlock_budg
     watcher->begun++;
     if (first_ms < watcher->planned_ms) {
         watcher->planned_ms = first_ms;
-        rowlock__watcher_wake(watcher);
+        rowlock__wakeup_send(&watcher->wake);
     }
     pthread_mutex_unlock(&rowlock__watch_lock);
 }
@@ -115,11 +115,6 @@ static int take_turn(struct rowlock_watcher *watcher, const struct rowlock_budge
     return ROWLOCK_OK;
 }
 
-static void pass_turn(struct rowlock_watcher *watcher)
-{
-    rowlock__wakeup_send(&watcher->turn);
-}
-
 int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_budget *budget,
                            int port, struct rowlock_error *error)
 {
@@ -132,7 +127,7 @@ int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_bud
     code = rowlock__rows_complete(&watch->before, ROWLOCK_OK, error);
     if (code) {
         rowlock__rows_clear(&watch->before);
-        pass_turn(watch->watcher);
+        rowlock__wakeup_send(&watch->watcher->turn);
         return code;
     }
     watch->opening = true;
@@ -148,6 +143,6 @@ struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool o
     rowlock__close_new_on_exec(&watch->before);
     rowlock__watch_found(watch, opened ? rowlock__new_socket(&watch->before, watch->port) : -1);
     rowlock__rows_clear(&watch->before);
-    pass_turn(watch->watcher);
+    rowlock__wakeup_send(&watch->watcher->turn); /* the next thread may open one */
     return end;
 }

@@ -109,7 +109,7 @@ struct rowlock_watch {
 
 struct rowlock_watcher {
     pthread_t thread;
-    struct rowlock_wakeup wake;
+    struct rowlock_wakeup wake; /* sent: the thread looks at all calls now */
     struct rowlock_wakeup turn; /* sent: the thread that takes it may open a session */
     unsigned watches;           /* the last one to leave ends the thread */
     unsigned long begun;        /* calls */
@@ -131,9 +131,6 @@ struct rowlock_watcher *rowlock__watcher_leave(struct rowlock_watcher *watcher);
 
 /* Without the lock: ends the thread. Accepts NULL. */
 void rowlock__watcher_end(struct rowlock_watcher *watcher);
-
-/* Makes the thread look at all calls now. */
-void rowlock__watcher_wake(struct rowlock_watcher *watcher);
 
 /* The session's socket is `fd`; -1: it was not found. */
 void rowlock__watch_found(struct rowlock_watch *watch, int fd);

@@ -15,9 +15,6 @@
 
 #include "util/thread.h"
 
-#define GRACE_MS 2000 /* for the answer to a cancel */
-#define AGAIN_MS 300  /* between two cancels of one call */
-
 pthread_mutex_t rowlock__watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rowlock_watcher *current; /* NULL: no thread runs */
 
@@ -89,23 +86,11 @@ static void *run_cancel(void *data)
     return NULL;
 }
 
-static void start_cancel(struct rowlock_watch *call, int64_t now)
-{
-    call->again_ms = now + AGAIN_MS;
-    if (call->cancelling)
-        return;
-    call->cancelling = rowlock__thread_start(NULL, run_cancel, call) == 0;
-}
-
 static void budget_ends(struct rowlock_watch *call, enum rowlock_wake why, int64_t now)
 {
     call->end = (struct rowlock_watched){ROWLOCK_WATCH_CANCELED, why};
     call->again_ms = now;
-    call->give_up_ms = now + GRACE_MS;
-    if (call->budget.give_up_ms && call->budget.give_up_ms < call->give_up_ms)
-        call->give_up_ms = call->budget.give_up_ms;
-    if (!call->cancel)
-        call->give_up_ms = now;
+    call->give_up_ms = call->cancel ? rowlock__give_up_ms(&call->budget, now) : now;
 }
 
 /* Acts on one call if it is time; returns the time at which to look again. */
@@ -125,8 +110,10 @@ static int64_t look(struct rowlock_watch *call, int64_t now)
         give_up(call);
     if (call->end.result == ROWLOCK_WATCH_GIVEN_UP || !call->cancel)
         return ROWLOCK_NEVER;
-    if (now >= call->again_ms)
-        start_cancel(call, now);
+    if (now >= call->again_ms) {
+        call->again_ms = now + ROWLOCK_AGAIN_MS;
+        call->cancelling = call->cancelling || rowlock__thread_start(NULL, run_cancel, call) == 0;
+    }
     return now < call->give_up_ms ? rowlock__least(call->again_ms, call->give_up_ms)
                                   : call->again_ms;
 }
@@ -202,11 +189,6 @@ static void *watch_calls(void *data)
     return NULL;
 }
 
-void rowlock__watcher_wake(struct rowlock_watcher *watcher)
-{
-    rowlock__wakeup_send(&watcher->wake);
-}
-
 /* ---- its life ------------------------------------------------------------------------------ */
 
 static void free_watcher(struct rowlock_watcher *watcher)
@@ -223,7 +205,7 @@ void rowlock__watcher_end(struct rowlock_watcher *watcher)
         return;
     pthread_mutex_lock(&rowlock__watch_lock);
     watcher->stop = true;
-    rowlock__watcher_wake(watcher);
+    rowlock__wakeup_send(&watcher->wake);
     pthread_mutex_unlock(&rowlock__watch_lock);
     pthread_join(watcher->thread, NULL);
     free_watcher(watcher);

@@ -256,28 +256,19 @@ int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires
     return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
 }
 
-/* Locks the heartbeat first, so that no other session writes the same end. */
-static int log_beat(struct rowlock_work *work, int64_t token)
-{
-    struct rowlock_value value = rowlock__int_value(token);
-    struct rowlock_beat beat = {0};
-    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value);
-
-    if (code || work->affected == 0)
-        return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, &beat);
-    return code ? code : log_end(work, token, beat.expires_ms, beat.stopped);
-}
-
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);
+    struct rowlock_beat beat;
+    bool found = false;
     int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_QUIET, &value);
 
     if (code || work->affected > 0)
         return code;
-    if (may_log(work))
-        code = log_beat(work, token);
+    if (may_log(work)) /* locks it first, so that no other session writes the same end */
+        code = rowlock__lock_beat(work, token, &beat, &found);
+    if (!code && found)
+        code = log_end(work, token, beat.expires_ms, beat.stopped);
     return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value);
 }
 

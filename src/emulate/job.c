@@ -32,9 +32,20 @@ static int read_free(struct rowlock_work *work, int64_t *free_ms)
     return code;
 }
 
-static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
+/* A job without the text of its schedule. Its name is `key`, or NULL if there is none. */
+static int find_job(struct rowlock_work *work, const char *key, struct rowlock_job_row *job)
 {
-    return rowlock__read_jobs(work, rowlock__work_key(work, 0), jobs);
+    struct rowlock_rows jobs = {.size = sizeof *job};
+    int code = rowlock__read_jobs(work, key, &jobs);
+
+    *job = (struct rowlock_job_row){0};
+    if (!code && jobs.n) {
+        *job = *(struct rowlock_job_row *)jobs.row;
+        job->name = key;
+        job->schedule = NULL;
+    }
+    rowlock__rows_clear(&jobs);
+    return code;
 }
 
 /* name -> the state from which a node decides (dialect.h). The claim has the version as a
@@ -46,7 +57,7 @@ int rowlock__emulate_job_state(struct rowlock_work *work)
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
     struct rowlock_job_row job = {0};
     int64_t now_ms = 0, free_ms = 0;
-    int code = read_job(work, &jobs);
+    int code = rowlock__read_jobs(work, rowlock__work_key(work, 0), &jobs);
 
     if (!code && jobs.n) {
         job = *(struct rowlock_job_row *)jobs.row;
@@ -113,16 +124,14 @@ static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
                  enum rowlock_run_outcome outcome)
 {
     struct rowlock_value values[N_COUNTED + 1];
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    int code = rowlock__read_jobs(work, run->job, &jobs);
+    struct rowlock_job_row job;
+    int code = find_job(work, run->job, &job);
 
-    if (!code && jobs.n) {
-        count_values(values, jobs.row, run, outcome, run->now);
-        values[N_COUNTED] = rowlock__text_value(run->job);
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, values);
-    }
-    rowlock__rows_clear(&jobs);
-    return code;
+    if (code || !job.name)
+        return code;
+    count_values(values, &job, run, outcome, run->now);
+    values[N_COUNTED] = rowlock__text_value(run->job);
+    return rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, values);
 }
 
 /* Records that the run `former` has no lease any more; parameter `outcome` says how it ended. */
@@ -176,27 +185,16 @@ static int add_run(struct rowlock_work *work, const char *key)
     return code ? code : forget_old(work, key);
 }
 
-static int is_claimed(struct rowlock_work *work, int64_t *claimed)
-{
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    int code = read_job(work, &jobs);
-
-    *claimed = jobs.n && ((struct rowlock_job_row *)jobs.row)->running ==
-                             rowlock__work_int(work, ROWLOCK_CLAIM_TOKEN);
-    rowlock__rows_clear(&jobs);
-    return code;
-}
-
 /* -> 1, or 0: another version. In the transaction of the grant. */
 int rowlock__emulate_job_claim(struct rowlock_work *work)
 {
     const char *key = rowlock__work_key(work, ROWLOCK_CLAIM_NAME);
     struct rowlock_value instant = rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT);
-    bool faster = false;
-    int64_t claimed = 0;
-    int code = is_claimed(work, &claimed);
+    struct rowlock_job_row job;
+    bool faster = false, claimed = false;
+    int code = find_job(work, key, &job);
 
-    if (code || claimed)
+    if (code || job.running == rowlock__work_int(work, ROWLOCK_CLAIM_TOKEN))
         return code ? code : rowlock__work_number(work, 1);
     if (rowlock__work_int(work, ROWLOCK_CLAIM_VERSION) == 0)
         code = add_job(work, key, ROWLOCK_CLAIM_SCHEDULE, ROWLOCK_CLAIM_INSTANT, &faster);
@@ -227,20 +225,15 @@ static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
 }
 
 /* The token of a run that did not start: the job keeps it until a new claim; 0: none. */
-static int kept_run(struct rowlock_work *work, int64_t *kept)
+static int kept_run(struct rowlock_work *work, const char *key, int64_t *kept)
 {
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    int code = read_job(work, &jobs);
+    struct rowlock_job_row job;
+    int code = find_job(work, key, &job);
 
-    *kept = 0;
-    if (!code && jobs.n) {
-        *kept = ((struct rowlock_job_row *)jobs.row)->running;
-        code = rowlock__read_run(work, *kept, &runs);
-        if (!run_is(&runs, ROWLOCK_RUN_NOTSTARTED))
-            *kept = 0;
-    }
-    rowlock__rows_clear(&jobs);
+    if (!code && job.name)
+        code = rowlock__read_run(work, job.running, &runs);
+    *kept = run_is(&runs, ROWLOCK_RUN_NOTSTARTED) ? job.running : 0;
     rowlock__rows_clear(&runs);
     return code;
 }
@@ -258,7 +251,7 @@ int rowlock__emulate_job_plan(struct rowlock_work *work)
     if (!code && ended && rowlock__work_int(work, ROWLOCK_PLAN_VERSION) == 0)
         code = add_job(work, key, ROWLOCK_PLAN_SCHEDULE, ROWLOCK_PLAN_DUE, &faster);
     if (!code && ended && !faster)
-        code = kept_run(work, &kept);
+        code = kept_run(work, key, &kept);
     if (!code && ended && !faster) {
         struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_PLAN_SCHEDULE),
                                          rowlock__work_value(work, ROWLOCK_PLAN_DUE),
@@ -285,20 +278,6 @@ int rowlock__emulate_job_due(struct rowlock_work *work)
 }
 
 /* ---- the end of a run ------------------------------------------------------------------------ */
-
-/* Locks the heartbeat: no session ends or renews the lease until this transaction ends. */
-static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
-{
-    struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_beat beat = {.stopped = false};
-    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token);
-
-    end->has_lease = !code && work->affected > 0;
-    if (!code && end->has_lease)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, rowlock__take_beat, &beat);
-    end->stopped = beat.stopped;
-    return code;
-}
 
 static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
                    const struct rowlock_run_row *run, const struct rowlock_run_end *end)
@@ -344,13 +323,10 @@ static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
 static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
                   struct rowlock_run_end *end)
 {
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    struct rowlock_job_row job = {0};
-    int code = rowlock__read_jobs(work, run->job, &jobs);
+    struct rowlock_job_row job;
+    int code = find_job(work, run->job, &job);
 
-    if (!code && jobs.n)
-        job = *(struct rowlock_job_row *)jobs.row;
-    end->is_current = jobs.n && job.running == run->token;
+    end->is_current = job.running == run->token;
     end->was = run->outcome;
     end->now_ms = run->now;
     end->taken_until_ms = run->taken_until;
@@ -358,7 +334,6 @@ static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
         rowlock__judge_run_end(end);
         code = end_job(work, &job, run, end);
     }
-    rowlock__rows_clear(&jobs);
     return code ? code : end_run(work, end);
 }
 
@@ -382,10 +357,13 @@ int rowlock__emulate_job_finish(struct rowlock_work *work)
     struct rowlock_value said = rowlock__work_value(work, 1);
     struct rowlock_run_end end = {.outcome = rowlock__value_outcome(&said),
                                   .status = ROWLOCK_STATUS_LOST};
-    int code = hold_beat(work, &end);
+    struct rowlock_beat beat; /* until the transaction ends, no session ends or renews the lease */
+    int64_t token = rowlock__work_int(work, 0);
+    int code = rowlock__lock_beat(work, token, &beat, &end.has_lease);
 
+    end.stopped = beat.stopped;
     if (!code)
-        code = rowlock__read_run(work, rowlock__work_int(work, 0), &runs);
+        code = rowlock__read_run(work, token, &runs);
     if (!code && runs.n)
         code = lock_run(work, &runs);
     if (!code && runs.n)
@@ -396,39 +374,24 @@ int rowlock__emulate_job_finish(struct rowlock_work *work)
 
 /* ---- forget ---------------------------------------------------------------------------------- */
 
-/* An expired lease may be being renewed, so it is ended on condition that it has expired. */
-static int is_running(struct rowlock_work *work, int64_t token, bool *running)
-{
-    bool ended = true;
-    int code = ROWLOCK_OK;
-
-    if (token)
-        code = end_lost(work, token, &ended);
-    *running = !ended;
-    return code;
-}
-
 /* name -> 0 there was none, 1 it is deleted, 2 it runs. A claim in between changes the version. */
 int rowlock__emulate_job_forget(struct rowlock_work *work)
 {
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    int code = read_job(work, &jobs);
-    const struct rowlock_job_row *job = jobs.row;
-    bool running = false;
+    struct rowlock_job_row job;
+    int code = find_job(work, rowlock__work_key(work, 0), &job);
+    struct rowlock_value values[] = {rowlock__text_value(job.name),
+                                     rowlock__int_value(job.version)};
+    bool ended = true;
     int64_t result = 0;
 
-    if (!code && jobs.n)
-        code = is_running(work, job->running, &running);
-    if (!code && jobs.n) {
-        struct rowlock_value values[] = {rowlock__text_value(job->name),
-                                         rowlock__int_value(job->version)};
-
-        if (!running)
+    if (!code && job.running) /* it may be being renewed: then it has not ended */
+        code = end_lost(work, job.running, &ended);
+    if (!code && job.name) {
+        if (ended)
             code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_DROP, values);
-        result = !running && work->affected ? 1 : 2;
+        result = ended && work->affected ? 1 : 2;
         if (!code && result == 1)
             code = rowlock__work_do(work, ROWLOCK_PLAIN_RUNS_DROP, values);
     }
-    rowlock__rows_clear(&jobs);
     return code ? code : rowlock__work_number(work, result);
 }

@@ -96,7 +96,7 @@ int rowlock__wishes(struct rowlock_work *work, const struct rowlock_value *packe
         room += packed->bytes[i] == ',';
     *out = malloc(room * sizeof **out);
     if (!*out)
-        return rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(work->error);
     while (at < end && *n < room)
         at = read_wish(at, end, bare, &(*out)[(*n)++]);
     return ROWLOCK_OK;

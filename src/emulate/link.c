@@ -54,7 +54,7 @@ int rowlock__emulate_over(const struct rowlock_driver *driver, struct rowlock_li
     }
     free(link);
     driver->close(inner);
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return rowlock__no_memory(error);
 }
 
 static int rows_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
@@ -88,22 +88,17 @@ static bool rows_replaced(struct rowlock_link *link)
     return link->inner && link->driver->replaced && link->driver->replaced(link->inner);
 }
 
-static int pass_on(struct rowlock_work *work, struct rowlock_call *call)
-{
-    int code = rowlock__inner_run(work, work->begins, call, work->budget);
-
-    work->begins = 0;
-    return code;
-}
-
 static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
 {
     size_t id = (size_t)(call->statement - work->link->dialect->statements);
     bool was_first = work->begins != 0;
     int code;
 
-    if (id >= ROWLOCK_SQL_COUNT || *call->statement->text)
-        return pass_on(work, call);
+    if (id >= ROWLOCK_SQL_COUNT || *call->statement->text) {
+        code = rowlock__inner_run(work, work->begins, call, work->budget);
+        work->begins = 0;
+        return code;
+    }
     work->call = call;
     if (!procedures[id])
         return rowlock__fail(work->error, ROWLOCK_EMODE, "%s is not offered on this engine",
@@ -190,17 +185,11 @@ static int rows_rollback(struct rowlock_link *link, const struct rowlock_budget 
 /* The table that a statement creates, drops or fills: the third word. */
 static void table_of(const char *statement, char *out, size_t size)
 {
-    size_t length;
-
     for (int i = 0; i < 2; i++) {
         statement += strcspn(statement, " ");
         statement += strspn(statement, " ");
     }
-    length = strspn(statement, "abcdefghijklmnopqrstuvwxyz_");
-    if (length >= size)
-        length = size - 1;
-    memcpy(out, statement, length);
-    out[length] = '\0';
+    snprintf(out, size, "%.*s", (int)strspn(statement, "abcdefghijklmnopqrstuvwxyz_"), statement);
 }
 
 static bool starts(const char *text, const char *with)
@@ -304,8 +293,7 @@ static int rows_script(struct rowlock_link *link, const char *text,
     while (!code && rowlock__script_next(&text, &start, &length)) {
         char *statement = strndup(start, length);
 
-        code = statement ? run_statement(&work, statement)
-                         : rowlock__fail(work.error, ROWLOCK_ENOMEM, "out of memory");
+        code = statement ? run_statement(&work, statement) : rowlock__no_memory(work.error);
         free(statement);
     }
     return code;
@@ -315,12 +303,13 @@ static int rows_script(struct rowlock_link *link, const char *text,
 
 static int rows_socket(const struct rowlock_link *link)
 {
-    return link->inner ? link->driver->socket(link->inner) : -1;
+    return link->inner && link->driver->socket ? link->driver->socket(link->inner) : -1;
 }
 
-static int64_t rows_backend_id(const struct rowlock_link *link)
+/* Its statements need no session of the server. */
+static int64_t no_backend_id(__attribute__((unused)) const struct rowlock_link *link)
 {
-    return link->inner ? link->driver->backend_id(link->inner) : 0;
+    return 0;
 }
 
 static void *rows_handle(const struct rowlock_link *link)
@@ -339,6 +328,6 @@ const struct rowlock_driver rowlock__emulate_driver = {
     .script = rows_script,
     .replaced = rows_replaced,
     .socket = rows_socket,
-    .backend_id = rows_backend_id,
+    .backend_id = no_backend_id,
     .handle = rows_handle,
 };

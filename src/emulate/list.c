@@ -238,7 +238,7 @@ int rowlock__emulate_list_longest(struct rowlock_work *work)
     if (!code)
         entries.entry = calloc(rows.leases.n + rows.waiters.n + 1, sizeof *entries.entry);
     if (!code && (!entries.entry || !text))
-        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(work->error);
     if (!code) {
         gather(work, &rows, text, rowlock__work_int(work, 4) != 0, &entries);
         qsort(entries.entry, entries.n, sizeof *entries.entry, by_key);

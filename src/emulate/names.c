@@ -45,6 +45,19 @@ void rowlock__take_beats(void *data, const struct rowlock_value *columns, unsign
         rowlock__take_beat(beat, columns, n);
 }
 
+int rowlock__lock_beat(struct rowlock_work *work, int64_t token, struct rowlock_beat *beat,
+                       bool *found)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value);
+
+    *beat = (struct rowlock_beat){0};
+    *found = !code && work->affected > 0;
+    return *found
+               ? rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, beat)
+               : code;
+}
+
 /* ---- leases ---------------------------------------------------------------------------------- */
 
 /* token, kind, permits, owner, host, pid, command, note, acquired, name */

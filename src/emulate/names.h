@@ -29,6 +29,9 @@ struct rowlock_beat {
     int64_t token, expires_ms, now_ms; /* token 0: the statement has that of one lease */
     bool stopped;
 };
+/* Locks the heartbeat of a lease, and reads it. `*found`: it exists. */
+int rowlock__lock_beat(struct rowlock_work *work, int64_t token, struct rowlock_beat *beat,
+                       bool *found);
 /* Row callbacks for heartbeats; `data` is a struct rowlock_beat, or struct rowlock_rows of them. */
 void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n);
 void rowlock__take_beats(void *data, const struct rowlock_value *columns, unsigned n);

@@ -54,17 +54,9 @@ int rowlock__emulate_installed(struct rowlock_work *work)
 /* Whether a line of a piece's parts is "table T", not "column T.c", "key T" or "index I"; and T. */
 static bool is_of_table(const char *line, size_t length, char *table, size_t size)
 {
-    const char *word = memchr(line, ' ', length);
-    size_t n;
-
-    if (!word || strncmp(line, "table ", 6) != 0)
+    if (strncmp(line, "table ", 6) != 0)
         return false;
-    word++;
-    n = length - (size_t)(word - line);
-    if (n >= size)
-        n = size - 1;
-    memcpy(table, word, n);
-    table[n] = '\0';
+    snprintf(table, size, "%.*s", (int)length - 6, line + 6);
     return true;
 }
 

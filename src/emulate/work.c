@@ -116,21 +116,6 @@ static void write_limit(const char *text, int64_t limit_ms, char *out, size_t si
         snprintf(out, size, "%s", text);
 }
 
-/* The state after a script, which reports no outcome. */
-static enum rowlock_transaction left_of(const struct rowlock_work *work)
-{
-    switch (rowlock__inner_state(work->link)) {
-    case ROWLOCK_STATE_DEAD:
-        return ROWLOCK_TX_DEAD;
-    case ROWLOCK_STATE_OPEN:
-        return ROWLOCK_TX_KEPT;
-    case ROWLOCK_STATE_IDLE:
-        return ROWLOCK_TX_NONE;
-    default:
-        return ROWLOCK_TX_ABORTED;
-    }
-}
-
 static int set_limit(struct rowlock_work *work, int64_t limit_ms)
 {
     const struct rowlock_plain *plain = work->link->dialect->plain;
@@ -146,8 +131,13 @@ static int set_limit(struct rowlock_work *work, int64_t limit_ms)
     if (!code)
         code = inner_script(work, text);
     work->link->limit_ms = limit_ms;
-    if (code)
-        work->outcome->left = left_of(work);
+    if (code) { /* a script reports no outcome */
+        enum rowlock_state state = rowlock__inner_state(work->link);
+        bool is_idle = state == ROWLOCK_STATE_IDLE;
+
+        work->outcome->left =
+            rowlock__left_in(state, is_idle ? ROWLOCK_TX_NONE : ROWLOCK_TX_ABORTED);
+    }
     return code;
 }
 

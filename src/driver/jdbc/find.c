@@ -18,14 +18,6 @@
 
 /* ---- libjvm -------------------------------------------------------------------------------- */
 
-static void *load_in(const char *home)
-{
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/lib/server/libjvm.so", home);
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
 static void *load_matching(const char *pattern)
 {
     void *library = NULL;
@@ -50,8 +42,13 @@ static void *load_usual(void)
         "/opt/java/openjdk/lib/server/libjvm.so",         /* containers */
     };
     const char *home = getenv("JAVA_HOME");
-    void *library = home && *home ? load_in(home) : NULL;
+    void *library = NULL;
+    char path[PATH_MAX];
 
+    if (home && *home) {
+        snprintf(path, sizeof path, "%s/lib/server/libjvm.so", home);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
     for (size_t i = 0; !library && i < sizeof patterns / sizeof *patterns; i++)
         library = load_matching(patterns[i]);
     return library;

@@ -27,7 +27,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     code = rowlock__watch_new(&link->watch, error);
     if (!code)
         code = rowlock__jdbc_connect(link, &url, budget, dialect, error);
@@ -219,11 +219,6 @@ static int socket_of(const struct rowlock_link *link)
     return link->dead ? -1 : rowlock__watch_socket(link->watch);
 }
 
-static int64_t no_backend_id(__attribute__((unused)) const struct rowlock_link *link)
-{
-    return 0;
-}
-
 static void *no_handle(__attribute__((unused)) const struct rowlock_link *link)
 {
     return NULL;
@@ -240,7 +235,6 @@ const struct rowlock_driver rowlock__driver_jdbc = {
     .state = state,
     .script = script,
     .socket = socket_of,
-    .backend_id = no_backend_id,
     .handle = no_handle,
     .describe = rowlock__jdbc_describe,
 };

@@ -41,10 +41,6 @@ static bool is_error(int signal)
     return false;
 }
 
-struct shield {
-    sigset_t before; /* the thread's mask */
-};
-
 static void only_pipe(sigset_t *set)
 {
     sigemptyset(set);
@@ -52,29 +48,29 @@ static void only_pipe(sigset_t *set)
 }
 
 /* Blocks SIGPIPE in this thread, because Java writes to sockets without MSG_NOSIGNAL. Unblocks the
-   errors of the processor, because Java handles them. */
-static void raise_shield(struct shield *shield)
+   errors of the processor, because Java handles them. `*before`: its mask, for lower_shield. */
+static void raise_shield(sigset_t *before)
 {
     sigset_t pipe, set;
 
     only_pipe(&pipe);
-    pthread_sigmask(SIG_BLOCK, &pipe, &shield->before);
+    pthread_sigmask(SIG_BLOCK, &pipe, before);
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         sigaddset(&set, errors[i]);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void lower_shield(const struct shield *shield)
+static void lower_shield(const sigset_t *before)
 {
     static const struct timespec none;
     sigset_t pipe;
 
     only_pipe(&pipe);
-    if (!sigismember(&shield->before, SIGPIPE))
+    if (!sigismember(before, SIGPIPE))
         while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
             continue;
-    pthread_sigmask(SIG_SETMASK, &shield->before, NULL);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /*
@@ -158,7 +154,7 @@ static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct row
         class_path = rowlock__join("-Djava.class.path=", path, "");
     if (!class_path) {
         free(path);
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     }
     options[0].text = class_path;
     failed = create_quietly(start, vm, env, &arguments);
@@ -170,11 +166,11 @@ static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct row
 /* Runs when a thread ends, which may block all signals: the JVM executes Java code here too. */
 static void detach(void *vm)
 {
-    struct shield shield;
+    sigset_t before;
 
-    raise_shield(&shield);
+    raise_shield(&before);
     (*(rowlock__jni_vm *)vm)->DetachCurrentThread(vm);
-    lower_shield(&shield);
+    lower_shield(&before);
 }
 
 /* The JNI environment of the calling thread; NULL: the thread cannot be attached. */
@@ -268,7 +264,7 @@ static int start(struct rowlock_error *error)
     if (java.failed)
         return start_fails(java.failed, error);
     if (!java.pid && pthread_key_create(&java.attached, detach) != 0)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     java.pid = getpid();
     code = find_or_create(&vm, &env, error);
     if (code)
@@ -284,10 +280,10 @@ static int start(struct rowlock_error *error)
 
 int rowlock__jdbc_start(struct rowlock_error *error)
 {
-    struct shield shield;
+    sigset_t before;
     int code = ROWLOCK_OK;
 
-    raise_shield(&shield);
+    raise_shield(&before);
     pthread_mutex_lock(&java.lock);
     if (!java.vm)
         code = start(error);
@@ -296,7 +292,7 @@ int rowlock__jdbc_start(struct rowlock_error *error)
                              "the Java virtual machine of the parent process does not survive "
                              "fork(): open jdbc: connections only before it, or after exec()");
     pthread_mutex_unlock(&java.lock);
-    lower_shield(&shield);
+    lower_shield(&before);
     return code;
 }
 
@@ -342,20 +338,20 @@ static bool exchange(rowlock__jni *env, object session, struct rowlock__jdbc_mes
 static int call(object session, struct rowlock__jdbc_message *message, object *opened,
                 struct rowlock_error *error)
 {
-    struct shield shield;
+    sigset_t before;
     rowlock__jni *env;
     bool done = false;
 
     if (message->broken)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    raise_shield(&shield);
+        return rowlock__no_memory(error);
+    raise_shield(&before);
     env = attach(java.vm);
     if (env && (*env)->PushLocalFrame(env, 16) == 0) {
         done = exchange(env, session, message, opened);
         (*env)->ExceptionClear(env);
         (*env)->PopLocalFrame(env, NULL);
     }
-    lower_shield(&shield);
+    lower_shield(&before);
     return done ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory in Java");
 }
 
@@ -374,10 +370,10 @@ int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
 
 static void call_void(object session, rowlock__jni_method method, bool free_it)
 {
-    struct shield shield;
+    sigset_t before;
     rowlock__jni *env;
 
-    raise_shield(&shield);
+    raise_shield(&before);
     env = attach(java.vm);
     if (env) {
         (*env)->CallVoidMethodA(env, session, method, NULL);
@@ -385,7 +381,7 @@ static void call_void(object session, rowlock__jni_method method, bool free_it)
         if (free_it)
             (*env)->DeleteGlobalRef(env, session);
     }
-    lower_shield(&shield);
+    lower_shield(&before);
 }
 
 void rowlock__jdbc_call_cancel(void *session)

@@ -145,6 +145,15 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
     return ROWLOCK_OK;
 }
 
+int rowlock__odbc_set(struct rowlock_link *link, SQLINTEGER attribute, SQLULEN value,
+                      struct rowlock_error *error)
+{
+    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
+    return rowlock__odbc_ended(link,
+                               O.SQLSetConnectAttr(link->dbc, attribute, (SQLPOINTER)value, 0),
+                               SQL_HANDLE_DBC, link->dbc, error);
+}
+
 int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
                         SQLHANDLE handle, struct rowlock_error *error)
 {

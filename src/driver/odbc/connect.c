@@ -21,11 +21,6 @@
 #define PORT_KEYS "Port"
 #define SERVER_KEYS "Server,Servername,Hostname,Host"
 
-static int out_of_memory(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-}
-
 /* ---- the string ---------------------------------------------------------------------------- */
 
 static int append_missing(char **string, const char *keys, const char *key, const char *value)
@@ -48,7 +43,7 @@ static int add_credentials(struct rowlock_link *link, char **string, struct rowl
     link->passwords[0] = rowlock__odbc_value(*string, PASSWORD_KEYS);
     if (append_missing(string, USER_KEYS, "UID", from.user) != 0 ||
         append_missing(string, PASSWORD_KEYS, "PWD", from.password) != 0)
-        code = out_of_memory(error);
+        code = rowlock__no_memory(error);
     link->passwords[1] = from.password;
     from.password = NULL;
     rowlock__credentials_free(&from);
@@ -64,7 +59,7 @@ static int add_option(const struct rowlock__odbc_product *product,
     bool good = !given || option->accepts(given);
 
     if (!given && rowlock__odbc_append(string, option->key, option->value) != 0)
-        return out_of_memory(error);
+        return rowlock__no_memory(error);
     *added = *added || !given;
     free(given);
     if (good)
@@ -109,9 +104,9 @@ static int allocate(struct rowlock_link *link, struct rowlock_error *error)
         (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &link->env)) ||
          !SQL_SUCCEEDED(
              O.SQLSetEnvAttr(link->env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0))))
-        return out_of_memory(error);
+        return rowlock__no_memory(error);
     if (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_DBC, link->env, &link->dbc)))
-        return out_of_memory(error);
+        return rowlock__no_memory(error);
     return ROWLOCK_OK;
 }
 
@@ -167,11 +162,6 @@ static int no_driver(const char *string, const struct rowlock__odbc_diagnosis *d
     return error ? error->code : ROWLOCK_EDRIVER;
 }
 
-static bool is_managers(const struct rowlock__odbc_diagnosis *diagnosis)
-{
-    return strncmp(diagnosis->sqlstate, "IM", 2) == 0 || cannot_load(diagnosis);
-}
-
 static int refused(struct rowlock_link *link, const char *string,
                    const struct rowlock__odbc_diagnosis *diagnosis, struct rowlock_watched end,
                    struct rowlock_error *error)
@@ -182,7 +172,7 @@ static int refused(struct rowlock_link *link, const char *string,
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while connecting");
     if (end.result != ROWLOCK_WATCH_CALM)
         return rowlock__fail(error, ROWLOCK_ECONN, "the server did not answer in time");
-    if (is_managers(diagnosis))
+    if (strncmp(diagnosis->sqlstate, "IM", 2) == 0 || cannot_load(diagnosis))
         return no_driver(string, diagnosis, error);
     code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
                             (int)diagnosis->native, diagnosis->text);
@@ -263,20 +253,9 @@ static int set_session_up(struct rowlock_link *link, struct rowlock_error *error
     link->keeps_prepared = keeps_prepared(link);
     for (const char *const *text = link->product->set_up; text && *text && !code; text++)
         code = rowlock__odbc_text(link, *text, strlen(*text), error);
-    if (code)
-        return code;
-    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
-    code = rowlock__odbc_ended(link,
-                               O.SQLSetConnectAttr(link->dbc, SQL_ATTR_TXN_ISOLATION,
-                                                   (SQLPOINTER)SQL_TXN_READ_COMMITTED, 0),
-                               SQL_HANDLE_DBC, link->dbc, error);
-    if (code)
-        return code;
-    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
-    return rowlock__odbc_ended(
-        link,
-        O.SQLSetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, (SQLPOINTER)SQL_AUTOCOMMIT_OFF, 0),
-        SQL_HANDLE_DBC, link->dbc, error);
+    if (!code)
+        code = rowlock__odbc_set(link, SQL_ATTR_TXN_ISOLATION, SQL_TXN_READ_COMMITTED, error);
+    return code ? code : rowlock__odbc_set(link, SQL_ATTR_AUTOCOMMIT, SQL_AUTOCOMMIT_OFF, error);
 }
 
 /* Opens the session, and opens it again if its product needs an option that the string lacked. */
@@ -312,7 +291,7 @@ int rowlock__odbc_connect(struct rowlock_link *link, const char *url,
                           struct rowlock_error *error)
 {
     char *string = strdup(url + strlen("odbc:"));
-    int code = string ? add_credentials(link, &string, error) : out_of_memory(error);
+    int code = string ? add_credentials(link, &string, error) : rowlock__no_memory(error);
 
     rowlock__odbc_arm(link, budget);
     link->connecting = true;

@@ -93,6 +93,9 @@ void rowlock__odbc_arm(struct rowlock_link *link, const struct rowlock_budget *b
 void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt);
 int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
                         SQLHANDLE handle, struct rowlock_error *error);
+/* Sets an attribute of the session, as such a call. */
+int rowlock__odbc_set(struct rowlock_link *link, SQLINTEGER attribute, SQLULEN value,
+                      struct rowlock_error *error);
 
 /* The same for a call that does not block. */
 int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,

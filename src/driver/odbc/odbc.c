@@ -123,7 +123,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     link->own = source->handle == NULL;
     link->product = rowlock__odbc_product("");
     code = rowlock__watch_new(&link->watch, error);
@@ -156,12 +156,8 @@ static bool is_autocommit(const struct rowlock_link *link)
 
 static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_error *error)
 {
-    SQLULEN mode = on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
-
-    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
-    return rowlock__odbc_ended(
-        link, O.SQLSetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, (SQLPOINTER)mode, 0),
-        SQL_HANDLE_DBC, link->dbc, error);
+    return rowlock__odbc_set(link, SQL_ATTR_AUTOCOMMIT, on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF,
+                             error);
 }
 
 /* The caller ended our transaction on its handle, and has returned to autocommit. */
@@ -267,15 +263,10 @@ static int begin(struct rowlock_link *link, struct rowlock_error *error)
 /* Records what a failed statement did to the transaction. */
 static void note_failure(struct rowlock_link *link, const struct rowlock_error *error)
 {
-    switch (rowlock__odbc_left(link, error)) {
-    case ROWLOCK_TX_GONE:
-        link->work = WORK_GONE;
-        break;
-    case ROWLOCK_TX_KEPT:
-        break;
-    default:
-        link->work = WORK_ABORTED;
-    }
+    enum rowlock_transaction left = rowlock__odbc_left(link, error);
+
+    if (left != ROWLOCK_TX_KEPT)
+        link->work = left == ROWLOCK_TX_GONE ? WORK_GONE : WORK_ABORTED;
 }
 
 static int send_calls(struct rowlock_link *link, struct rowlock_call *calls, size_t n,
@@ -295,20 +286,6 @@ static int send_calls(struct rowlock_link *link, struct rowlock_call *calls, siz
             code = commit(link, outcome, error);
     }
     return code;
-}
-
-static enum rowlock_transaction left_of(const struct rowlock_link *link)
-{
-    if (link->dead)
-        return ROWLOCK_TX_DEAD;
-    switch (link->work) {
-    case WORK_ABORTED:
-        return ROWLOCK_TX_ABORTED;
-    case WORK_GONE:
-        return ROWLOCK_TX_GONE;
-    default:
-        return is_open(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
-    }
 }
 
 static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
@@ -335,7 +312,8 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     if (code && one_by_one && link->own && !link->dead &&
         end_transaction(link, SQL_ROLLBACK, NULL) == ROWLOCK_OK)
         link->work = WORK_NONE;
-    outcome->left = left_of(link);
+    outcome->left =
+        rowlock__left_in(state(link), link->work == WORK_GONE ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
     /* the failed COMMIT shows the caller that the transaction has ended */
     if (link->work == WORK_GONE && (transaction_flags & ROWLOCK_COMMIT))
         ended(link);
@@ -396,12 +374,6 @@ static int socket_of(const struct rowlock_link *link)
     return link->dead ? -1 : rowlock__watch_socket(link->watch);
 }
 
-static int64_t backend_id_of(const struct rowlock_link *link)
-{
-    (void)link;
-    return 0;
-}
-
 static void *handle_of(const struct rowlock_link *link)
 {
     return link->dbc;
@@ -418,7 +390,6 @@ const struct rowlock_driver rowlock__driver_odbc = {
     .state = state,
     .script = script,
     .socket = socket_of,
-    .backend_id = backend_id_of,
     .handle = handle_of,
     .describe = rowlock__odbc_describe,
 };

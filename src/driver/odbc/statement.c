@@ -30,11 +30,6 @@ struct parameter {
     SQLLEN indicator;
 };
 
-static int out_of_memory(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-}
-
 /* ---- preparing ----------------------------------------------------------------------------- */
 
 static int prepare(struct rowlock_link *link, const struct rowlock_statement *statement,
@@ -73,7 +68,7 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
     more = realloc(link->prepared, (link->n_prepared + 1) * sizeof *more);
     if (!more) {
         O.SQLFreeHandle(SQL_HANDLE_STMT, *out);
-        return out_of_memory(error);
+        return rowlock__no_memory(error);
     }
     link->prepared = more;
     link->prepared[link->n_prepared++] = (struct rowlock__odbc_prepared){statement, *out};
@@ -192,7 +187,7 @@ static int make_room(struct rowlock_link *link, size_t size, struct rowlock_erro
     size = size * 2 > 1024 ? size * 2 : 1024;
     more = realloc(link->row, size);
     if (!more)
-        return out_of_memory(error);
+        return rowlock__no_memory(error);
     link->row = more;
     link->row_size = size;
     return ROWLOCK_OK;
@@ -393,7 +388,7 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     unsigned n = call->statement->parameters;
     struct parameter *own = calloc(n ? n : 1, sizeof *own);
     SQLHSTMT stmt = SQL_NULL_HSTMT;
-    int code = own ? find(link, call->statement, &stmt, error) : out_of_memory(error);
+    int code = own ? find(link, call->statement, &stmt, error) : rowlock__no_memory(error);
 
     call->affected = 0;
     if (!code)
