@@ -46,7 +46,7 @@ static int do_outside(struct rowlock_attempt *attempt,
         code = rowlock__second(attempt->connection, &outside, error);
     if (!code && outside)
         code = rowlock__given_up(outside, todo(attempt, outside, error), error);
-    if (code == ROWLOCK_ECONN && outside == attempt->connection)
+    if (code == ROWLOCK_ECONN && !attempt->in_transaction)
         attempt->outcome.left = ROWLOCK_TX_DEAD;
     *again = !code && outside;
     return code;

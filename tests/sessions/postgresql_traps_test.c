@@ -251,6 +251,20 @@ TEST(trap_a_read_only_transaction_cannot_sweep)
     t_fails(t_begin(other, want, 0), EBUSY);
 }
 
+TEST(without_a_second_connection_the_transaction_is_kept)
+{
+    struct rowlock_options options = {.url = "postgresql:///none?host=/nowhere"};
+    struct rowlock_want want = t_x("no second connection");
+    void *hand = t_native(), *own;
+    struct rowlock_connection *connection = t_wrap(&own, &options);
+
+    lease_put(hand, 9102, want.name, "exclusive", -1000);
+    t_native_sql(own, "BEGIN");
+    t_fails(t_lock(connection, want, 0), ECONN);
+    t_left(KEPT);
+    t_native_sql(own, "COMMIT");
+}
+
 TEST(trap_rows_in_a_read_only_transaction)
 {
     struct rowlock_connection *bare;
