@@ -82,8 +82,7 @@ TEST(wrapped_twice_it_is_one_session)
     struct rowlock_connection *own = t_wrap(&handle, NULL), *again = NULL;
 
     t_ok(t_begin(own, t_x(t_name(1)), 0));
-    t_ok(t_engine()->wrap(handle, NULL, &again, &t_error));
-    t_adopt(again);
+    again = t_wrap_handle(handle, NULL);
     t_ok(t_lock(again, t_x(t_name(1)), 0));
     t_ok(rowlock_commit(again, &t_error));
     t_int(t_is_free(t_x(t_name(1))), 1);

@@ -95,19 +95,6 @@ TEST(a_database_that_does_not_exist_is_refused)
     t_fails(try_open(url, NULL), EDENIED);
 }
 
-/* A port whose listener accepts connections and never answers. */
-static int silent_port(int *fd)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-
-    *fd = socket(AF_INET, SOCK_STREAM, 0);
-    t_int(bind(*fd, (struct sockaddr *)&address, sizeof address), 0);
-    t_int(listen(*fd, 5), 0);
-    t_int(getsockname(*fd, (struct sockaddr *)&address, &length), 0);
-    return ntohs(address.sin_port);
-}
-
 TEST(a_server_that_does_not_answer_is_given_up_in_time)
 {
     struct rowlock_options options = {.connect_ms = 300};
@@ -117,7 +104,7 @@ TEST(a_server_that_does_not_answer_is_given_up_in_time)
 
     if (!t_engine()->silent)
         return;
-    snprintf(url, sizeof url, t_engine()->silent, silent_port(&fd));
+    snprintf(url, sizeof url, t_engine()->silent, t_silent_port(&fd));
     t_fails(try_open(url, &options), ECONN);
     t_lacks(t_error.text, "hunter2");
     t_true(t_now() - began >= 300);
@@ -127,20 +114,16 @@ TEST(a_server_that_does_not_answer_is_given_up_in_time)
 
 TEST(an_interrupt_ends_connecting)
 {
-    struct rowlock_options options = {.connect_ms = -1};
+    struct rowlock_options options = {.connect_ms = -1, .interrupt_fd = t_interrupt_fd()};
     char url[200];
-    int fd, fds[2];
+    int fd;
 
     if (!t_engine()->silent)
         return;
-    t_int(pipe(fds), 0);
-    t_int(write(fds[1], "!", 1), 1);
-    options.interrupt_fd = fds[0];
-    snprintf(url, sizeof url, t_engine()->silent, silent_port(&fd));
+    t_interrupt();
+    snprintf(url, sizeof url, t_engine()->silent, t_silent_port(&fd));
     t_fails(try_open(url, &options), ECANCELED);
     close(fd);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 TEST(a_url_that_cannot_be_right_is_refused)

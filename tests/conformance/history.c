@@ -12,8 +12,6 @@
 #include "lib/lease.h"
 #include "lib/test.h"
 
-#define HOUR 3600000
-
 struct told {
     char text[2000];
     int64_t token, ended_ms;

@@ -13,7 +13,6 @@
 #include "lib/lease.h"
 #include "lib/test.h"
 
-#define HOUR 3600000
 #define NODES 8
 
 static struct rowlock_schedule *schedule;

@@ -14,7 +14,6 @@
 #include "lib/lease.h"
 #include "lib/test.h"
 
-#define HOUR 3600000
 #define JOBS 40
 #define RUNS 4
 

@@ -133,8 +133,8 @@ TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
     t_ok(rowlock_vacuum(cleaner, &removed, &t_error));
     t_int(removed, 0);
     lease_put(hand, 1, t_name(1), "exclusive", -1000);
-    lease_put(hand, 2, t_name(2), "exclusive", 3600000);
-    lease_put(hand, 3, t_name(3), "exclusive", 3600000);
+    lease_put(hand, 2, t_name(2), "exclusive", HOUR);
+    lease_put(hand, 3, t_name(3), "exclusive", HOUR);
     lease_put(hand, 4, t_name(4), "exclusive", -1000);
     t_native_sql(hand, "DELETE FROM %s WHERE token < 3", lease_table());
     t_ok(rowlock_vacuum(cleaner, &removed, &t_error));

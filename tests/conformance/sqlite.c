@@ -84,7 +84,7 @@ TEST(memory_is_no_database_that_programs_share)
 static struct rowlock_lease *held_in(struct rowlock_connection *connection)
 {
     struct rowlock_want want = t_x("held");
-    struct rowlock_terms terms = {.ttl_ms = 3600000};
+    struct rowlock_terms terms = {.ttl_ms = HOUR};
     struct rowlock_lease *lease = NULL;
 
     t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
@@ -144,7 +144,7 @@ TEST(p1_the_file_is_replaced_and_its_leases_are_lost)
 static int renew_unseen(const void *data, int to)
 {
     struct rowlock_want want = t_x("unseen");
-    struct rowlock_terms terms = {.ttl_ms = 3600000};
+    struct rowlock_terms terms = {.ttl_ms = HOUR};
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *lease = NULL;
     struct stat file;

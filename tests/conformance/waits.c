@@ -6,36 +6,9 @@
 
 #include "lib/test.h"
 
-struct interrupt {
-    int fds[2];
-    struct rowlock_options options;
-};
-
-static struct interrupt interrupt_new(void)
+static struct rowlock_connection *interruptible(void)
 {
-    struct interrupt interrupt = {.fds = {-1, -1}};
-
-    t_int(pipe(interrupt.fds), 0);
-    interrupt.options.interrupt_fd = interrupt.fds[0];
-    return interrupt;
-}
-
-static void interrupt_now(struct interrupt *interrupt)
-{
-    t_int(write(interrupt->fds[1], "!", 1), 1);
-}
-
-static void interrupt_again(struct interrupt *interrupt)
-{
-    char byte;
-
-    t_int(read(interrupt->fds[0], &byte, 1), 1);
-}
-
-static void interrupt_free(struct interrupt *interrupt)
-{
-    close(interrupt->fds[0]);
-    close(interrupt->fds[1]);
+    return t_open_with(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
 }
 
 TEST(a_wait_ends_after_its_time)
@@ -122,31 +95,28 @@ TEST(a_connection_is_good_for_the_next_lock_after_a_refusal)
 
 static void is_interrupted(rowlock_duration wait_ms)
 {
-    struct interrupt interrupt = interrupt_new();
-    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct rowlock_connection *holder = t_open(), *other = interruptible();
     struct thread *thread;
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     thread = t_begin_thread(other, t_x(t_name(1)), wait_ms);
     t_until_waiting(thread);
-    interrupt_now(&interrupt);
+    t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     if (t_facts()->cancel_ends_session) {
         t_left(DEAD);
         t_ok(rowlock_commit(holder, &t_error));
         t_int(t_is_free(t_x(t_name(1))), 1);
         t_close(other);
-        interrupt_free(&interrupt);
         return;
     }
     t_left(NONE);
-    interrupt_again(&interrupt);
+    t_take_interrupt();
     t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_begin(other, t_x(t_name(1)), 0));
     t_ok(rowlock_commit(other, &t_error)); /* the next test's names may be its neighbours */
     t_close(other);
-    interrupt_free(&interrupt);
 }
 
 TEST(an_interrupt_ends_a_wait_and_leaves_nothing_in_the_queue)
@@ -157,8 +127,7 @@ TEST(an_interrupt_ends_a_wait_and_leaves_nothing_in_the_queue)
 
 TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
 {
-    struct interrupt interrupt = interrupt_new();
-    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct rowlock_connection *holder = t_open(), *other = interruptible();
     struct thread *thread;
 
     if (!t_facts()->cancel_ends_session)
@@ -170,7 +139,7 @@ TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
             t_sql(other, "INSERT INTO interrupted VALUES (1)");
         thread = t_lock_thread(other, t_x(t_name(1)), -1);
         t_until_waiting(thread);
-        interrupt_now(&interrupt);
+        t_interrupt();
         t_fails(t_join(thread), ECANCELED);
         if (t_facts()->limit_aborts) {
             t_left(ABORTED);
@@ -182,28 +151,25 @@ TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
         }
         t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
                (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
-        interrupt_again(&interrupt);
+        t_take_interrupt();
         t_int(t_is_free(t_x(t_name(2))), 0);
         t_sql(other, "INSERT INTO interrupted VALUES (2)");
         t_ok(rowlock_commit(other, &t_error));
         t_text(t_sql(holder, "SELECT count(*) FROM interrupted"), "2");
     }
     t_close(other);
-    interrupt_free(&interrupt);
 }
 
 TEST(an_interrupt_before_the_call_ends_it)
 {
-    struct interrupt interrupt = interrupt_new();
-    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct rowlock_connection *holder = t_open(), *other = interruptible();
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    interrupt_now(&interrupt);
+    t_interrupt();
     t_fails(t_begin(other, t_x(t_name(1)), -1), ECANCELED);
     t_left(NONE);
-    interrupt_again(&interrupt);
+    t_take_interrupt();
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_begin(other, t_x(t_name(1)), 0));
     t_close(other);
-    interrupt_free(&interrupt);
 }

@@ -17,7 +17,6 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define SOON_MS 8000
 #define MOST_MESSAGES 400
 #define MOST_WAITING 48 /* after this many messages it waits, and has looked more than once */

@@ -39,12 +39,6 @@ static void times_out(int code)
         t_fails(code, ETIMEDOUT);
 }
 
-static void stays(const struct thread *thread, int milliseconds)
-{
-    for (long long end = t_now() + milliseconds; t_now() < end; t_pause(10))
-        t_int(t_is_done(thread), 0);
-}
-
 TEST(p4_shared_leases_and_permits_are_fenced_too)
 {
     struct rowlock_connection *one = t_open(), *two = t_open(), *own = t_open();
@@ -142,7 +136,7 @@ TEST(p4_a_fenced_lease_is_not_taken_over)
     fence_it(own, "fenced", rowlock_token(lease));
     t_fails(t_acquire(two, t_x("fenced"), 0, 0, &none), EBUSY);
     thread = t_acquire_thread(two, &next);
-    stays(thread, 700);
+    t_stays(thread, 700);
     t_int(lease_rows(hand, (long)rowlock_token(lease)), 1);
     t_ok(rowlock_fence(own, "fenced", rowlock_token(lease), &t_error));
     t_ok(rowlock_commit(own, &t_error));
@@ -170,7 +164,7 @@ TEST(p4_a_fenced_lease_is_not_stepped_over_by_a_transaction)
     else
         t_fails(t_error.code, EBUSY);
     thread = t_begin_thread(two, t_x("stepped"), -1);
-    stays(thread, 700);
+    t_stays(thread, 700);
     t_ok(rowlock_commit(own, &t_error));
     t_ok(t_join(thread));
     t_ok(rowlock_commit(two, &t_error));

@@ -21,7 +21,6 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define MOST 16
 #define BEHIND_PROXY 10 /* the proxy carries at most 16 connections */
 

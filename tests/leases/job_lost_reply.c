@@ -15,23 +15,18 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define MOST_MESSAGES 3000
 
 static struct proxy *proxy;
 
-/* The harness does not adopt these connections: there are many. */
 static struct rowlock_connection *through_proxy(void)
 {
-    struct rowlock_connection *connection = NULL;
-
-    t_ok(rowlock_open(t_proxied_url(&proxy), t_usual(), &connection, &t_error));
-    return connection;
+    return t_open_at(t_proxied_url(&proxy), t_usual());
 }
 
 static void close_it(struct rowlock_connection *connection)
 {
-    rowlock_close(connection);
+    t_close(connection);
     proxy_cut_all(proxy);
 }
 

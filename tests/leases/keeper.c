@@ -186,43 +186,24 @@ static void signal_server(const char *name, const char *how)
         how);
 }
 
-static struct rowlock_connection *open_at(const char *url)
-{
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
-
-    t_ok(rowlock_open(url, t_usual(), &connection, &t_error));
-    t_ok(rowlock_install(connection, &plan, &t_error));
-    return t_adopt(connection);
-}
-
 static const char *url_of_server(const char *name)
 {
-    static char url[300];
-    int mariadb = strcmp(t_facts()->engine, "mariadb") == 0;
-
     if (t_is_jdbc())
         return extra_shell("start_%s %s >&2 && jdbc_url %s $server_port hanging", t_facts()->engine,
                            name, t_facts()->engine);
-    snprintf(url, sizeof url, "%s%s",
-             extra_shell("start_%s %s >&2 && %s && echo $server_admin", t_facts()->engine, name,
-                         mariadb ? "mariadb --no-defaults --socket=$server_socket/socket -u root "
-                                   "-e 'CREATE DATABASE test_x'"
-                                 : "true"),
-             mariadb ? "test_x" : "postgres");
-    return url;
+    return t_is_postgresql() ? extra_postgresql(name, "") : extra_mariadb(name, "");
 }
 
 static void hang_by_signal(void)
 {
-    char name[40];
+    const char *name = extra_name("hanging"), *url = url_of_server(name);
     struct rowlock_connection *one;
     struct loss loss = {0};
     struct rowlock_lease *lease;
     long long began, deadline;
 
-    snprintf(name, sizeof name, "%s", extra_name("hanging"));
-    one = open_at(url_of_server(name));
+    t_install_at(url);
+    one = t_open_at(url, t_usual());
     lease = kept(one, "hangs", 3000, &loss);
     began = t_now();
     signal_server(name, "STOP");

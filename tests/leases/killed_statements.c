@@ -109,13 +109,10 @@ static void await_shot(void)
 
 static struct rowlock_connection *fresh(void)
 {
-    struct rowlock_connection *connection = NULL;
-    int64_t broken;
+    struct rowlock_connection *connection = t_open();
 
-    t_ok(rowlock_open(t_url(), t_usual(), &connection, &t_error));
-    t_ok(
-        /* makes the connection check the schema */
-        rowlock_break(connection, "never held", 0, 0, &broken, &t_error));
+    /* makes the connection check the schema */
+    t_ok(rowlock_break(connection, "never held", 0, 0, NULL, &t_error));
     return connection;
 }
 
@@ -161,7 +158,7 @@ static void cancel_finish(void *hand, int i)
     t_int(seen.token, 0);
     t_int(seen.outcome, i % 2 ? ROWLOCK_RUN_FAILED : ROWLOCK_RUN_DONE);
     rowlock_lease_free(lease);
-    rowlock_close(connection);
+    t_close(connection);
     t_text(t_all_rows(hand), NO_ROWS);
     t_ok(rowlock_forget_job(one, job.name, &t_error));
 }
@@ -190,7 +187,7 @@ static void cancel_settling(void *hand, int i)
     t_true(lease == NULL);
     t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);
     t_text(t_all_rows(hand), NO_ROWS);
-    rowlock_close(connection);
+    t_close(connection);
     t_ok(rowlock_forget_job(one, job.name, &t_error));
 }
 
@@ -211,7 +208,7 @@ static void cancel_release(void *hand, int i)
     t_ok(code);
     t_text(t_all_rows(hand), NO_ROWS);
     rowlock_lease_free(lease);
-    rowlock_close(connection);
+    t_close(connection);
 }
 
 TEST(p5_a_release_that_is_cancelled_at_any_moment_is_done)
@@ -238,7 +235,7 @@ static void cancel_refresh(void *hand, int i)
     t_text(subject_says(hand, "status"), i % 2 ? "ERROR" : "COMPLETE");
     t_text(t_all_rows(hand), NO_ROWS);
     rowlock_lease_free(lease);
-    rowlock_close(connection);
+    t_close(connection);
 }
 
 TEST(p5_the_result_of_a_refresh_is_recorded_though_that_is_cancelled)
@@ -262,7 +259,7 @@ static void cancel_refresh_failed(void *hand, int i)
     t_ok(code);
     t_text(subject_says(hand, "status"), "ERROR");
     t_text(subject_says(hand, t_facts()->plain ? "error_text" : "error"), "no source");
-    rowlock_close(connection);
+    t_close(connection);
 }
 
 TEST(p5_the_error_of_a_refresh_is_recorded_though_that_is_cancelled)
@@ -283,7 +280,7 @@ static void cancel_withdrawal(void *hand, int i)
     t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EBUSY);
     t_int(waiters_of(hand, t_name(0)), 0);
     t_give(held);
-    rowlock_close(connection);
+    t_close(connection);
 }
 
 TEST(p6_a_waiter_that_gives_up_leaves_no_ticket_though_that_is_cancelled)

@@ -15,8 +15,6 @@
 #include "lib/lease.h"
 #include "lease/request.h"
 
-#define HOUR 3600000
-
 static int is_between(long long value, long long least, long long most)
 {
     if (value < least || value > most)
@@ -63,19 +61,14 @@ TEST(a_grant_that_its_hook_declines_leaves_nothing_and_is_no_error)
 
 TEST(a_release_ignores_the_interrupt_of_the_program)
 {
-    struct rowlock_connection *one;
-    struct rowlock_lease *lease;
-    int fds[2];
+    struct rowlock_options options = {.interrupt_fd = t_interrupt_fd()};
+    struct rowlock_connection *one = t_open_with(&options);
+    struct rowlock_lease *lease = t_granted(one, t_x("uninterrupted"), HOUR);
 
-    t_int(pipe(fds), 0);
-    one = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
-    lease = t_granted(one, t_x("uninterrupted"), HOUR);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_ok(rowlock_release(lease, &t_error));
     t_int(t_may_have(t_x("uninterrupted")), 1);
     rowlock_lease_free(lease);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 /* ---- time left ------------------------------------------------------------------------------- */

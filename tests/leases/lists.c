@@ -11,8 +11,6 @@
 #include "lib/harness.h"
 #include "lib/lease.h"
 
-#define HOUR 3600000
-
 struct seen {
     char text[1000];
 };

@@ -125,19 +125,15 @@ static int may_deadlock(void)
 static void own_server(void)
 {
     static int started;
-    char url[400];
+    const char *name = extra_name("load"), *url;
 
     if (started || !is("mariadb") || may_deadlock())
         return;
     started = 1;
-    snprintf(url, sizeof url, "%stest_1",
-             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
-                         "-u root -e 'CREATE DATABASE test_1; GRANT PROCESS ON *.* TO rowlock' && "
-                         "echo $server_url",
-                         extra_name("load")));
+    url = extra_mariadb(name, "");
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'GRANT PROCESS ON *.* TO rowlock'", name);
     if (t_facts()->plain)
-        snprintf(url, sizeof url, "%s",
-                 extra_shell("transport_url mariadb odbc '%s'", strdup(url)));
+        url = extra_shell("transport_url mariadb odbc '%s'", url);
     setenv("ROWLOCK_TEST_URL", url, 1);
     setenv("ROWLOCK_TEST_ADMIN", url, 1);
 }

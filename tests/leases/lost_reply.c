@@ -17,32 +17,18 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define MOST_MESSAGES 1000
 
 static struct proxy *proxy;
 
-/* The harness does not adopt these connections: there are many. */
-static struct rowlock_connection *through_proxy(void **handle)
+static struct rowlock_connection *through_proxy(void)
 {
-    struct rowlock_connection *connection = NULL;
-    const char *url = t_proxied_url(&proxy);
-
-    if (!handle) {
-        t_ok(rowlock_open(url, t_usual(), &connection, &t_error));
-        return connection;
-    }
-    *handle = t_engine()->open(url);
-    t_true(*handle != NULL);
-    t_ok(t_engine()->wrap(*handle, NULL, &connection, &t_error));
-    return connection;
+    return t_open_at(t_proxied_url(&proxy), t_usual());
 }
 
-static void close_it(struct rowlock_connection *connection, void *handle)
+static void close_it(struct rowlock_connection *connection)
 {
-    rowlock_close(connection);
-    if (handle)
-        t_engine()->close(handle);
+    t_close(connection);
     proxy_cut_all(proxy);
 }
 
@@ -64,7 +50,7 @@ static void cut_acquire(enum proxy_direction direction, struct rowlock_want want
 
     t_give(t_granted(t_open(), want, 0));
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = through_proxy();
         struct rowlock_lease *lease = NULL;
         int code;
 
@@ -79,7 +65,7 @@ static void cut_acquire(enum proxy_direction direction, struct rowlock_want want
             t_int(code, ROWLOCK_ECONN);
             t_int(struck, 1);
         }
-        close_it(connection, NULL);
+        close_it(connection);
         t_text(t_all_rows(hand), NO_ROWS);
     }
     t_true(n > 2 && n < MOST_MESSAGES);
@@ -132,7 +118,7 @@ static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
     if (t_engine()->sessions)
         t_not_here(WHY_NO_TABLE_LOCK);
     t_give(t_granted(t_open(), want, 0));
-    connection = through_proxy(NULL);
+    connection = through_proxy();
     sessions = t_sessions();
     if (postgresql)
         t_native_sql(locker, "BEGIN");
@@ -147,7 +133,7 @@ static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
     t_until_sessions(sessions);
     is_the_one(hand, want.name, us.lease);
     t_give(us.lease);
-    close_it(connection, NULL);
+    close_it(connection);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -173,7 +159,7 @@ static void cut_waiter(enum proxy_direction direction)
     int struck = 1;
 
     for (int n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 3)) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = through_proxy();
         struct rowlock_lease *lease = t_granted(one, t_x("cut queue"), HOUR);
         struct acquisition us = {.wants = {t_x("cut queue")}, .ttl_ms = HOUR, .wait_ms = -1};
         struct thread *thread = t_acquire_thread(connection, &us);
@@ -186,7 +172,7 @@ static void cut_waiter(enum proxy_direction direction)
         is_the_one(hand, "cut queue", us.lease);
         proxy_arm(proxy, PROXY_NONE, direction, 0);
         t_give(us.lease);
-        close_it(connection, NULL);
+        close_it(connection);
         t_text(t_all_rows(hand), NO_ROWS);
     }
 }
@@ -205,12 +191,13 @@ TEST(p1_cut_after_every_message_a_waiter_got)
    most one grant may exist. */
 static void cut_borrowed(enum proxy_direction direction)
 {
-    void *hand = t_native(), *handle;
+    void *hand = t_native();
     int n, struck = 1;
 
     t_give(t_granted(t_open(), t_x("cut bare"), 0));
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
-        struct rowlock_connection *connection = through_proxy(&handle);
+        void *handle = t_native_at(t_proxied_url(&proxy));
+        struct rowlock_connection *connection = t_wrap_handle(handle, NULL);
         struct rowlock_lease *lease = NULL;
         int code, sessions = t_sessions() - 1;
 
@@ -223,7 +210,8 @@ static void cut_borrowed(enum proxy_direction direction)
             rowlock_lease_free(lease);
         else
             t_give(lease);
-        close_it(connection, handle);
+        close_it(connection);
+        t_engine()->close(handle);
         t_until_sessions(sessions);
         t_true(leases_of(hand, "cut bare") <= 1);
         t_int(t_odd_rows(hand), 0);
@@ -246,7 +234,7 @@ static void cut_renew_and_release(enum proxy_direction direction)
     int n, struck = 1;
 
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = through_proxy();
         struct rowlock_lease *lease = t_granted(connection, t_x("cut life"), HOUR);
         int code;
 
@@ -264,7 +252,7 @@ static void cut_renew_and_release(enum proxy_direction direction)
             t_ok(rowlock_release(lease, &t_error));
         }
         rowlock_lease_free(lease);
-        close_it(connection, NULL);
+        close_it(connection);
         t_text(t_all_rows(hand), NO_ROWS);
     }
     t_true(n > 2 && n < MOST_MESSAGES);
@@ -288,7 +276,7 @@ static int releases_unheard(enum proxy_direction direction)
     int done_unheard = 0, sessions = t_sessions();
 
     for (int n = 0, struck = 1; struck && n < MOST_MESSAGES; n++) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = through_proxy();
         struct rowlock_lease *lease = t_granted(connection, t_x("repeated"), HOUR);
         int code;
 
@@ -303,7 +291,7 @@ static int releases_unheard(enum proxy_direction direction)
         t_ok(rowlock_release(lease, &t_error));
         t_int(leases_of(hand, "repeated"), 0);
         rowlock_lease_free(lease);
-        close_it(connection, NULL);
+        close_it(connection);
     }
     return done_unheard;
 }
@@ -319,7 +307,7 @@ TEST(p5_a_release_repeated_after_a_lost_reply_says_nothing_of_loss)
    first reply. */
 TEST(p5_a_known_loss_is_reported_by_every_release)
 {
-    struct rowlock_connection *connection = through_proxy(NULL);
+    struct rowlock_connection *connection = through_proxy();
     struct rowlock_lease *lease = t_granted(connection, t_x("known"), HOUR);
 
     t_ok(rowlock_break(t_open(), "known", 0, 1, NULL, &t_error));
@@ -330,7 +318,7 @@ TEST(p5_a_known_loss_is_reported_by_every_release)
     t_fails(rowlock_release(lease, &t_error), ELOST);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);
-    close_it(connection, NULL);
+    close_it(connection);
 }
 
 /* ---- silence --------------------------------------------------------------------------------- */
@@ -338,13 +326,11 @@ TEST(p5_a_known_loss_is_reported_by_every_release)
 TEST(p5_silence_ends_every_call_in_time)
 {
     struct rowlock_options options = {.statement_ms = 300, .connect_ms = 2000};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection = t_open_at(t_proxied_url(&proxy), &options);
     struct rowlock_lease *lease = NULL;
     long long began;
     int code;
 
-    rowlock_close(through_proxy(NULL));
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), &options, &connection, &t_error));
     t_ok(t_acquire(connection, t_x("silent"), 60000, 0, &lease));
     proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     began = t_now();
@@ -358,6 +344,6 @@ TEST(p5_silence_ends_every_call_in_time)
     t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
     t_within(began, 12000);
     rowlock_lease_free(lease);
-    close_it(connection, NULL);
+    close_it(connection);
     t_forget_leases(t_native());
 }

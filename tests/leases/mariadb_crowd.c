@@ -13,8 +13,6 @@
 #include "lib/lease.h"
 #include "lib/mariadb_hand.h"
 
-#define HOUR 3600000
-
 /* ---- the cost of a look ---------------------------------------------------------------------- */
 
 /* The rows that the session has read from indexes, one after the other. */

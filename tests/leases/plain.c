@@ -36,12 +36,11 @@ static void refuse_connections(struct proxy *proxy)
 TEST(a_session_without_a_successor_is_lost)
 {
     struct rowlock_options options = {.statement_ms = 60000};
-    struct rowlock_connection *holder = t_open(), *connection = NULL;
+    struct rowlock_connection *holder = t_open(), *connection;
     struct rowlock_want want = t_x("lost");
     struct proxy *proxy = proxy_start(t_port(), 0);
 
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), &options, &connection, &t_error));
-    t_adopt(connection);
+    connection = t_open_at(t_url_at(proxy_port(proxy)), &options);
     t_ok(rowlock_prepare(holder, &want, 1, &t_error));
     t_ok(t_begin(holder, want, 0));
     refuse_connections(proxy);

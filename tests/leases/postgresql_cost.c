@@ -16,8 +16,6 @@
 #include "lib/harness.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
-
 /* ---- round trips ----------------------------------------------------------------------------- */
 
 static long trips_since(struct proxy *proxy, long *before)
@@ -38,14 +36,13 @@ static void store_no_least_token(void *hand)
 TEST(an_acquisition_is_one_trip_and_a_release_is_one)
 {
     struct proxy *proxy = proxy_start(t_port(), 1);
-    struct rowlock_connection *one = NULL;
+    struct rowlock_connection *one;
     struct rowlock_lease *lease;
     long before = 0;
 
     t_install();
     store_no_least_token(t_native());
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
-    t_adopt(one);
+    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
     t_give(t_granted(one, t_x("cost"), HOUR)); /* the first call sends additional statements */
     trips_since(proxy, &before);
     for (int i = 0; i < 3; i++) {
@@ -66,15 +63,14 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
     struct proxy *proxy = proxy_start(t_port(), 1);
     struct rowlock_lease *lease = t_granted(t_open(), t_x("cost"), HOUR);
     struct acquisition waiter = {.wants = {t_x("cost")}, .n = 1, .ttl_ms = HOUR, .wait_ms = -1};
-    struct rowlock_connection *one = NULL;
+    struct rowlock_connection *one;
     struct rowlock_history_rules rules;
     struct thread *thread;
     void *hand = t_native();
     long before = 0;
 
     store_no_least_token(hand);
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
-    t_adopt(one);
+    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
     thread = t_acquire_thread(one, &waiter);
     t_until_queued(hand, "cost", 1);
     t_native_sql(hand, "UPDATE rowlock.waiter SET since = since - interval '1 min'");
@@ -145,13 +141,12 @@ TEST(a_try_of_a_leased_name_calls_no_function_of_the_grant)
 TEST(a_renewal_of_many_leases_is_one_trip)
 {
     struct proxy *proxy = proxy_start(t_port(), 1);
-    struct rowlock_connection *one = NULL;
+    struct rowlock_connection *one;
     struct rowlock_lease *leases[100];
     long before = 0;
 
     t_install();
-    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
-    t_adopt(one);
+    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
     t_grant_many(one, leases, 100, HOUR);
     t_ok(rowlock_renew_all(leases, 100, 0, NULL, &t_error)); /* the first one prepares it */
     trips_since(proxy, &before);
@@ -167,8 +162,7 @@ TEST(a_renewal_of_many_leases_is_one_trip)
 static const char *own_server(void)
 {
     static char url[200];
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection;
 
     if (*url)
         return url;
@@ -179,9 +173,8 @@ static const char *own_server(void)
                          "$(postgresql_program psql) -qX \"${server_admin}postgres\" "
                          "-c 'CREATE DATABASE cost' >&2 && echo $server_admin",
                          extra_name("commits")));
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_install_at(url);
+    connection = t_open_at(url, NULL);
     t_give(t_granted(connection, t_x("cost"), HOUR));
     t_close(connection);
     return url;
@@ -190,12 +183,9 @@ static const char *own_server(void)
 static void *another_database(const char *url)
 {
     char other[220];
-    void *hand;
 
     snprintf(other, sizeof other, "%.*spostgres", (int)(strrchr(url, '/') + 1 - url), url);
-    hand = t_engine()->open(other);
-    t_true(hand != NULL);
-    return hand;
+    return t_native_at(other);
 }
 
 static long long number(void *hand, const char *text)
@@ -209,14 +199,13 @@ static long long commits_of(int leases, const char *url, void *hand)
 {
     static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
     static const char commits[] = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'cost'";
-    struct rowlock_connection *one = NULL;
+    struct rowlock_connection *one;
     long long before, end = t_now() + 60000;
 
     while (number(hand, gone) > 0 && t_now() < end)
         t_pause(2);
     before = number(hand, commits);
-    t_ok(rowlock_open(url, NULL, &one, &t_error));
-    t_adopt(one);
+    one = t_open_at(url, NULL);
     for (int i = 0; i < leases; i++)
         t_give(t_granted(one, t_x("cost"), HOUR));
     t_close(one);
@@ -247,12 +236,10 @@ TEST(an_acquisition_is_one_commit_and_a_release_is_one)
 TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
 {
     const char *url = own_server();
-    struct rowlock_connection *one = NULL;
+    struct rowlock_connection *one = t_open_at(url, NULL);
     struct rowlock_lease *lease;
     void *hand = another_database(url);
 
-    t_ok(rowlock_open(url, NULL, &one, &t_error));
-    t_adopt(one);
     for (int i = 0; i < 5; i++) {
         char written[40];
 

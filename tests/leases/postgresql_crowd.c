@@ -24,7 +24,7 @@
 struct crowd {
     const char *url;
     struct rowlock_want want;
-    int fd; /* closed to make the waiters give up */
+    int fd; /* interrupts the waiters */
     atomic_int granted, failed, quit;
     char text[500];
 };
@@ -99,12 +99,11 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     pthread_attr_t attributes;
     struct rowlock_lease *lease;
     long long began, end = t_now() + ENOUGH_MS;
-    int fds[2], granted;
+    int granted;
 
     snprintf(name, sizeof name, "crowd of %d", n);
     crowd.want = t_x(name);
-    t_int(pipe(fds), 0);
-    crowd.fd = fds[0];
+    crowd.fd = t_interrupt_fd();
     t_native_sql(hand, "SELECT pg_stat_reset()");
     lease = t_granted(one, crowd.want, 600000);
     pthread_attr_init(&attributes);
@@ -131,7 +130,7 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
                           "SELECT count(*) FROM pg_stat_activity WHERE query_start > '%s' "
                           "AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
                           since));
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     atomic_store(&crowd.quit, 1);
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
@@ -147,30 +146,21 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
                   "read by a transaction\n",
                   n, granted, cost.ms, cost.awake, cost.rows);
     free(threads);
-    close(fds[0]);
-    close(fds[1]);
     return cost;
 }
 
 TEST(p10_a_hand_over_in_a_crowd_wakes_one)
 {
-    char name[40], url[200];
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *one = NULL;
+    const char *name = extra_name("crowd");
+    const char *url =
+        extra_postgresql(name, "-c max_connections=1100 -c superuser_reserved_connections=3");
+    struct rowlock_connection *one;
     struct cost few, many;
     void *hand;
 
-    snprintf(name, sizeof name, "%s", extra_name("crowd"));
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s -c max_connections=1100 -c "
-                         "superuser_reserved_connections=3 >&2 && "
-                         "echo $server_admin",
-                         name));
-    t_ok(rowlock_open(url, NULL, &one, &t_error));
-    t_adopt(one);
-    t_ok(rowlock_install(one, &plan, &t_error));
-    hand = t_engine()->open(url);
-    t_true(hand != NULL);
+    t_install_at(url);
+    one = t_open_at(url, NULL);
+    hand = t_native_at(url);
     few = crowd_of(FEW, FEW, url, hand, one);
     many = crowd_of(MANY, HANDOVERS, url, hand, one);
     /* the new holder and its successor, plus waiters whose slice of waiting just ended */

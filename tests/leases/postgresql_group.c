@@ -15,7 +15,6 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define THREADS 6
 #define MOST_MESSAGES 100
 

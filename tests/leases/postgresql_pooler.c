@@ -18,8 +18,6 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
-
 static struct rowlock_connection *pooled(void)
 {
     return extra_pooled(NULL);
@@ -292,22 +290,18 @@ TEST(p7_a_pooled_waiter_that_gives_up_leaves_the_queue)
     struct acquisition us = {.wants = {t_x("gives up")}, .wait_ms = -1};
     struct thread *thread;
     void *hand = t_native();
-    int fds[2];
 
-    t_int(pipe(fds), 0);
-    two = extra_pooled(&(struct rowlock_options){.interrupt_fd = fds[0]});
+    two = extra_pooled(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
     t_fails(t_acquire(two, t_x("gives up"), 0, 1200, &none), ETIMEDOUT);
     t_contains(t_error.text, "a note");
     t_int(waiters_of(hand, "gives up"), 0);
     thread = t_acquire_thread(two, &us);
     t_until_queued(hand, "gives up", 1);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     t_int(waiters_of(hand, "gives up"), 0);
     t_give(lease);
     is_clean(hand);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 /* A killed one would leave the same ticket: the server sees neither. */

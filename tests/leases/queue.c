@@ -17,7 +17,6 @@
 /* A killed waiter delays the others by about a second if it had a session lock; one that polled,
    by as long as it counts as alive. The limit is generous: the machine may be busy. */
 #define SOON_MS 8000
-#define HOUR 3600000
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -146,18 +145,16 @@ TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
     struct rowlock_connection *one = t_open(), *two;
     struct acquisition waiter = {.wants = {t_x("interrupted")}, .wait_ms = -1};
     struct thread *thread;
-    int fds[2];
     void *hand = t_native();
 
     /* On SQLite, while the file is locked, a waiter cannot be observed, and cannot withdraw. */
     if (!t_facts()->server)
         return;
-    t_int(pipe(fds), 0);
-    two = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
+    two = t_open_with(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
     t_ok(t_begin(one, t_x("interrupted"), 0));
     thread = t_acquire_thread(two, &waiter);
     t_until_waiting(thread);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     t_ok(rowlock_commit(one, &t_error));
     if (!t_facts()->cancel_ends_session)
@@ -167,8 +164,6 @@ TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
         t_int(t_may_have(t_x("interrupted")), 1);
     else /* the interrupt may have cost the session that withdraws: then the ticket dies */
         t_until_free(t_x("interrupted"), SOON_MS);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 TEST(p7_a_waiter_in_the_middle_goes_away)
@@ -178,17 +173,15 @@ TEST(p7_a_waiter_in_the_middle_goes_away)
     struct acquisition a = {.wants = {t_x("middle")}, .wait_ms = -1}, b = a, c = a;
     struct thread *threads[3];
     void *hand = t_native();
-    int fds[2];
 
-    t_int(pipe(fds), 0);
-    three = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
+    three = t_open_with(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
     threads[0] = t_acquire_thread(two, &a);
     t_until_queued(hand, "middle", 1);
     threads[1] = t_acquire_thread(three, &b);
     t_until_queued(hand, "middle", 2);
     threads[2] = t_acquire_thread(four, &c);
     t_until_queued(hand, "middle", 3);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_fails(t_join(threads[1]), ECANCELED);
     if (!t_facts()->cancel_ends_session) /* else its ticket dies */
         t_int(waiters_of(hand, "middle"), 2);
@@ -198,8 +191,6 @@ TEST(p7_a_waiter_in_the_middle_goes_away)
     t_give(a.lease);
     t_ok(t_join(threads[2]));
     t_give(c.lease);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 /* ---- waiters that die ------------------------------------------------------------------------ */

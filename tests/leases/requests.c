@@ -21,7 +21,6 @@
 #include "lib/lease.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define WAIT_MS 5000
 #define DEAD_MS 36000   /* three times the promised 12 s: the machine may be busy */
 #define FROZEN_MS 45000 /* three times the promised 15 s */
@@ -460,9 +459,7 @@ static struct proxy *proxy;
 
 static void *through_proxy(void)
 {
-    void *hand = t_engine()->open(t_proxied_url(&proxy));
-
-    t_true(hand != NULL);
+    void *hand = t_native_at(t_proxied_url(&proxy));
     return hand;
 }
 

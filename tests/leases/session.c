@@ -14,8 +14,6 @@
 #include "lib/grants.h"
 #include "lib/harness.h"
 
-#define HOUR 3600000
-
 static char before[6000];
 
 static void remember(void *handle)
@@ -154,25 +152,22 @@ TEST(p11_a_try_that_waited_a_moment_for_a_transaction)
 TEST(p11_an_interrupted_wait)
 {
     void *handle, *hand = t_native();
-    int fds[2];
     struct rowlock_connection *one, *two = t_open();
     struct rowlock_lease *lease = t_granted(two, t_x("interrupted"), HOUR);
     struct acquisition us = {.wants = {t_x("interrupted")}, .wait_ms = -1};
     struct thread *thread;
 
-    t_int(pipe(fds), 0);
-    one = t_wrap(&handle, &(struct rowlock_options){.interrupt_fd = fds[0], .url = t_url()});
+    one = t_wrap(&handle,
+                 &(struct rowlock_options){.interrupt_fd = t_interrupt_fd(), .url = t_url()});
     t_give(t_granted(one, t_x("known"), 0));
     remember(handle);
     thread = t_acquire_thread(one, &us);
     t_until_queued(hand, "interrupted", 1);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     has_nothing(handle);
     t_int(waiters_of(hand, "interrupted"), 0);
     t_give(lease);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 TEST(p11_several_leases_of_one_connection)
@@ -308,7 +303,6 @@ static struct thread *until_stopped(struct rowlock_connection *one, struct acqui
 TEST(p11_an_interrupted_grant_that_had_its_session_lock)
 {
     void *handle, *other = t_native();
-    int fds[2];
     struct rowlock_connection *one;
     struct acquisition us = {.wants = {t_x("half-way")}};
     struct thread *thread;
@@ -320,18 +314,16 @@ TEST(p11_an_interrupted_grant_that_had_its_session_lock)
     /* there a grant limits its waits, and a round trip that cannot be interrupted commits it */
     if (t_facts()->code == ROWLOCK_INSERT && t_is_postgresql())
         return;
-    t_int(pipe(fds), 0);
-    one = t_wrap(&handle, &(struct rowlock_options){.interrupt_fd = fds[0], .url = t_url()});
+    one = t_wrap(&handle,
+                 &(struct rowlock_options){.interrupt_fd = t_interrupt_fd(), .url = t_url()});
     t_give(t_granted(one, t_x("known"), 0));
     remember(handle);
     make_grants_stop(other);
     thread = until_stopped(one, &us);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     t_native_sql(other, "ROLLBACK");
     has_nothing(handle);
     t_int(leases_of(other, "half-way"), 0);
     t_int(waiters_of(other, "half-way"), 0);
-    close(fds[0]);
-    close(fds[1]);
 }

@@ -11,8 +11,6 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 
-#define HOUR 3600000
-
 /* ---- the cost of a look ---------------------------------------------------------------------- */
 
 #define STEPS 10 /* SQLite counts its instructions in units of this many */
@@ -61,10 +59,8 @@ static long steps_of_a_look(const char *name, int n)
     struct thread *thread;
     void *hand = t_native(), *handle;
     long looks, steps;
-    int fds[2];
 
-    t_int(pipe(fds), 0);
-    borrowed = t_wrap(&handle, &(struct rowlock_options){.interrupt_fd = fds[0]});
+    borrowed = t_wrap(&handle, &(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
     queue_up(hand, name, n);
     cost.look = NULL;
     cost.steps = 0;
@@ -73,14 +69,12 @@ static long steps_of_a_look(const char *name, int n)
     sqlite3_trace_v2(handle, SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE, count_looks, NULL);
     thread = t_acquire_thread(borrowed, &us);
     t_until(atomic_load(&cost.looks) >= 4);
-    t_int(write(fds[1], "!", 1), 1);
+    t_interrupt();
     t_int(t_join(thread), ROWLOCK_ECANCELED);
     steps = cost.steps * STEPS;
     looks = atomic_load(&cost.looks);
     t_close(borrowed);
     t_native_sql(hand, "DELETE FROM rowlock_waiter");
-    close(fds[0]);
-    close(fds[1]);
     print_message("# behind %d: %ld steps of %ld looks\n", n, steps, looks);
     return steps / looks;
 }

@@ -11,8 +11,6 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 
-#define HOUR 3600000
-
 #define WOKEN_MS 20000 /* a waiter this far behind looks by itself only every 30 s */
 #define MOST_FAR 16
 #define FAR (t_is_jdbc() ? 8 : MOST_FAR) /* each starts a JVM */

@@ -65,27 +65,48 @@ void extra_needs_version(int version)
     skip();
 }
 
+static const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *say(const char *format, ...)
+{
+    static char texts[8][200];
+    static unsigned turn;
+    char *text = texts[turn++ % 8];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof texts[0], format, arguments);
+    va_end(arguments);
+    return text;
+}
+
 const char *extra_name(const char *what)
 {
-    static char name[80];
+    return say("%s-%ld", what, (long)getpid());
+}
 
-    snprintf(name, sizeof name, "%s-%ld", what, (long)getpid());
-    return name;
+const char *extra_postgresql(const char *name, const char *options)
+{
+    return say("%spostgres",
+               extra_shell("start_postgresql %s %s >&2 && echo $server_admin", name, options));
+}
+
+const char *extra_standby(const char *name, const char *primary)
+{
+    return say("%spostgres",
+               extra_shell("start_standby %s %s >&2 && echo $server_admin", name, primary));
+}
+
+const char *extra_mariadb(const char *name, const char *options)
+{
+    return say("%stest_1", extra_shell("start_mariadb %s %s >&2 && " EXTRA_MARIADB_CLIENT
+                                       "-e 'CREATE DATABASE IF NOT EXISTS test_1' && "
+                                       "echo $server_url",
+                                       name, options, name));
 }
 
 void extra_stop(const char *name)
 {
     extra_shell("stop_server %s; rm -rf \"$ROWLOCK_TEST_FOLDER/%s\"", name, name);
-}
-
-const char *extra_pooler(const char *name)
-{
-    return extra_shell("start_pooler %s '%s' && echo \"$server_url\"", name, t_url());
-}
-
-void extra_pooler_stop(const char *name)
-{
-    extra_shell("stop_pooler %s", name);
 }
 
 /* ---- the pooler of the test program ---------------------------------------------------------- */
@@ -100,12 +121,12 @@ static void stop_pooler(void)
 
 const char *extra_pooled_url(void)
 {
-    char name[80];
+    const char *name = extra_name("pooler");
 
     if (!*pooler_url) {
         t_install();
-        snprintf(name, sizeof name, "%s", extra_name("pooler"));
-        snprintf(pooler_url, sizeof pooler_url, "%s", extra_pooler(name));
+        snprintf(pooler_url, sizeof pooler_url, "%s",
+                 extra_shell("start_pooler %s '%s' && echo \"$server_url\"", name, t_url()));
         pooler = atoi(extra_shell("cat $ROWLOCK_TEST_FOLDER/%s/pid", name));
         atexit(stop_pooler);
     }
@@ -114,8 +135,5 @@ const char *extra_pooled_url(void)
 
 struct rowlock_connection *extra_pooled(const struct rowlock_options *options)
 {
-    struct rowlock_connection *connection = NULL;
-
-    t_ok(rowlock_open(extra_pooled_url(), options, &connection, &t_error));
-    return t_adopt(connection);
+    return t_open_at(extra_pooled_url(), options);
 }

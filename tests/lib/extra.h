@@ -20,16 +20,22 @@ void extra_needs(const char *program);
 /* The same if the server is older than this version. */
 void extra_needs_version(int version);
 
-/* A server name that no other test program uses, in a static buffer. */
+/* A server name that no other test program uses. It and the URLs below are in one of several static
+   buffers, used in turn. */
 const char *extra_name(const char *what);
+/* Start a server, or a stopped one again, with more options of its program; return the URL of its
+   database postgres or test_1. */
+const char *extra_postgresql(const char *name, const char *options);
+const char *extra_standby(const char *name, const char *primary);
+const char *extra_mariadb(const char *name, const char *options);
+/* The client program of such a MariaDB, as root; %s is the server's name. */
+#define EXTRA_MARIADB_CLIENT \
+    "mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
 void extra_stop(const char *name);
 
-/* Starts pgbouncer in transaction mode before the database under test; returns its URL in a
-   static buffer. It has fewer backends than clients, so that each transaction gets a free one. */
-const char *extra_pooler(const char *name);
-void extra_pooler_stop(const char *name);
-/* The same, one for the whole program, started on first use; and a connection through it, which
-   the harness closes. */
+/* The URL of pgbouncer in transaction mode before the database under test; it is started on first
+   use, and has fewer backends than clients, so that each transaction gets a free one. A connection
+   through it, which the harness closes. */
 const char *extra_pooled_url(void);
 struct rowlock_connection *extra_pooled(const struct rowlock_options *options);
 

@@ -2,19 +2,19 @@
 /* Leases acquired through the library, in threads and in child processes (grants.h). */
 #include "lib/grants.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/proxy.h"
-
-#define HOUR 3600000
 
 /* ---- one lease ------------------------------------------------------------------------------- */
 
@@ -146,7 +146,7 @@ void t_keep_places(void *hand, const char *name, int keep)
                      "CREATE TRIGGER \"keep %s\" AFTER INSERT ON rowlock_waiter "
                      "WHEN new.name = '%s' BEGIN UPDATE rowlock_waiter "
                      "SET alive_until = %s WHERE name = new.name AND ticket = new.ticket; END",
-                     name, name, lease_instant(3600000));
+                     name, name, lease_instant(HOUR));
 }
 
 static long rows(void *hand, const char *table)
@@ -329,6 +329,18 @@ static const char *port_in_url(void)
 int t_port(void)
 {
     return atoi(port_in_url());
+}
+
+int t_silent_port(int *fd)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    t_int(bind(*fd, (struct sockaddr *)&address, sizeof address), 0);
+    t_int(listen(*fd, 5), 0);
+    t_int(getsockname(*fd, (struct sockaddr *)&address, &length), 0);
+    return ntohs(address.sin_port);
 }
 
 #define URL_SIZE 600

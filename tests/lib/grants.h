@@ -115,6 +115,8 @@ int t_next_cut(int n, int stride);
 /* The URL under test with another database. */
 const char *t_url_of(const char *database);
 int t_port(void);
+/* A port of 127.0.0.1 whose listener accepts connections and never answers; `fd` closes it. */
+int t_silent_port(int *fd);
 /* For proxy_start. */
 int t_protocol(void);
 /* Kills every session on the database under test except the superuser's (server engines). */

@@ -117,34 +117,46 @@ const struct rowlock_options *t_usual(void)
     return t_is_jdbc() ? &patient : NULL;
 }
 
-void t_install(void)
+void t_install_at(const char *url)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection = t_open_at(url, t_usual());
 
-    if (installed)
-        return;
-    t_ok(rowlock_open(t_url(), t_usual(), &connection, &t_error));
-    t_adopt(connection);
     t_ok(rowlock_install(connection, &plan, &t_error));
     t_close(connection);
+}
+
+void t_install(void)
+{
+    if (!installed)
+        t_install_at(t_url());
     installed = 1;
 }
 
 struct rowlock_connection *t_adopt(struct rowlock_connection *connection)
 {
-    if (n_sessions == MOST)
-        t_fail(__FILE__, __LINE__, "more than %d sessions in one test", MOST);
-    return sessions[n_sessions++] = connection;
+    size_t place = 0;
+
+    while (place < n_sessions && sessions[place])
+        place++;
+    if (place == MOST)
+        t_fail(__FILE__, __LINE__, "more than %d sessions at a time", MOST);
+    n_sessions += place == n_sessions;
+    return sessions[place] = connection;
+}
+
+struct rowlock_connection *t_open_at(const char *url, const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_open(url, options, &connection, &t_error));
+    return t_adopt(connection);
 }
 
 struct rowlock_connection *t_open_with(const struct rowlock_options *options)
 {
-    struct rowlock_connection *connection = NULL;
-
     t_install();
-    t_ok(rowlock_open(t_url(), options, &connection, &t_error));
-    return t_adopt(connection);
+    return t_open_at(t_url(), options);
 }
 
 struct rowlock_connection *t_open(void)
@@ -152,23 +164,33 @@ struct rowlock_connection *t_open(void)
     return t_open_with(t_usual());
 }
 
+void *t_native_at(const char *url)
+{
+    void *handle = t_engine()->open(url);
+
+    t_true(handle != NULL);
+    return handle;
+}
+
 void *t_native(void)
 {
     t_install();
     if (n_handles == MOST)
         t_fail(__FILE__, __LINE__, "more than %d handles in one test", MOST);
-    handles[n_handles] = t_engine()->open(t_url());
-    t_true(handles[n_handles] != NULL);
-    return handles[n_handles++];
+    return handles[n_handles++] = t_native_at(t_url());
+}
+
+struct rowlock_connection *t_wrap_handle(void *handle, const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(t_engine()->wrap(handle, options, &connection, &t_error));
+    return t_adopt(connection);
 }
 
 struct rowlock_connection *t_wrap(void **handle, const struct rowlock_options *options)
 {
-    struct rowlock_connection *connection = NULL;
-
-    *handle = t_native();
-    t_ok(t_engine()->wrap(*handle, options, &connection, &t_error));
-    return t_adopt(connection);
+    return t_wrap_handle(*handle = t_native(), options);
 }
 
 void t_close(struct rowlock_connection *connection)
@@ -182,6 +204,38 @@ void t_close(struct rowlock_connection *connection)
 void *t_handle(struct rowlock_connection *connection)
 {
     return t_engine()->handle(connection);
+}
+
+/* ---- interrupts ------------------------------------------------------------------------------ */
+
+static int interrupt[2];
+
+static void close_interrupt(void)
+{
+    if (interrupt[0]) {
+        close(interrupt[0]);
+        close(interrupt[1]);
+    }
+    interrupt[0] = 0;
+}
+
+int t_interrupt_fd(void)
+{
+    close_interrupt();
+    t_int(pipe(interrupt), 0);
+    return interrupt[0];
+}
+
+void t_interrupt(void)
+{
+    t_int(write(interrupt[1], "!", 1), 1);
+}
+
+void t_take_interrupt(void)
+{
+    char byte;
+
+    t_int(read(interrupt[0], &byte, 1), 1);
 }
 
 /* ---- cleaning up ----------------------------------------------------------------------------- */
@@ -232,6 +286,7 @@ void t_clean_harness(void)
     if (n_sessions && getenv("ROWLOCK_TEST_TECHNIQUE") && t_engine()->end_forgotten)
         t_engine()->end_forgotten(t_admin());
     n_sessions = n_handles = 0;
+    close_interrupt();
 }
 
 /* After fork the child uses neither the parent's sessions nor its threads. */

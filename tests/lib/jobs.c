@@ -14,7 +14,7 @@ struct rowlock_job t_daily_job(const char *name)
 
     if (!daily)
         t_ok(rowlock_schedule_open("every 1d", NULL, &daily, NULL, &t_error));
-    return (struct rowlock_job){.name = name, .schedule = daily, .ttl_ms = 3600000};
+    return (struct rowlock_job){.name = name, .schedule = daily, .ttl_ms = HOUR};
 }
 
 const char *t_job_lock(const struct rowlock_job *job)

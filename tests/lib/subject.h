@@ -5,8 +5,6 @@
 
 #include "lib/test.h"
 
-#define HOUR 3600000
-
 /* The name of a table of rowlock's schema: "subject" or "expiry". */
 const char *subject_table(const char *which);
 /* The subject t_name(0), whose data may be up to HOUR old. */

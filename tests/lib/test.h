@@ -86,10 +86,17 @@ struct rowlock_connection *t_open_with(const struct rowlock_options *options);
 /* A native handle, and a wrapped one. The harness closes `*handle` too. */
 void *t_native(void);
 struct rowlock_connection *t_wrap(void **handle, const struct rowlock_options *options);
+/* The same at another URL, where nothing is installed. The harness closes the session, but not the
+   handle. */
+struct rowlock_connection *t_open_at(const char *url, const struct rowlock_options *options);
+void *t_native_at(const char *url);
+struct rowlock_connection *t_wrap_handle(void *handle, const struct rowlock_options *options);
 /* The child calls it first after fork(); the child ends by _exit() and asserts nothing. */
 void t_enter_child(void);
 /* Installs rowlock, unless a session was opened already. Call it before fork(). */
 void t_install(void);
+/* Installs rowlock at another URL, with the technique. */
+void t_install_at(const char *url);
 /* Closes the connection before the test ends. */
 void t_close(struct rowlock_connection *connection);
 /* The harness will close a connection that the test opened itself. */
@@ -115,6 +122,13 @@ struct rowlock_want t_s(const char *name); /* shared */
 
 /* The timeout for an event that must happen. Only a failing test waits that long. */
 #define T_TIMEOUT_MS 120000
+#define HOUR 3600000 /* in milliseconds */
+
+/* A descriptor for rowlock_options.interrupt_fd: readable from t_interrupt() until
+   t_take_interrupt(). Each call closes that of the call before, and the harness the last one. */
+int t_interrupt_fd(void);
+void t_interrupt(void);
+void t_take_interrupt(void);
 
 int t_begin(struct rowlock_connection *connection, struct rowlock_want want,
             rowlock_duration wait_ms);
@@ -163,6 +177,8 @@ void t_until_waiting(struct thread *thread);
 /* Polls until the library polls, which means that it waits for a lease. */
 void t_until_polling(struct thread *thread);
 int t_is_done(const struct thread *thread);
+/* Asserts for that time that it has not ended. */
+void t_stays(const struct thread *thread, int milliseconds);
 /* Joins; returns the call's code, with its error in t_error. */
 int t_join(struct thread *thread);
 

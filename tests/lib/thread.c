@@ -159,6 +159,12 @@ int t_is_done(const struct thread *thread)
     return atomic_load(&thread->done);
 }
 
+void t_stays(const struct thread *thread, int milliseconds)
+{
+    for (long long end = t_now() + milliseconds; t_now() < end; t_pause(10))
+        t_int(t_is_done(thread), 0);
+}
+
 static void join(struct thread *thread)
 {
     if (!thread->joined)

@@ -101,15 +101,14 @@ TEST(p6_holder_and_waiter_killed_together_leave_nothing)
 /* Where the end of the wait costs the session, the server may be late with another one. */
 TEST(p11_a_wait_that_ends_at_a_busy_server_is_no_lost_connection)
 {
-    struct rowlock_connection *holder = t_open(), *waiter = NULL;
+    struct rowlock_connection *holder = t_open(), *waiter;
     struct proxy *proxy = NULL;
     struct thread *thread;
 
     if (!t_facts()->limit_ends_session || strcmp(t_engine()->name, "hsqldb") == 0)
         return; /* HSQLDB refuses a login that comes more than a second after the connection */
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    t_ok(rowlock_open(t_proxied_url(&proxy), NULL, &waiter, &t_error));
-    t_adopt(waiter);
+    waiter = t_open_at(t_proxied_url(&proxy), NULL);
     thread = t_begin_thread(waiter, t_x(t_name(1)), 3000);
     t_until_waiting(thread);
     proxy_hold(proxy, PROXY_TO_SERVER, 0, 2600); /* the next message begins the other session */

@@ -36,11 +36,12 @@ struct outcome {
     struct rowlock_error error;
 };
 
+static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE},
+                                            {.name = "cut too", .mode = ROWLOCK_EXCLUSIVE},
+                                            {.name = "cut later", .mode = ROWLOCK_EXCLUSIVE}};
+
 static struct outcome transact(struct rowlock_connection *connection)
 {
-    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE},
-                                                {.name = "cut too", .mode = ROWLOCK_EXCLUSIVE},
-                                                {.name = "cut later", .mode = ROWLOCK_EXCLUSIVE}};
     struct outcome outcome = {.begin = 1, .work = 1, .lock = 1, .commit = 1};
 
     outcome.begin = rowlock_begin(connection, wants, 2, 5000, &outcome.error);
@@ -56,11 +57,10 @@ static struct outcome transact(struct rowlock_connection *connection)
 /* Over a connection of its own, not through the proxy. */
 static void check_others(struct rowlock_connection *witness, const struct outcome *outcome)
 {
-    static const char *const names[] = {"cut", "cut too", "cut later"};
     long rows;
 
     for (int i = 0; i < 3; i++) {
-        t_ok(t_begin(witness, t_x(names[i]), T_TIMEOUT_MS));
+        t_ok(t_begin(witness, wants[i], T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
     }
     rows = atol(t_sql(witness, "SELECT count(*) FROM cut_work"));
@@ -90,27 +90,21 @@ static void check_outcome(const struct outcome *outcome, int n)
     t_int(outcome->error.code, code);
 }
 
-static struct rowlock_connection *through_proxy(void **handle,
-                                                const struct rowlock_options *options)
+static struct rowlock_connection *through_proxy(const struct rowlock_options *options)
 {
-    struct rowlock_connection *connection = NULL;
-
     proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    if (handle) {
-        *handle = t_engine()->open(proxied_url());
-        t_true(*handle != NULL);
-        t_ok(t_engine()->wrap(*handle, NULL, &connection, &t_error));
-    } else {
-        t_ok(rowlock_open(proxied_url(), options, &connection, &t_error));
-    }
-    return connection; /* the harness does not adopt it: there will be many */
+    return t_open_at(proxied_url(), options);
+}
+
+static struct rowlock_connection *wrapped_through_proxy(void **handle)
+{
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    *handle = t_native_at(proxied_url());
+    return t_wrap_handle(*handle, NULL);
 }
 
 static struct rowlock_connection *set_up(void)
 {
-    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE},
-                                                {.name = "cut too", .mode = ROWLOCK_EXCLUSIVE},
-                                                {.name = "cut later", .mode = ROWLOCK_EXCLUSIVE}};
     struct rowlock_connection *witness = t_open();
 
     proxied_url();
@@ -128,7 +122,7 @@ static void sweep(enum proxy_direction direction, int borrowed, int used)
     int n;
 
     for (n = 0; n < MOST_MESSAGES; n++) {
-        connection = through_proxy(borrowed ? &handle : NULL, NULL);
+        connection = borrowed ? wrapped_through_proxy(&handle) : through_proxy(NULL);
         if (used) { /* statements and names are prepared by now: the batches are short */
             outcome = transact(connection);
             t_int(outcome.commit, 0);
@@ -226,19 +220,19 @@ TEST(cut_after_messages_all_through_an_install)
 
     proxied_url();
     for (n = 0; code != 0 && n < MOST_MESSAGES; n = next_cut(n)) {
-        struct rowlock_connection *connection = through_proxy(NULL, NULL);
+        struct rowlock_connection *connection = through_proxy(NULL);
 
         t_ok(rowlock_uninstall(witness, &t_error));
         proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         code = rowlock_install(connection, &plan, &t_error);
         t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
-        rowlock_close(connection);
+        t_close(connection);
         t_ok(rowlock_uninstall(witness, &t_error));
         t_text(t_sql(witness, "%s", remains()), "0");
-        connection = through_proxy(NULL, NULL);
+        connection = through_proxy(NULL);
         proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         rowlock_install(connection, &plan, &t_error);
-        rowlock_close(connection);
+        t_close(connection);
         t_ok(rowlock_install(witness, &plan, &t_error));
         t_ok(t_begin(witness, t_x("cut"), T_TIMEOUT_MS));
         t_ok(rowlock_commit(witness, &t_error));
@@ -256,7 +250,7 @@ TEST(cut_after_messages_all_through_an_uninstall)
 
     proxied_url();
     for (n = 0; struck && n < MOST_MESSAGES; n = next_cut(n)) {
-        struct rowlock_connection *connection = through_proxy(NULL, NULL);
+        struct rowlock_connection *connection = through_proxy(NULL);
         int code;
 
         t_ok(rowlock_install(witness, &plan, &t_error));
@@ -264,7 +258,7 @@ TEST(cut_after_messages_all_through_an_uninstall)
         code = rowlock_uninstall(connection, &t_error);
         struck = proxy_has_struck(proxy);
         t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
-        rowlock_close(connection);
+        t_close(connection);
         if (code == 0)
             t_text(t_sql(witness, "%s", remains()), "0");
         t_ok(rowlock_uninstall(witness, &t_error));
@@ -283,12 +277,11 @@ TEST(cut_after_messages_all_through_an_uninstall)
 
 TEST(silence_ends_every_call_in_time)
 {
-    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE}};
     struct rowlock_options options = {.statement_ms = STATEMENT_MS, .connect_ms = 3000};
     struct rowlock_connection *witness = set_up();
 
     for (int n = 0; n < 4; n++) {
-        struct rowlock_connection *connection = through_proxy(NULL, &options);
+        struct rowlock_connection *connection = through_proxy(&options);
         long long began;
         int code;
 

@@ -15,14 +15,6 @@ static struct rowlock_want with_token(const char *name, int64_t token)
 
 /* ---- renewals under way ---------------------------------------------------------------------- */
 
-/* Waits longer than a sweep's timeout, so that the sweep has retried; asserts that the thread
-   still waits. */
-static void stays_out(const struct thread *thread, int milliseconds)
-{
-    for (long long end = t_now() + milliseconds; t_now() < end; t_pause(10))
-        t_int(t_is_done(thread), 0);
-}
-
 static struct rowlock_connection *wrapped(void)
 {
     void *handle;
@@ -69,10 +61,10 @@ static void in_flight_renewal(int later)
     } else {
         thread = t_begin_thread(own, t_x("in flight"), 60000);
     }
-    /* it waits for the renewal in the server, or retries: it never proceeds */
-    stays_out(thread, 1800);
+    /* longer than a sweep's timeout, so that the sweep has retried: it never proceeds */
+    t_stays(thread, 1800);
     t_native_sql(renewer, "COMMIT");
-    stays_out(thread, 400);
+    t_stays(thread, 400);
     t_int(lease_rows(hand, 151 + later), 1);
     t_int(lease_beats(hand, 151 + later), 1);
     lease_end(hand, 151 + later);
@@ -246,7 +238,7 @@ static void takeover_waits(struct rowlock_connection *sibling, long token)
                  lease_instant(-1000), token);
     other = told_busy(t_open, t_x(name));
     thread = t_begin_thread(other, t_x(name), 60000);
-    stays_out(thread, 1800);
+    t_stays(thread, 1800);
     t_ok(rowlock_commit(sibling, &t_error));
     t_ok(t_join(thread));
     t_ok(rowlock_commit(other, &t_error));

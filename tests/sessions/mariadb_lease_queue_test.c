@@ -397,21 +397,16 @@ TEST(a_probe_reports_a_transaction_without_a_waiter)
 
 static void *open_other(char *url, size_t size)
 {
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection;
     struct rowlock_want want = t_x("a");
-    void *hand;
 
     snprintf(url, size, "%s_too", t_url());
     t_native_sql(t_native(), "CREATE DATABASE %s", strrchr(url, '/') + 1);
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_install_at(url);
+    connection = t_open_at(url, NULL);
     t_ok(rowlock_prepare(connection, &want, 1, &t_error));
     t_close(connection);
-    hand = t_engine()->open(url);
-    t_true(hand != NULL);
-    return hand;
+    return t_native_at(url);
 }
 
 /* Session locks are server-wide, and two databases may draw the same number: here they do. */

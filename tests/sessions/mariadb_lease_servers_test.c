@@ -19,35 +19,15 @@
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 
-#define CLIENT "mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
-
 /* ---- a server of the test's own -------------------------------------------------------------- */
 
 static char url[200];
 
 static void start(const char *name, const char *options)
 {
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
-
-    snprintf(
-        url, sizeof url, "%stest_1",
-        extra_shell("start_mariadb %s %s && " CLIENT
-                    "-e 'CREATE DATABASE IF NOT EXISTS test_1; GRANT PROCESS ON *.* TO rowlock' && "
-                    "echo $server_url",
-                    name, options, name));
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
-    t_close(connection);
-}
-
-static void *enter(void)
-{
-    void *hand = t_engine()->open(url);
-
-    t_true(hand != NULL);
-    return hand;
+    snprintf(url, sizeof url, "%s", extra_mariadb(name, options));
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'GRANT PROCESS ON *.* TO rowlock'", name);
+    t_install_at(url);
 }
 
 /* Acquires a name and releases it at once; returns the token. */
@@ -110,18 +90,17 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
     if (t_is_mysql())
         t_not_here(WHY_MYSQL_PROC);
     start(name, "");
-    extra_shell(CLIENT "-e 'GRANT SELECT, UPDATE ON mysql.proc TO rowlock'", name);
-    writer = enter(), altering = enter(), observer = enter();
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'GRANT SELECT, UPDATE ON mysql.proc TO rowlock'", name);
+    writer = t_native_at(url), altering = t_native_at(url), observer = t_native_at(url);
     my_row(observer, "CREATE TABLE scanned (n INTEGER) ENGINE = InnoDB");
     for (int call = ACQUIRE; call < CALLS; call++) {
         struct acquisition acquisition = {
             .wants = {t_x("text")}, .n = 1, .wait_ms = -1, .ttl_ms = 60000};
-        struct rowlock_connection *borrowed = NULL;
-        void *handle = enter();
+        struct rowlock_connection *borrowed;
+        void *handle = t_native_at(url);
         struct thread *thread;
 
-        t_ok(t_engine()->wrap(handle, NULL, &borrowed, &t_error));
-        t_adopt(borrowed);
+        borrowed = t_wrap_handle(handle, NULL);
         my_row(handle, "HANDLER scanned OPEN");
         if (call == LOCK)
             t_own_begin(handle, t_engine()->begin);
@@ -166,7 +145,7 @@ TEST(p3_tokens_grow_through_a_killed_server_and_an_older_dump)
             t_engine()->close(hand);
         }
         start(name, "--innodb-flush-log-at-trx-commit=1");
-        hand = enter();
+        hand = t_native_at(url);
         for (int j = 0; j < 20; j++) {
             long long token = pass(hand);
 
@@ -182,7 +161,7 @@ TEST(p3_tokens_grow_through_a_killed_server_and_an_older_dump)
     for (int i = 0; i < 1200; i++)
         last = pass(hand);
     t_true(last > before + 1000);
-    extra_shell(CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
+    extra_shell(EXTRA_MARIADB_CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
     if (!t_is_mysql()) /* where the statistics of the table may be old */
         t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
     t_true(pass(hand) > last);
@@ -315,7 +294,7 @@ TEST(c3_mixed_load_without_a_deadlock)
     void *hand;
 
     start(name, "");
-    hand = enter();
+    hand = t_native_at(url);
     run_load(hand, 1);
     run_load(hand, 3);
     run_load(hand, NAMES);

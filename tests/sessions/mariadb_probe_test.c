@@ -127,7 +127,7 @@ static const char *create_onlooker(char *url, size_t size)
 
 TEST(a_user_that_may_not_probe_still_sees_the_list)
 {
-    struct rowlock_connection *onlooker = NULL;
+    struct rowlock_connection *onlooker;
     void *hand = my_fresh();
     const char *name;
     struct seen seen;
@@ -135,8 +135,7 @@ TEST(a_user_that_may_not_probe_still_sees_the_list)
 
     leaves_after = 0;
     name = create_onlooker(url, sizeof url);
-    t_ok(rowlock_open(url, NULL, &onlooker, &t_error));
-    t_adopt(onlooker);
+    onlooker = t_open_at(url, NULL);
     t_int(t_try_sql(t_handle(onlooker), "CALL rowlock_probe('a')"), 1);
     my_queue(hand, "a:x:0:0", 0);
     seen = list(onlooker);

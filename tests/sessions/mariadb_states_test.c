@@ -225,12 +225,11 @@ TEST(p11_trap_completion_type)
     static const char *const types[] = {"CHAIN", "RELEASE"};
 
     for (size_t i = 0; i < 2; i++) {
-        struct rowlock_connection *own = NULL;
+        struct rowlock_connection *own;
         void *handle = t_native();
 
         t_native_sql(handle, "SET SESSION completion_type = '%s'", types[i]);
-        t_ok(t_engine()->wrap(handle, NULL, &own, &t_error));
-        t_adopt(own);
+        own = t_wrap_handle(handle, NULL);
         use_locks(own, handle);
         use_leases(own, handle);
         use_doors(handle);

@@ -19,16 +19,6 @@
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
-/* Starts a server with the database test_1, and writes its URL. */
-static void start(const char *name, const char *options, char *url, size_t size)
-{
-    snprintf(url, size, "%stest_1",
-             extra_shell("start_mariadb %s %s && mariadb --no-defaults "
-                         "--socket=$server_socket/socket -u root -e 'CREATE DATABASE test_1' && "
-                         "echo $server_url",
-                         name, options));
-}
-
 /* ---- timeouts -------------------------------------------------------------------------------- */
 
 /* The reported state of the transaction must be true: another session tries to lock what it
@@ -85,17 +75,13 @@ static void sweep_while_history_is_locked(struct rowlock_connection *session[3])
 TEST(p11_trap_innodb_rollback_on_timeout)
 {
     static const rowlock_duration waits[] = {0, 300, 1200};
-    struct rowlock_plan plan = {.technique = t_facts()->code};
     struct rowlock_connection *session[3];
     const char *name = extra_name("rollback-on-timeout");
-    char url[200];
+    const char *url = extra_mariadb(name, "--innodb-rollback-on-timeout=ON");
 
-    start(name, "--innodb-rollback-on-timeout=ON", url, sizeof url);
-    for (int i = 0; i < 3; i++) {
-        t_ok(rowlock_open(url, NULL, &session[i], &t_error));
-        t_adopt(session[i]);
-    }
-    t_ok(rowlock_install(session[0], &plan, &t_error));
+    t_install_at(url);
+    for (int i = 0; i < 3; i++)
+        session[i] = t_open_at(url, NULL);
     for (int i = 0; i < 3; i++) {
         /* new names each time: technique insert locks a used one together with its neighbours */
         static const char *const names[] = {"held 1",    "earlier 1", "held 2",
@@ -365,10 +351,8 @@ static void refused(const char *url, const char *reason)
 
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
     t_contains(t_error.text, reason);
-    handle = t_engine()->open(url);
-    t_true(handle != NULL);
-    t_ok(rowlock_mariadb_wrap(handle, NULL, &connection, &t_error));
-    t_adopt(connection);
+    handle = t_native_at(url);
+    connection = t_wrap_handle(handle, NULL);
     t_fails(t_begin(connection, t_x("refused"), 0), ESERVER);
     t_contains(t_error.text, reason);
     t_fails(t_acquire(connection, t_x("refused"), 0, 0, &none), ESERVER);
@@ -386,26 +370,17 @@ static void refused(const char *url, const char *reason)
     t_engine()->close(handle);
 }
 
-static void install_at(const char *url)
-{
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
-
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
-    t_close(connection);
-}
-
 /* After a restart the server rolls back the transactions of before its crash in the background;
    until then their rows are locked. */
 static const char *start_again(const char *name)
 {
-    return extra_shell("start_mariadb %s && tries=0 && while mariadb --no-defaults "
-                       "--socket=$server_socket/socket -u root -e 'SHOW ENGINE INNODB STATUS' | "
-                       "grep -q 'recovered trx'; do tries=$((tries + 1)); [ $tries -lt 1000 ] || "
-                       "exit 1; sleep 0.02; done; echo $server_url",
-                       name);
+    const char *url = extra_mariadb(name, "");
+
+    extra_shell("tries=0; while " EXTRA_MARIADB_CLIENT "-e 'SHOW ENGINE INNODB STATUS' | "
+                "grep -q 'recovered trx'; do tries=$((tries + 1)); [ $tries -lt 1000 ] || "
+                "exit 1; sleep 0.02; done",
+                name);
+    return url;
 }
 
 TEST(p2_a_server_killed_is_a_lost_transaction)
@@ -413,21 +388,17 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
     static const char *const how[] = {"TERM", "KILL"};
     struct rowlock_connection *session[3];
     struct rowlock_want want = t_x("there");
-    const char *name = extra_name("killed");
+    const char *name = extra_name("killed"), *url = extra_mariadb(name, "");
     struct thread *thread;
-    char url[200];
 
-    start(name, "", url, sizeof url);
-    install_at(url);
+    t_install_at(url);
     for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 3; j++) {
-            t_ok(rowlock_open(url, NULL, &session[j], &t_error));
-            t_adopt(session[j]);
-        }
+        for (int j = 0; j < 3; j++)
+            session[j] = t_open_at(url, NULL);
         t_ok(rowlock_prepare(session[2], &want, 1, &t_error));
         t_ok(t_begin(session[0], want, 0));
         thread = t_begin_thread(session[1], want, -1);
-        extra_shell("until mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+        extra_shell("until " EXTRA_MARIADB_CLIENT
                     "-e 'SHOW ENGINE INNODB STATUS' | grep -q 'LOCK WAIT'; do sleep 0.01; done; "
                     "stop_server %s %s",
                     name, name, how[i]);
@@ -439,9 +410,8 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
         t_fails(t_begin(session[2], want, 0), ECONN);
         for (int j = 0; j < 3; j++)
             t_close(session[j]);
-        snprintf(url, sizeof url, "%stest_1", start_again(name));
-        t_ok(rowlock_open(url, NULL, &session[0], &t_error));
-        t_adopt(session[0]);
+        url = start_again(name);
+        session[0] = t_open_at(url, NULL);
         t_ok(t_begin(session[0], want, 0));           /* no lock survived */
         t_ok(rowlock_rollback(session[0], &t_error)); /* after a close it may take a while */
         t_close(session[0]);
@@ -451,14 +421,11 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
 
 TEST(trap_a_read_only_server_and_a_galera_node)
 {
-    const char *name = extra_name("refuses");
-    char url[200];
+    const char *name = extra_name("refuses"), *url = extra_mariadb(name, "");
+    char node[200];
 
-    start(name, "", url, sizeof url);
-    install_at(url);
-    extra_shell("mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
-                "-e 'SET GLOBAL read_only = 1'",
-                name);
+    t_install_at(url);
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'SET GLOBAL read_only = 1'", name);
     refused(url, "read-only");
     if (t_is_mysql()) {
         extra_stop(name);
@@ -467,13 +434,13 @@ TEST(trap_a_read_only_server_and_a_galera_node)
     if (strcmp(extra_shell("test -e /usr/lib/galera/libgalera_smm.so && echo yes || echo no"),
                "yes") != 0)
         t_fail(__FILE__, __LINE__, "package galera-4 is not installed");
-    snprintf(url, sizeof url, "%stest_1",
+    snprintf(node, sizeof node, "%stest_1",
              extra_shell("stop_server %s; port=$(free_port); start_mariadb %s --wsrep-on=ON "
                          "--binlog-format=ROW --wsrep-provider=/usr/lib/galera/libgalera_smm.so "
                          "--wsrep-cluster-address=gcomm:// --wsrep-node-address=127.0.0.1:$port "
                          "--wsrep-new-cluster --wsrep-provider-options=\"gmcast.listen_addr=tcp://"
                          "127.0.0.1:$port;base_port=$port;gcache.size=16M\" && echo $server_url",
                          name, name));
-    refused(url, "a Galera node");
+    refused(node, "a Galera node");
     extra_stop(name);
 }

@@ -38,12 +38,10 @@ static char url[300];                   /* of both */
 
 static void install_at(const char *where)
 {
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection;
 
-    t_ok(rowlock_open(where, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_install_at(where);
+    connection = t_open_at(where, NULL);
     t_sql(connection, "CREATE TABLE counter (value bigint)");
     t_sql(connection, "INSERT INTO counter VALUES (0)");
     t_sql(connection, "CREATE TABLE written (value bigint PRIMARY KEY, token bigint, "
@@ -64,19 +62,16 @@ static void start_both(int synchronous)
 
     snprintf(primary, sizeof primary, "%s-%d", extra_name("old"), ++number);
     snprintf(standby, sizeof standby, "%s-%d", extra_name("new"), number);
-    snprintf(old_url, sizeof old_url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", primary));
+    snprintf(old_url, sizeof old_url, "%s", extra_postgresql(primary, ""));
     install_at(old_url);
-    snprintf(new_url, sizeof new_url, "%spostgres",
-             extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
+    snprintf(new_url, sizeof new_url, "%s", extra_standby(standby, primary));
     at = strchr(old_url, '@') + 1;
     port = strchr(new_url, '@') + 1;
     snprintf(url, sizeof url,
              "postgresql://postgres@%.*s,%.*s/postgres?target_session_attrs=read-write"
              "&connect_timeout=2",
              (int)strcspn(at, "/"), at, (int)strcspn(port, "/"), port);
-    hand = t_engine()->open(old_url);
-    t_true(hand != NULL);
+    hand = t_native_at(old_url);
     until(hand, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "1");
     if (synchronous) {
         t_native_sql(hand, "ALTER SYSTEM SET synchronous_standby_names = '*'");
@@ -292,9 +287,8 @@ static void end_load(struct load *load)
 
 static void *promote(struct load *load)
 {
-    void *hand = t_engine()->open(new_url);
+    void *hand = t_native_at(new_url);
 
-    t_true(hand != NULL);
     if (load)
         atomic_store(&load->promoted, 1);
     t_text(t_native_sql(hand, "SELECT pg_promote(true, 60)"), "t");
@@ -347,12 +341,10 @@ static int check_reports(void *hand, struct load *load)
 
 static void check_tokens(struct load *load)
 {
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection = t_open_at(url, NULL);
     struct rowlock_lease *lease = NULL;
 
     t_int(atomic_load(&load->not_above), 0);
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
     t_ok(t_acquire(connection, t_x(NAME), 1000, 20000, &lease));
     t_true(rowlock_token(lease) > atomic_load(&load->highest));
     t_give(lease);
@@ -446,28 +438,25 @@ static int renewed(struct rowlock_lease *lease)
 TEST(p1_synchronous_a_lease_continues_and_the_old_primary_grants_nothing)
 {
     struct rowlock_options options = {.statement_ms = 1000};
-    struct rowlock_connection *holder = NULL, *other = NULL, *old = NULL;
+    struct rowlock_connection *holder, *other, *old;
     struct rowlock_lease *lease = NULL, *none = NULL;
     void *hand;
 
     start_both(1);
-    t_ok(rowlock_open(url, NULL, &holder, &t_error));
-    t_adopt(holder);
+    holder = t_open_at(url, NULL);
     t_ok(rowlock_prepare(holder, (struct rowlock_want[]){t_x("free")}, 1, &t_error));
     t_ok(t_acquire(holder, t_x(NAME), 300000, 0, &lease));
     extra_shell("stop_server %s KILL", primary);
     hand = promote(NULL);
     t_ok(renewed(lease));
-    t_ok(rowlock_open(url, NULL, &other, &t_error));
-    t_adopt(other);
+    other = t_open_at(url, NULL);
     t_fails(t_acquire(other, t_x(NAME), 1000, 0, &none), EBUSY);
     t_native_sql(t_engine()->handle(holder), "BEGIN");
     t_ok(rowlock_fence(holder, NAME, rowlock_token(lease), &t_error));
     t_ok(rowlock_commit(holder, &t_error));
     /* the old primary returns: its standby confirms nothing, so it can grant nothing */
     extra_shell("start_postgresql %s", primary);
-    t_ok(rowlock_open(old_url, &options, &old, &t_error));
-    t_adopt(old);
+    old = t_open_at(old_url, &options);
     t_fails(t_acquire(old, t_x("free"), 1000, 2000, &none), ECONN);
     t_ok(renewed(lease));
     t_give(lease);
@@ -479,15 +468,14 @@ TEST(p1_synchronous_a_lease_continues_and_the_old_primary_grants_nothing)
 
 TEST(p3_p4_asynchronous_a_lease_that_did_not_arrive_is_reported_as_lost)
 {
-    struct rowlock_connection *holder = NULL;
+    struct rowlock_connection *holder;
     struct rowlock_lease *lease = NULL, *next = NULL;
     int64_t token;
     void *hand;
 
     start_both(0);
     extra_shell("stop_server %s", standby);
-    t_ok(rowlock_open(url, NULL, &holder, &t_error));
-    t_adopt(holder);
+    holder = t_open_at(url, NULL);
     t_ok(t_acquire(holder, t_x(NAME), 300000, 0, &lease));
     token = rowlock_token(lease);
     extra_shell("stop_server %s KILL", primary);

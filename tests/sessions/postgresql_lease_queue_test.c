@@ -55,10 +55,7 @@ static long waiters(void *hand)
 /* A session that the test may kill. */
 static void *mortal(void)
 {
-    void *hand = t_engine()->open(t_url());
-
-    t_true(hand != NULL);
-    return hand;
+    return t_native_at(t_url());
 }
 
 static void kill_it(void *hand)

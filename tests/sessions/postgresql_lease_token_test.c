@@ -320,40 +320,6 @@ TEST(p3_tokens_grow_when_the_sequence_alone_goes_back)
 
 /* ---- a server that crashes ------------------------------------------------------------------- */
 
-static const char *start(const char *name, const char *options)
-{
-    static char url[200];
-
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s %s >&2 && echo $server_admin", name, options));
-    return url;
-}
-
-static void *install_at(const char *url)
-{
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_want want = t_x("a");
-    void *hand;
-
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
-    t_ok(rowlock_prepare(connection, &want, 1, &t_error));
-    t_close(connection);
-    hand = t_engine()->open(url);
-    t_true(hand != NULL);
-    return hand;
-}
-
-static void *reopened(const char *url)
-{
-    void *hand = t_engine()->open(url);
-
-    t_true(hand != NULL);
-    return hand;
-}
-
 /* Kills the postmaster with its children; log records not yet written are lost. */
 static void kill_server(const char *name)
 {
@@ -363,19 +329,21 @@ static void kill_server(const char *name)
 
 TEST(p3_tokens_grow_when_the_server_is_killed)
 {
-    char name[40];
+    const char *name = extra_name("tokens");
+    const char *url = extra_postgresql(name, "-c wal_writer_delay=10s");
     long long held, last;
     void *hand;
 
-    snprintf(name, sizeof name, "%s", extra_name("tokens"));
-    hand = install_at(start(name, "-c wal_writer_delay=10s"));
+    t_install_at(url);
+    hand = t_native_at(url);
+    hand_row(hand, "SELECT rowlock.prepare('a')");
     many_tokens(hand);
     held = hand_lease(hand, "a:x:0:0");
     /* numbers that were not granted may repeat; those of a committed grant may not */
     hand_row(hand, "BEGIN; SELECT rowlock.next_number() FROM generate_series(1, 100); ROLLBACK");
     kill_server(name);
     t_engine()->close(hand);
-    hand = reopened(start(name, ""));
+    hand = t_native_at(extra_postgresql(name, ""));
     /* the granted lease survived */
     t_text(hand_row(hand, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
     t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);

@@ -28,46 +28,38 @@
 
 static void install_at(const char *url)
 {
-    struct rowlock_plan plan = {.technique = t_facts()->code};
-    struct rowlock_connection *connection = NULL;
+    struct rowlock_connection *connection;
     struct rowlock_want want = t_x("there");
 
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
-    t_adopt(connection);
-    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_install_at(url);
+    connection = t_open_at(url, NULL);
     t_ok(rowlock_prepare(connection, &want, 1, &t_error));
     t_close(connection);
 }
 
 TEST(trap_a_standby)
 {
-    char primary[40], standby[40], url[200], both[200];
+    const char *primary = extra_name("primary"), *standby = extra_name("standby");
+    const char *url = extra_postgresql(primary, "");
+    char both[200];
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *none = NULL;
     void *handle;
     int port;
 
-    snprintf(primary, sizeof primary, "%s", extra_name("primary"));
-    snprintf(standby, sizeof standby, "%s", extra_name("standby"));
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", primary));
     install_at(url);
     port = atoi(strrchr(url, ':') + 1);
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
+    url = extra_standby(standby, primary);
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
     /* several hosts mean the primary */
     snprintf(both, sizeof both, "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres",
              atoi(strrchr(url, ':') + 1), port);
-    t_ok(rowlock_open(both, NULL, &connection, &t_error));
-    t_adopt(connection);
+    connection = t_open_at(both, NULL);
     t_ok(t_begin(connection, t_x("there"), 0));
     t_close(connection);
-    handle = t_engine()->open(url);
-    t_true(handle != NULL);
+    handle = t_native_at(url);
     t_text(t_native_sql(handle, "SELECT pg_is_in_recovery()"), "t");
-    t_ok(rowlock_postgresql_wrap(handle, NULL, &connection, &t_error));
-    t_adopt(connection);
+    connection = t_wrap_handle(handle, NULL);
     t_fails(t_begin(connection, t_x("there"), 0), ESERVER);
     t_left(NONE);
     t_fails(t_acquire(connection, t_x("there"), 0, 0, &none), ESERVER);
@@ -111,20 +103,13 @@ static void exclude_each_other(struct rowlock_connection *one, struct rowlock_co
 
 TEST(trap_a_transaction_pooler)
 {
-    char url[200], name[40];
-    struct rowlock_connection *own[2] = {NULL, NULL}, *borrowed[2] = {NULL, NULL},
-                              *direct = t_open();
+    struct rowlock_connection *own[2], *borrowed[2], *direct = t_open();
     void *handle[2];
 
-    snprintf(name, sizeof name, "%s", extra_name("pooler"));
-    snprintf(url, sizeof url, "%s", extra_pooler(name));
     for (int i = 0; i < 2; i++) {
-        t_ok(rowlock_open(url, NULL, &own[i], &t_error));
-        t_adopt(own[i]);
-        handle[i] = t_engine()->open(url);
-        t_true(handle[i] != NULL);
-        t_ok(rowlock_postgresql_wrap(handle[i], NULL, &borrowed[i], &t_error));
-        t_adopt(borrowed[i]);
+        own[i] = extra_pooled(NULL);
+        handle[i] = t_native_at(extra_pooled_url());
+        borrowed[i] = t_wrap_handle(handle[i], NULL);
     }
     exclude_each_other(borrowed[0], borrowed[1]);
     exclude_each_other(borrowed[0], direct);
@@ -138,24 +123,9 @@ TEST(trap_a_transaction_pooler)
         t_close(borrowed[i]);
         t_engine()->close(handle[i]);
     }
-    extra_pooler_stop(name);
 }
 
 /* ---- several hosts in one URL ---------------------------------------------------------------- */
-
-/* A port whose listener accepts connections and never answers: a frozen server, or the machine of
-   one. */
-static int silent_port(int *fd)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-
-    *fd = socket(AF_INET, SOCK_STREAM, 0);
-    t_int(bind(*fd, (struct sockaddr *)&address, sizeof address), 0);
-    t_int(listen(*fd, 5), 0);
-    t_int(getsockname(*fd, (struct sockaddr *)&address, &length), 0);
-    return ntohs(address.sin_port);
-}
 
 /* The URL under test with three hosts: one that refuses, a silent one, and the server. */
 static const char *url_of_three(int silent, const char *option)
@@ -174,14 +144,12 @@ TEST(a_silent_host_of_a_url_does_not_hide_the_next)
                                           "?target_session_attrs=read-write&connect_timeout=1"};
     struct rowlock_options times = {.connect_ms = 6000};
     struct rowlock_connection *connection;
-    int fd, port = silent_port(&fd);
+    int fd, port = t_silent_port(&fd);
 
     t_install();
     for (int i = 0; i < 2; i++) {
-        connection = NULL;
-        t_ok(rowlock_open(url_of_three(port, options[i]), &times, &connection, &t_error));
+        connection = t_open_at(url_of_three(port, options[i]), &times);
         t_text(t_error.text, "");
-        t_adopt(connection);
         t_ok(t_begin(connection, t_x("third"), 0));
         t_ok(rowlock_rollback(connection, &t_error));
     }
@@ -193,7 +161,7 @@ TEST(the_error_of_several_hosts_names_each_of_them)
     struct rowlock_options times = {.connect_ms = 600};
     struct rowlock_connection *connection = NULL;
     char url[200], silent[80];
-    int fd, port = silent_port(&fd);
+    int fd, port = t_silent_port(&fd);
     long long began = t_now();
 
     snprintf(url, sizeof url, "postgresql://tester:hunter2@127.0.0.1:%d,127.0.0.1:1/x", port);
@@ -225,10 +193,8 @@ TEST(a_database_that_one_host_refuses_is_refused)
 static struct rowlock_connection *open_within(const char *url, rowlock_duration statement_ms)
 {
     struct rowlock_options options = {.connect_ms = 3000, .statement_ms = statement_ms};
-    struct rowlock_connection *connection = NULL;
 
-    t_ok(rowlock_open(url, &options, &connection, &t_error));
-    return t_adopt(connection);
+    return t_open_at(url, &options);
 }
 
 /* If the wait for the standby is canceled, the server commits locally and reports success. After a
@@ -251,12 +217,9 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     struct rowlock_want names[] = {t_x("another"), t_x("b"), t_x("c")};
     struct rowlock_connection *two, *keeper;
     struct rowlock_lease *lease = NULL, *another = NULL;
-    char name[40], url[200];
+    const char *name = extra_name("unconfirmed"), *url = extra_postgresql(name, "");
     void *hand;
 
-    snprintf(name, sizeof name, "%s", extra_name("unconfirmed"));
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
     install_at(url);
     keeper = open_within(url, 500);
     two = open_within(url, 500);
@@ -323,17 +286,13 @@ static void unconfirmed_through(const char *format, const char *driver)
 {
     struct committer committer = {.code = ROWLOCK_OK};
     struct rowlock_want want = t_x("there");
-    char name[40], admin[200], url[500];
+    const char *name = extra_name("unconfirmed-plain"), *admin = extra_postgresql(name, "");
+    char url[500];
     pthread_t thread;
     void *hand;
 
-    snprintf(name, sizeof name, "%s", extra_name("unconfirmed-plain"));
-    snprintf(admin, sizeof admin, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
     snprintf(url, sizeof url, format, atoi(strrchr(admin, ':') + 1), driver);
-    t_ok(rowlock_open(url, &(struct rowlock_options){60000, 60000, -1, NULL, NULL},
-                      &committer.connection, &t_error));
-    t_adopt(committer.connection);
+    committer.connection = t_open_at(url, &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
     t_ok(rowlock_install(committer.connection, NULL, &t_error));
     t_ok(rowlock_prepare(committer.connection, &want, 1, &t_error));
     hand = t_engine()->open(admin);
@@ -369,27 +328,12 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted_through_jdbc)
 
 /* ---- the end of a backend, and of the server ------------------------------------------------- */
 
-/* Restarts the server, and returns its URL. */
-static const char *start(const char *name)
-{
-    static char url[200];
-
-    snprintf(url, sizeof url, "%spostgres",
-             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
-    return url;
-}
-
 static void server_ends(const char *name, const char *url, const char *how)
 {
-    struct rowlock_connection *holder = NULL, *waiter = NULL, *idle = NULL;
+    struct rowlock_connection *holder = t_open_at(url, NULL), *waiter = t_open_at(url, NULL),
+                              *idle = t_open_at(url, NULL);
     struct thread *thread;
 
-    t_ok(rowlock_open(url, NULL, &holder, &t_error));
-    t_ok(rowlock_open(url, NULL, &waiter, &t_error));
-    t_ok(rowlock_open(url, NULL, &idle, &t_error));
-    t_adopt(holder);
-    t_adopt(waiter);
-    t_adopt(idle);
     t_ok(t_begin(holder, t_x("there"), 0));
     thread = t_begin_thread(waiter, t_x("there"), -1);
     while (atol(t_sql(idle,
@@ -406,8 +350,7 @@ static void server_ends(const char *name, const char *url, const char *how)
     t_fails(rowlock_ping(idle, &t_error), ECONN);
     /* the server restarts, and no lock has survived */
     t_close(idle);
-    t_ok(rowlock_open(start(name), NULL, &idle, &t_error));
-    t_adopt(idle);
+    idle = t_open_at(extra_postgresql(name, ""), NULL);
     t_ok(t_begin(idle, t_x("there"), 0));
     t_close(idle);
 }
@@ -415,11 +358,8 @@ static void server_ends(const char *name, const char *url, const char *how)
 TEST(p2_a_server_shut_down_or_killed_is_a_lost_transaction)
 {
     static const char *const how[] = {"INT", "QUIT"};
-    const char *url;
-    char name[40];
+    const char *name = extra_name("killed"), *url = extra_postgresql(name, "");
 
-    snprintf(name, sizeof name, "%s", extra_name("killed"));
-    url = start(name);
     install_at(url);
     for (int i = 0; i < 2; i++)
         server_ends(name, url, how[i]);
@@ -462,12 +402,9 @@ TEST(a_session_of_rowlocks_own_compiles_no_query_and_a_wrapped_one_keeps_its_set
 
     snprintf(url, sizeof url, "%s%coptions=-c%%20jit%%3Don", t_url(),
              strchr(t_url(), '?') ? '&' : '?');
-    t_ok(rowlock_open(url, NULL, &own, &t_error));
-    t_adopt(own);
-    handle = t_engine()->open(url);
-    t_true(handle != NULL);
-    t_ok(rowlock_postgresql_wrap(handle, NULL, &wrapped, &t_error));
-    t_adopt(wrapped);
+    own = t_open_at(url, NULL);
+    handle = t_native_at(url);
+    wrapped = t_wrap_handle(handle, NULL);
     t_ok(t_begin(wrapped, t_x(t_name(1)), 0));
     t_text(t_sql(own, "SHOW jit"), "off");
     t_text(t_sql(wrapped, "SHOW jit"), "on");

@@ -13,7 +13,6 @@
 #include "lib/harness.h"
 #include "lib/proxy.h"
 
-#define HOUR 3600000
 #define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a reserve for a busy machine */
 
 struct scene {
@@ -21,7 +20,6 @@ struct scene {
     void *handle;
     struct rowlock_connection *connection;
     struct rowlock_lease *lease;
-    int pipe[2];
 };
 
 /* A handle through a proxy; the interrupt comes when the server does not answer any more. */
@@ -30,13 +28,11 @@ static struct scene set_up(rowlock_duration statement_ms)
     struct scene scene = {
         .proxy = proxy_start(t_port(), t_is_postgresql()),
     };
-    struct rowlock_options options = {.statement_ms = statement_ms, .url = t_url()};
+    struct rowlock_options options = {
+        .statement_ms = statement_ms, .interrupt_fd = t_interrupt_fd(), .url = t_url()};
 
     t_install();
-    t_int(pipe(scene.pipe), 0);
-    options.interrupt_fd = scene.pipe[0];
-    scene.handle = t_engine()->open(t_url_at(proxy_port(scene.proxy)));
-    t_true(scene.handle != NULL);
+    scene.handle = t_native_at(t_url_at(proxy_port(scene.proxy)));
     t_ok(t_engine()->wrap(scene.handle, &options, &scene.connection, &t_error));
     return scene;
 }
@@ -48,8 +44,6 @@ static void clean_up(struct scene *scene)
     t_engine()->close(scene->handle);
     proxy_cut_all(scene->proxy);
     proxy_stop(scene->proxy);
-    close(scene->pipe[0]);
-    close(scene->pipe[1]);
 }
 
 /* Returns the code of `work`. If it hangs, cuts the connection, then fails the test. */
@@ -61,7 +55,7 @@ static int in_silence(struct scene *scene, int (*work)(struct rowlock_connection
     int hangs, code;
 
     proxy_arm(scene->proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
-    t_int(write(scene->pipe[1], "!", 1), 1);
+    t_interrupt();
     thread = t_thread(scene->connection, work, scene);
     while (!t_is_done(thread) && t_now() < end)
         t_pause(5);
