@@ -25,52 +25,14 @@ static struct rowlock_job job_of(const char *text)
     return (struct rowlock_job){.name = t_name(0), .schedule = schedule, .ttl_ms = HOUR};
 }
 
-static const char *lock_of(const struct rowlock_job *job)
-{
-    static char name[300];
-
-    snprintf(name, sizeof name, "job:%s", job->name);
-    return name;
-}
-
-static struct rowlock_claim claim(struct rowlock_connection *connection,
-                                  const struct rowlock_job *job, struct rowlock_lease **lease)
-{
-    struct rowlock_claim claim = {.now_ms = 0};
-
-    *lease = NULL;
-    t_ok(rowlock_claim(connection, job, &claim, lease, &t_error));
-    t_int(claim.claimed == ROWLOCK_JOB_CLAIMED, *lease != NULL);
-    return claim;
-}
-
-static struct rowlock_lease *claimed(struct rowlock_connection *connection,
-                                     const struct rowlock_job *job)
-{
-    struct rowlock_lease *lease;
-    enum rowlock_claimed answer = claim(connection, job, &lease).claimed;
-
-    if (answer != ROWLOCK_JOB_CLAIMED)
-        print_message("# not claimed: %s; %s\n", t_error.text, t_all_rows(t_native()));
-    t_int(answer, ROWLOCK_JOB_CLAIMED);
-    return lease;
-}
-
 static int64_t refused(struct rowlock_connection *connection, const struct rowlock_job *job,
                        enum rowlock_claimed why)
 {
     struct rowlock_lease *lease;
-    struct rowlock_claim answer = claim(connection, job, &lease);
+    struct rowlock_claim answer = t_claim(connection, job, &lease);
 
     t_int(answer.claimed, why);
     return answer.next_ms - answer.now_ms;
-}
-
-static void finish(struct rowlock_lease *lease, int status, const char *output)
-{
-    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = status, .output = output},
-                        &t_error));
-    rowlock_lease_free(lease);
 }
 
 /* The node has died, and the run's lease has expired. */
@@ -140,14 +102,14 @@ TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
     struct rowlock_lease *lease;
-    struct rowlock_claim first = claim(one, &job, &lease);
+    struct rowlock_claim first = t_claim(one, &job, &lease);
     int64_t left;
 
     t_int(first.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(first.due_ms % (24 * HOUR), 0);
     t_true(first.due_ms <= first.now_ms && first.now_ms - first.due_ms < 24 * HOUR);
     t_int(first.next_ms, first.due_ms + 24 * HOUR);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
     left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_true(left > 0 && left <= 24 * HOUR);
 }
@@ -159,7 +121,7 @@ TEST(a_job_planned_by_a_clock_that_was_hours_ahead_is_planned_again)
     struct rowlock_job job = job_of("every 5m");
     struct rowlock_connection *one = t_open();
 
-    finish(claimed(one, &job), 0, NULL);
+    t_finish(t_claimed(one, &job), 0, NULL);
     t_sql(one, "UPDATE %s SET due = due + 3 * 3600000, %s = %s + 3 * 3600000 WHERE name = '%s'",
           t_table("job"), t_last_due(), t_last_due(), t_key(job.name));
     t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000);
@@ -171,11 +133,11 @@ TEST(while_one_runs_it_others_get_running)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1s");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
     int64_t left = refused(two, &job, ROWLOCK_JOB_RUNNING);
 
     t_true(left > 0 && left <= HOUR);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
 }
 
 static int claim_once(struct rowlock_connection *connection, void *data,
@@ -214,11 +176,11 @@ TEST(a_hold_on_its_name_prevents_it)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *hold = t_granted(two, t_x(lock_of(&job)), HOUR);
+    struct rowlock_lease *hold = t_granted(two, t_x(t_job_lock(&job)), HOUR);
 
     refused(one, &job, ROWLOCK_JOB_RUNNING);
     t_give(hold);
-    finish(claimed(one, &job), 0, NULL);
+    t_finish(t_claimed(one, &job), 0, NULL);
 }
 
 TEST(a_transaction_that_holds_its_name_keeps_it_away)
@@ -226,11 +188,11 @@ TEST(a_transaction_that_holds_its_name_keeps_it_away)
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
 
-    t_ok(t_begin(two, t_x(lock_of(&job)), -1));
+    t_ok(t_begin(two, t_x(t_job_lock(&job)), -1));
     t_true(refused(one, &job, ROWLOCK_JOB_RUNNING) <= 5000);
     t_int(look(one, &job).runs, 0);
     t_ok(rowlock_rollback(two, &t_error));
-    finish(claimed(one, &job), 0, NULL);
+    t_finish(t_claimed(one, &job), 0, NULL);
 }
 
 TEST(another_schedule_takes_effect_by_being_asked_for)
@@ -259,7 +221,7 @@ TEST(what_cannot_be_right_is_refused)
     job.name = name;
     t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
     name[251] = '\0';
-    finish(claimed(one, &job), 0, NULL);
+    t_finish(t_claimed(one, &job), 0, NULL);
     job.name = "";
     t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
     job.name = "a";
@@ -270,14 +232,6 @@ TEST(what_cannot_be_right_is_refused)
     t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
 }
 
-/* Sets the job's due time to `ms` from now, by the database's clock. */
-static void is_due_in(struct rowlock_connection *connection, const struct rowlock_job *job,
-                      long long ms)
-{
-    t_sql(connection, "UPDATE %s SET due = %s + (%lld) WHERE name = '%s'", t_table("job"),
-          t_now_ms(), ms, t_key(job->name));
-}
-
 TEST(a_call_that_comes_early_is_to_wait_and_holds_nothing)
 {
     struct rowlock_connection *one = t_open();
@@ -286,20 +240,20 @@ TEST(a_call_that_comes_early_is_to_wait_and_holds_nothing)
 
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     job.early_ms = 30000;
-    is_due_in(one, &job, 20000);
+    t_job_is_due_in(one, job.name, 20000);
     left = refused(one, &job, ROWLOCK_JOB_EARLY);
     t_true(left > 0 && left <= 20000);
     t_int(t_engine()->in_transaction(t_handle(one)), 0);
-    t_true(t_is_free(t_x(lock_of(&job))));
+    t_true(t_is_free(t_x(t_job_lock(&job))));
     t_int(look(one, &job).runs, 0);
-    is_due_in(one, &job, 40000);
+    t_job_is_due_in(one, job.name, 40000);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     job.early_ms = 0; /* 0 as in the cron daemon */
-    is_due_in(one, &job, 20000);
+    t_job_is_due_in(one, job.name, 20000);
     left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_true(left > 0 && left <= 20000);
-    is_due_in(one, &job, 0);
-    finish(claimed(one, &job), 0, NULL);
+    t_job_is_due_in(one, job.name, 0);
+    t_finish(t_claimed(one, &job), 0, NULL);
 }
 
 /* As after a step of the clock between the look and the claim: the claim's own transaction looks
@@ -338,7 +292,7 @@ TEST(what_became_of_it_is_known)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
     struct seen seen = look(one, &job);
 
     t_int(seen.job.running.token, rowlock_token(lease));
@@ -346,7 +300,7 @@ TEST(what_became_of_it_is_known)
     t_int(seen.job.running.pid, getpid());
     t_true(seen.node[0] != '\0');
     t_int(seen.job.last.token, 0);
-    finish(lease, 3, "could not; \xc3\xa4rgerlich\n");
+    t_finish(lease, 3, "could not; \xc3\xa4rgerlich\n");
     seen = look(one, &job);
     t_int(seen.job.running.token, 0);
     t_int(seen.job.last.outcome, ROWLOCK_RUN_FAILED);
@@ -355,20 +309,20 @@ TEST(what_became_of_it_is_known)
     t_true(seen.job.last.finished_ms >= seen.job.last.started_ms);
     t_int(seen.job.failed_since_ms, seen.job.last.started_ms);
     t_int(seen.job.runs, 0);
-    t_true(t_is_free(t_x(lock_of(&job))));
+    t_true(t_is_free(t_x(t_job_lock(&job))));
 }
 
 TEST(the_last_bytes_of_the_output_are_kept_from_the_start_of_a_character)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
     char output[3002];
 
     for (int i = 0; i < 3000; i += 2)
         memcpy(output + i, "\xc3\xa4", 2);
     strcpy(output + 3000, "!");
-    finish(lease, 0, output);
+    t_finish(lease, 0, output);
     t_int((long long)strlen(look(one, &job).output), 2047);
 }
 
@@ -376,12 +330,12 @@ TEST(a_lost_run_is_recorded_and_repeated_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *first = claimed(one, &job), *second, *third;
+    struct rowlock_lease *first = t_claimed(one, &job), *second, *third;
     struct rowlock_claim answer;
 
     die(two, first);
     t_int(look(two, &job).job.running.outcome, ROWLOCK_RUN_LOST);
-    answer = claim(two, &job, &second);
+    answer = t_claim(two, &job, &second);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.lost, rowlock_token(first));
     t_int(answer.retry_number, 1);
@@ -391,7 +345,7 @@ TEST(a_lost_run_is_recorded_and_repeated_once)
     t_int(look(two, &job).job.running.token, 0);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
     third = NULL;
-    t_int(claim(one, &job, &third).claimed, ROWLOCK_JOB_NOT_DUE);
+    t_int(t_claim(one, &job, &third).claimed, ROWLOCK_JOB_NOT_DUE);
     rowlock_lease_free(first);
     rowlock_lease_free(second);
 }
@@ -412,14 +366,14 @@ TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
     struct seen seen;
 
     job.at_least_ms = HOUR; /* the minimum hold is for runs that end by themselves */
-    first = claimed(one, &job);
+    first = t_claimed(one, &job);
     finish_as(first, ROWLOCK_RUN_LOST);
-    t_true(t_is_free(t_x(lock_of(&job))));
+    t_true(t_is_free(t_x(t_job_lock(&job))));
     seen = look(two, &job);
     t_int(seen.job.running.outcome, ROWLOCK_RUN_LOST);
     t_int(seen.run[0].outcome, ROWLOCK_RUN_LOST);
     t_true(seen.job.running.finished_ms > 0);
-    answer = claim(two, &job, &second);
+    answer = t_claim(two, &job, &second);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.lost, rowlock_token(first));
     t_int(answer.retry_number, 1);
@@ -444,7 +398,7 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
     int64_t left;
 
     job.retry = -1;
-    first = claim(one, &job, &lease);
+    first = t_claim(one, &job, &lease);
     for (int i = 0; i < 3; i++) {
         finish_as(lease, ROWLOCK_RUN_NOTSTARTED);
         rowlock_lease_free(lease);
@@ -457,13 +411,13 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
         t_true(left > 0 && left <= HOUR);
         job.backoff_ms = 1;
         do
-            answer = claim(two, &job, &lease);
+            answer = t_claim(two, &job, &lease);
         while (!lease);
         t_int(answer.due_ms, first.due_ms);
         t_int(answer.retry_number, 0);
         t_int(answer.lost, 0);
     }
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
     seen = look(one, &job);
     t_int(seen.run[0].outcome, ROWLOCK_RUN_DONE);
     t_int(seen.run[1].outcome, ROWLOCK_RUN_NOTSTARTED);
@@ -484,7 +438,7 @@ TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipp
     job.missed = ROWLOCK_MISSED_SKIP;
     job.retry = 5;
     job.backoff_ms = 1;
-    first = claim(one, &job, &lease);
+    first = t_claim(one, &job, &lease);
     t_true(lease != NULL);
     finish_as(lease, ROWLOCK_RUN_NOTSTARTED);
     rowlock_lease_free(lease);
@@ -492,11 +446,11 @@ TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipp
     t_sql(one, "UPDATE %s SET due = due - %lld, %s = %s - %lld", t_table("job"), period_ms,
           t_last_due(), t_last_due(), period_ms);
     do
-        answer = claim(one, &job, &lease);
+        answer = t_claim(one, &job, &lease);
     while (!lease);
     t_int(answer.due_ms, first.due_ms - period_ms);
     t_int(answer.retry_number, 0);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
 }
 
 /* As after a lost reply, and after the lease had expired. */
@@ -511,8 +465,8 @@ TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
         struct rowlock_lease *lease, *again = NULL;
 
         job.name = t_name(i);
-        lease = claimed(one, &job);
-        t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
+        lease = t_claimed(one, &job);
+        t_ok(rowlock_adopt(two, t_job_lock(&job), rowlock_token(lease), &again, &t_error));
         if (i == 2) {
             die(two, lease);
             t_ok(rowlock_vacuum(two, NULL, &t_error));
@@ -524,9 +478,9 @@ TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
         rowlock_lease_free(again);
         job.backoff_ms = 1;
         do
-            claim(two, &job, &lease);
+            t_claim(two, &job, &lease);
         while (!lease);
-        finish(lease, 0, NULL);
+        t_finish(lease, 0, NULL);
         t_int(look(two, &job).run[1].outcome, reported[i]);
         t_text(counts(two, &job), i == 0 ? "done 1, lost 1" : "done 1, not started 1");
     }
@@ -548,17 +502,17 @@ TEST(a_broken_run_is_broken_whatever_its_node_reports)
 
         job.name = t_name(i);
         job.retry = 3;
-        lease = claimed(one, &job);
+        lease = t_claimed(one, &job);
         if (i == 4)
             die(two, lease);
-        t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
+        t_ok(rowlock_break(two, t_job_lock(&job), 0, 0, NULL, &t_error));
         if (i == 3)
             refused(two, &job, ROWLOCK_JOB_RUNNING);
         t_fails(rowlock_finish(lease, &reported[i], &t_error), ELOST);
         rowlock_lease_free(lease);
         t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
         refused(two, &job, ROWLOCK_JOB_NOT_DUE);
-        t_true(t_is_free(t_x(lock_of(&job))));
+        t_true(t_is_free(t_x(t_job_lock(&job))));
         t_text(counts(two, &job), "broken 1");
     }
 }
@@ -567,7 +521,7 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
     int wrong[] = {ROWLOCK_RUN_BROKEN, ROWLOCK_RUN_LATE, -1, 99};
 
     for (int i = 0; i < 4; i++) {
@@ -579,7 +533,7 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
     rowlock_lease_free(lease);
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
     job.name = t_name(1);
-    lease = claimed(one, &job);
+    lease = t_claimed(one, &job);
     t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 143, .timed_out = 1}, &t_error));
     rowlock_lease_free(lease);
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
@@ -590,11 +544,11 @@ TEST(a_late_finish_does_not_clear_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *first = claimed(one, &job), *second;
+    struct rowlock_lease *first = t_claimed(one, &job), *second;
     struct seen seen;
 
     die(two, first);
-    second = claimed(two, &job);
+    second = t_claimed(two, &job);
     t_fails(rowlock_finish(first, &(struct rowlock_result){.exit = 0, .output = "late"}, &t_error),
             ELOST);
     seen = look(two, &job);
@@ -603,7 +557,7 @@ TEST(a_late_finish_does_not_clear_the_next_run)
     t_int(seen.run[1].outcome, ROWLOCK_RUN_LATE);
     rowlock_lease_free(first);
     t_text(counts(two, &job), "lost 1, late 1");
-    finish(second, 0, NULL);
+    t_finish(second, 0, NULL);
     t_int(look(two, &job).run[0].outcome, ROWLOCK_RUN_DONE);
     t_text(counts(two, &job), "done 1, lost 1, late 1");
 }
@@ -612,13 +566,13 @@ TEST(a_late_finish_is_still_followed_by_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *first = claimed(one, &job);
+    struct rowlock_lease *first = t_claimed(one, &job);
 
     die(two, first);
     t_ok(rowlock_vacuum(two, NULL, &t_error));
     t_fails(rowlock_finish(first, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
     rowlock_lease_free(first);
-    finish(claimed(two, &job), 0, NULL);
+    t_finish(t_claimed(two, &job), 0, NULL);
     t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LATE);
     t_text(counts(two, &job), "done 1, late 1");
 }
@@ -630,8 +584,8 @@ TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
     struct rowlock_lease *lease;
 
     job.retry = 3;
-    lease = claimed(one, &job);
-    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    lease = t_claimed(one, &job);
+    t_ok(rowlock_break(two, t_job_lock(&job), 0, 1, NULL, &t_error));
     t_int(look(two, &job).job.running.outcome, ROWLOCK_RUN_BROKEN);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
@@ -649,7 +603,7 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
     struct rowlock_lease *lease;
 
     job.retry = -1;
-    lease = claimed(one, &job);
+    lease = t_claimed(one, &job);
     die(two, lease);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
@@ -665,12 +619,12 @@ TEST(a_break_is_a_change_of_the_job)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
     const char *version = "SELECT version FROM %s WHERE name = '%s'";
     char before[30];
 
     snprintf(before, sizeof before, "%s", t_sql(two, version, t_table("job"), t_key(job.name)));
-    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    t_ok(rowlock_break(two, t_job_lock(&job), 0, 1, NULL, &t_error));
     t_true(strcmp(before, t_sql(two, version, t_table("job"), t_key(job.name))) != 0);
     rowlock_lease_free(lease);
 }
@@ -683,15 +637,15 @@ TEST(a_name_stays_taken_for_a_time)
     int64_t left;
 
     job.at_least_ms = HOUR / 2;
-    lease = claimed(one, &job);
-    finish(lease, 0, NULL);
+    lease = t_claimed(one, &job);
+    t_finish(lease, 0, NULL);
     t_int(look(two, &job).job.running.token, 0);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
     left = refused(two, &job,
                    /* until the next due time, because the hold may be broken before */
                    ROWLOCK_JOB_RUNNING);
     t_true(left > 0 && left <= 1000);
-    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    t_ok(rowlock_break(two, t_job_lock(&job), 0, 1, NULL, &t_error));
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
 }
 
@@ -706,17 +660,17 @@ TEST(a_run_is_finished_once)
 
         job.name = t_name(stays);
         job.at_least_ms = stays ? HOUR : 0;
-        lease = claimed(one, &job);
-        t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
-        finish(lease, 0, "done");
-        t_ok(rowlock_break(one, lock_of(&job), 0, 0, NULL, &t_error));
+        lease = t_claimed(one, &job);
+        t_ok(rowlock_adopt(two, t_job_lock(&job), rowlock_token(lease), &again, &t_error));
+        t_finish(lease, 0, "done");
+        t_ok(rowlock_break(one, t_job_lock(&job), 0, 0, NULL, &t_error));
         t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"},
                             &t_error));
         rowlock_lease_free(again);
         t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_DONE);
         t_text(look(one, &job).output, "done");
         t_text(counts(one, &job), "done 1");
-        t_ok(rowlock_break(one, lock_of(&job), 0, 1, NULL, &t_error));
+        t_ok(rowlock_break(one, t_job_lock(&job), 0, 1, NULL, &t_error));
     }
 }
 
@@ -742,8 +696,8 @@ TEST(a_failed_run_is_repeated_after_its_backoff_and_the_history_is_trimmed)
     job.retry = 3;
     for (int i = 0; i < 4; i++) {
         job.backoff_ms = 1;
-        t_int(claim(one, &job, &lease).retry_number, i);
-        finish(lease, i + 1, NULL);
+        t_int(t_claim(one, &job, &lease).retry_number, i);
+        t_finish(lease, i + 1, NULL);
         job.backoff_ms = 600000;
         left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
         t_true(i == 3 || (left > 0 && left <= 600000));
@@ -767,19 +721,19 @@ TEST(a_job_that_is_due_now_is_claimed_once)
     int64_t planned;
 
     job.missed = ROWLOCK_MISSED_SKIP;
-    first = claim(one, &job, &lease);
+    first = t_claim(one, &job, &lease);
     planned = first.next_ms;
     t_fails(rowlock_hasten_job(other, job.name, &t_error), EBUSY);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_ok(rowlock_hasten_job(other, job.name, &t_error));
     t_ok(rowlock_hasten_job(other, job.name, &t_error));
-    again = claim(one, &job, &lease);
+    again = t_claim(one, &job, &lease);
     t_int(again.claimed, ROWLOCK_JOB_CLAIMED);
     t_true(again.due_ms > first.due_ms && again.due_ms <= again.now_ms);
     t_int(again.retry_number, 0);
     t_int(again.next_ms, planned);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     refused(other, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(one, &job).runs, 2);
@@ -794,12 +748,12 @@ TEST(only_a_known_job_whose_name_is_free_can_be_due_now)
     t_fails(rowlock_hasten_job(one, job.name, &t_error), EINVAL);
     t_contains(t_error.text, "no node has asked for it");
     t_fails(rowlock_hasten_job(one, "", &t_error), EINVAL);
-    finish(claimed(one, &job), 0, NULL);
-    lease = t_granted(one, t_x(lock_of(&job)), HOUR);
+    t_finish(t_claimed(one, &job), 0, NULL);
+    lease = t_granted(one, t_x(t_job_lock(&job)), HOUR);
     t_fails(rowlock_hasten_job(one, job.name, &t_error), EBUSY);
     t_give(lease);
     if (t_facts()->server) { /* SQLite's transaction would lock the file */
-        t_ok(t_begin(two, t_x(lock_of(&job)), 0));
+        t_ok(t_begin(two, t_x(t_job_lock(&job)), 0));
         t_fails(rowlock_hasten_job(one, job.name, &t_error), EBUSY);
         t_ok(rowlock_rollback(two, &t_error));
     }
@@ -810,28 +764,28 @@ TEST(a_lost_run_of_a_job_that_is_due_now_is_still_recorded)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 50w");
-    struct rowlock_lease *lease = claimed(one, &job), *next;
+    struct rowlock_lease *lease = t_claimed(one, &job), *next;
     struct rowlock_claim answer;
 
     die(one, lease);
     t_ok(rowlock_hasten_job(one, job.name, &t_error));
-    answer = claim(one, &job, &next);
+    answer = t_claim(one, &job, &next);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.lost, rowlock_token(lease));
     t_int(answer.retry_number, 0);
     rowlock_lease_free(lease);
-    finish(next, 0, NULL);
+    t_finish(next, 0, NULL);
 }
 
 TEST(a_job_is_forgotten_unless_it_runs)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = job_of("every 1d");
-    struct rowlock_lease *lease = claimed(one, &job);
+    struct rowlock_lease *lease = t_claimed(one, &job);
 
     t_fails(rowlock_forget_job(one, job.name, &t_error), EBUSY);
     t_int(look(one, &job).runs, 1);
-    finish(lease, 0, NULL);
+    t_finish(lease, 0, NULL);
     t_ok(rowlock_forget_job(one, job.name, &t_error));
     t_int(look(one, &job).jobs, 0);
     t_int(look(one, &job).runs, 0);

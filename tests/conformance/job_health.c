@@ -29,12 +29,6 @@ static const char *name_of(int i)
 
 /* ---- a job with a random past ---------------------------------------------------------------- */
 
-static void is_due_in(struct rowlock_connection *connection, const char *name, long long ms)
-{
-    t_sql(connection, "UPDATE %s SET due = %s + (%lld) WHERE name = '%s'", t_table("job"),
-          t_now_ms(), ms, t_key(name));
-}
-
 static void end_run(struct rowlock_connection *connection, struct rowlock_lease *lease,
                     const char *name, enum end end)
 {
@@ -58,7 +52,7 @@ static void end_run(struct rowlock_connection *connection, struct rowlock_lease 
 /* An earlier start makes it slow. */
 static void began_before(struct rowlock_connection *connection, int64_t token, long long ms)
 {
-    t_sql(connection, "UPDATE %s SET started = started - %lld WHERE token = %lld", t_run_table(),
+    t_sql(connection, "UPDATE %s SET started = started - %lld WHERE token = %lld", t_table("run"),
           ms, (long long)token);
 }
 
@@ -80,9 +74,9 @@ static void make_job(struct rowlock_connection *connection, const char *name, ui
                 i == runs && t_random(seed, 3) == 0 ? RUNNING : t_random(seed, RUNNING));
         if (t_random(seed, 2))
             began_before(connection, token, HOUR);
-        is_due_in(connection, name, 0);
+        t_job_is_due_in(connection, name, 0);
     }
-    is_due_in(connection, name, t_random(seed, 3) ? HOUR : -HOUR);
+    t_job_is_due_in(connection, name, t_random(seed, 3) ? HOUR : -HOUR);
 }
 
 static void hold(struct rowlock_connection *connection, const char *name)

@@ -73,22 +73,6 @@ static int killed_after(int n, const struct plan *plan, int sessions)
     return struck;
 }
 
-static struct rowlock_lease *claim(struct rowlock_connection *connection,
-                                   const struct rowlock_job *job, struct rowlock_claim *answer)
-{
-    struct rowlock_lease *lease = NULL;
-
-    t_ok(rowlock_claim(connection, job, answer, &lease, &t_error));
-    t_int(answer->claimed == ROWLOCK_JOB_CLAIMED, lease != NULL);
-    return lease;
-}
-
-static void finish(struct rowlock_lease *lease)
-{
-    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error));
-    rowlock_lease_free(lease);
-}
-
 /* The replies that the node has received make no difference to the server, once it is dead. */
 TEST(p6_killed_after_every_message_a_claim_sent)
 {
@@ -101,17 +85,18 @@ TEST(p6_killed_after_every_message_a_claim_sent)
     t_give(t_granted(next, t_x(t_job_lock(&plan.job)), 0));
     for (n = 0; struck && n < MOST_MESSAGES * STRIDE && claimed < 2; n += STRIDE) {
         struct rowlock_claim answer;
+        struct rowlock_lease *lease;
         int64_t token;
 
         struck = killed_after(n, &plan, 2); /* our two sessions */
         token = t_job_seen(next, hand, &plan.job).token;
         if (t_job_runs(next, hand, &plan.job)) {
-            rowlock_lease_free(claim(next, &plan.job, &answer));
-            t_int(answer.claimed, ROWLOCK_JOB_RUNNING);
+            t_int(t_claim(next, &plan.job, &lease).claimed, ROWLOCK_JOB_RUNNING);
             t_expire(hand, token);
             claimed++;
         }
-        finish(claim(next, &plan.job, &answer));
+        answer = t_claim(next, &plan.job, &lease);
+        t_finish(lease, 0, NULL);
         t_int(answer.lost, token);
         t_int(answer.retry_number, token != 0);
         t_int(t_job_seen(next, hand, &plan.job).runs, token ? 2 : 1);

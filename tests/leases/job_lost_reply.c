@@ -35,17 +35,6 @@ static int finish(struct rowlock_lease *lease, int status)
     return rowlock_finish(lease, &(struct rowlock_result){.exit = status}, &t_error);
 }
 
-static struct rowlock_lease *claimed(struct rowlock_connection *connection,
-                                     const struct rowlock_job *job)
-{
-    struct rowlock_claim answer = {.now_ms = 0};
-    struct rowlock_lease *lease = NULL;
-
-    t_ok(rowlock_claim(connection, job, &answer, &lease, &t_error));
-    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
-    return lease;
-}
-
 /* ---- claims ---------------------------------------------------------------------------------- */
 
 /* Claims until no session that was cut off is still at work with the job's name. */
@@ -127,7 +116,7 @@ static void cut_repeats(enum proxy_direction direction)
     int n, struck = 1;
 
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 3)) {
-        struct rowlock_lease *dead = claimed(one, &job);
+        struct rowlock_lease *dead = t_claimed(one, &job);
 
         t_expire(hand, rowlock_token(dead));
         rowlock_lease_free(dead);
@@ -156,7 +145,7 @@ static void cut_settling(enum proxy_direction direction)
 
     job.retry = -1;
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 3)) {
-        struct rowlock_lease *dead = claimed(one, &job), *lease = NULL;
+        struct rowlock_lease *dead = t_claimed(one, &job), *lease = NULL;
         struct rowlock_connection *connection = through_proxy();
         struct rowlock_claim answer = {.now_ms = 0};
         int code;
@@ -200,7 +189,7 @@ static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
     job.at_least_ms = at_least_ms;
     for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
         struct rowlock_connection *connection = through_proxy();
-        struct rowlock_lease *lease = claimed(connection, &job);
+        struct rowlock_lease *lease = t_claimed(connection, &job);
         struct job_seen seen;
         int code;
 
@@ -254,7 +243,7 @@ static int finishes_unheard(enum proxy_direction direction)
     sessions = t_sessions();
     for (int n = 0, struck = 1; struck && n < MOST_MESSAGES; n++) {
         struct rowlock_connection *connection = through_proxy();
-        struct rowlock_lease *lease = claimed(connection, &job), *next = NULL;
+        struct rowlock_lease *lease = t_claimed(connection, &job), *next = NULL;
         int code, unheard;
 
         proxy_arm(proxy, PROXY_DOWN, direction, n);
@@ -267,7 +256,7 @@ static int finishes_unheard(enum proxy_direction direction)
         unheard = code && !t_job_runs(one, hand, &job);
         if (unheard) {
             t_pause(5); /* the backoff */
-            next = claimed(one, &job);
+            next = t_claimed(one, &job);
         }
         t_ok(finish(lease, 3));
         if (unheard) {
@@ -297,14 +286,14 @@ TEST(p5_a_finish_that_comes_too_late_says_so)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open(), *connection = through_proxy();
-    struct rowlock_lease *lease = claimed(connection, &job), *next;
+    struct rowlock_lease *lease = t_claimed(connection, &job), *next;
     void *hand = t_native();
 
     proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
     t_fails(finish(lease, 0), ECONN);
     t_int(t_job_runs(one, hand, &job), 1);
     t_expire(hand, rowlock_token(lease));
-    next = claimed(one, &job);
+    next = t_claimed(one, &job);
     proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
     t_fails(finish(lease, 0), ELOST);
     t_fails(finish(lease, 0), ELOST);

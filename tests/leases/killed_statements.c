@@ -119,8 +119,8 @@ static struct rowlock_connection *fresh(void)
 /* Of the subject t_name(0). */
 static const char *subject_says(void *hand, const char *column)
 {
-    return t_native_sql(hand, "SELECT %s FROM %s WHERE name = '%s'", column,
-                        subject_table("subject"), t_key(t_name(0)));
+    return t_native_sql(hand, "SELECT %s FROM %s WHERE name = '%s'", column, t_table("subject"),
+                        t_key(t_name(0)));
 }
 
 /* On a busy machine a claim can come so late that another node holds the name. */
@@ -313,7 +313,7 @@ TEST(p5_a_finish_that_is_cancelled_again_and_again_is_recorded_once)
     cancel_text(text, sizeof text, t_engine()->session(t_handle(connection)));
     t_native_sql(locker, "BEGIN");
     t_native_sql(locker, "SELECT count(*) FROM (SELECT token FROM %s FOR UPDATE) locked",
-                 t_run_table());
+                 t_table("run"));
     thread = t_thread(connection, finish_it, lease);
     for (int i = 0; i < 5; i++) {
         t_until_waiting(thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs for tests of lost replies and of crashes (jobs.h). */
+/* Claims, finishes and reads jobs (jobs.h). */
 #include "lib/jobs.h"
 
 #include <stdio.h>
@@ -23,6 +23,42 @@ const char *t_job_lock(const struct rowlock_job *job)
 
     snprintf(lock, sizeof lock, "job:%s", job->name);
     return lock;
+}
+
+struct rowlock_claim t_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
+                             struct rowlock_lease **lease)
+{
+    struct rowlock_claim claim = {.now_ms = 0};
+
+    *lease = NULL;
+    t_ok(rowlock_claim(connection, job, &claim, lease, &t_error));
+    t_int(claim.claimed == ROWLOCK_JOB_CLAIMED, *lease != NULL);
+    return claim;
+}
+
+struct rowlock_lease *t_claimed(struct rowlock_connection *connection,
+                                const struct rowlock_job *job)
+{
+    struct rowlock_lease *lease;
+    enum rowlock_claimed answer = t_claim(connection, job, &lease).claimed;
+
+    if (answer != ROWLOCK_JOB_CLAIMED)
+        print_message("# not claimed: %s; %s\n", t_error.text, t_all_rows(t_native()));
+    t_int(answer, ROWLOCK_JOB_CLAIMED);
+    return lease;
+}
+
+void t_finish(struct rowlock_lease *lease, int status, const char *output)
+{
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = status, .output = output},
+                        &t_error));
+    rowlock_lease_free(lease);
+}
+
+void t_job_is_due_in(struct rowlock_connection *connection, const char *name, long long ms)
+{
+    t_sql(connection, "UPDATE %s SET due = %s + (%lld) WHERE name = '%s'", t_table("job"),
+          t_now_ms(), ms, t_key(name));
 }
 
 static int see_job(const struct rowlock_job_view *job, void *data)
@@ -69,11 +105,6 @@ int t_job_runs(struct rowlock_connection *connection, void *hand, const struct r
     if (seen.running)
         t_int(lease_rows(hand, (long)seen.token), 1);
     return seen.running;
-}
-
-const char *t_run_table(void)
-{
-    return t_table("run");
 }
 
 const char *t_last_due(void)

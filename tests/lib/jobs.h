@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Jobs for tests of lost replies and of crashes: helpers claim them and read their rows from the
- * tables.
- */
+/* Claims, finishes and reads jobs. */
 #ifndef TEST_JOBS_H
 #define TEST_JOBS_H
 
@@ -12,6 +9,16 @@
 struct rowlock_job t_daily_job(const char *name);
 /* "job:NAME", in a static buffer */
 const char *t_job_lock(const struct rowlock_job *job);
+/* One call of rowlock_claim, which must not fail; `lease` is NULL if it did not claim a run. */
+struct rowlock_claim t_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
+                             struct rowlock_lease **lease);
+/* The same; it must claim a run. */
+struct rowlock_lease *t_claimed(struct rowlock_connection *connection,
+                                const struct rowlock_job *job);
+/* Finishes the run with this exit status and output (may be NULL), and frees its lease. */
+void t_finish(struct rowlock_lease *lease, int status, const char *output);
+/* Sets the job's due time to `ms` from now, by the database's clock. */
+void t_job_is_due_in(struct rowlock_connection *connection, const char *name, long long ms);
 
 /* The state of the job in the database. */
 struct job_seen {
@@ -28,7 +35,6 @@ struct job_seen t_job_seen(struct rowlock_connection *connection, void *hand,
    it runs. */
 int t_job_runs(struct rowlock_connection *connection, void *hand, const struct rowlock_job *job);
 
-const char *t_run_table(void);
 /* The column of a job's row with its last due time. */
 const char *t_last_due(void);
 /* The database's clock in ms since 1970, as SQL. */

@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *subject_table(const char *which)
-{
-    return t_table(which);
-}
-
 struct rowlock_subject subject_here(void)
 {
     return (struct rowlock_subject){.name = t_name(0), .max_age_ms = HOUR};
@@ -86,6 +81,6 @@ struct rowlock_subject_view subject_seen(void)
 
 void subject_grow_old(struct rowlock_connection *connection, long by_ms)
 {
-    t_sql(connection, "UPDATE %s SET updated = updated - %ld WHERE name = '%s'",
-          subject_table("subject"), by_ms, t_key(t_name(0)));
+    t_sql(connection, "UPDATE %s SET updated = updated - %ld WHERE name = '%s'", t_table("subject"),
+          by_ms, t_key(t_name(0)));
 }

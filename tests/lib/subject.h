@@ -5,8 +5,6 @@
 
 #include "lib/test.h"
 
-/* The name of a table of rowlock's schema: "subject" or "expiry". */
-const char *subject_table(const char *which);
 /* The subject t_name(0), whose data may be up to HOUR old. */
 struct rowlock_subject subject_here(void);
 
