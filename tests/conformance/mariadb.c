@@ -34,19 +34,6 @@ TEST(a_handle_that_is_not_connected_is_refused)
     mysql_close(handle);
 }
 
-TEST(autocommit_off_is_the_callers_affair)
-{
-    void *handle;
-    struct rowlock_connection *own = t_wrap(&handle, NULL);
-
-    t_int(mysql_autocommit(handle, 0), 0);
-    t_ok(t_begin(own, t_x("x"), 0));
-    t_int(t_is_free(t_x("x")), 0);
-    t_ok(rowlock_commit(own, &t_error));
-    t_int(t_is_free(t_x("x")), 1);
-    t_text(t_native_sql(handle, "SELECT @@autocommit"), "0");
-}
-
 TEST(the_character_set_of_the_handle_does_not_matter)
 {
     void *handle;

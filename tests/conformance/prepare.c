@@ -50,6 +50,30 @@ TEST(a_name_never_seen_is_made_known_on_a_second_connection_where_a_url_is_given
     t_int(t_is_free(t_x(t_name(1))), 1);
 }
 
+/* A locking read that returns no row is not a lock. */
+TEST(p1_trap_the_row_that_vacuum_took)
+{
+    struct rowlock_connection *waiter = t_open(), *other = t_open();
+    void *vacuum = t_native();
+    struct rowlock_want want = t_x(t_name(1));
+
+    for (int later = 0; later < 2 && t_facts()->must_be_known; later++) {
+        struct thread *thread;
+
+        t_ok(rowlock_prepare(other, &want, 1, &t_error));
+        t_own_begin(vacuum, t_engine()->begin);
+        t_native_sql(vacuum, "DELETE FROM %s WHERE name = '%s'", t_table("name"), t_key(want.name));
+        if (later)
+            t_own_begin(t_handle(waiter), t_engine()->begin);
+        thread = later ? t_lock_thread(waiter, want, 60000) : t_begin_thread(waiter, want, 60000);
+        t_until_waiting(thread);
+        t_native_sql(vacuum, "COMMIT");
+        t_ok(t_join(thread));
+        t_fails(t_begin(other, want, 0), EBUSY);
+        t_ok(rowlock_commit(waiter, &t_error));
+    }
+}
+
 /* A first call on a busy machine takes seconds; then the try must still prepare the name. */
 TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
 {

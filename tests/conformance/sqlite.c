@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Features of SQLite alone: the file itself, and the busy timeout of a handle.
+ * Features of SQLite alone: the file itself, and the statements of a handle.
  * Runs on: sqlite/native
  */
 #include <errno.h>
@@ -216,22 +216,6 @@ TEST(p4_the_fence_sees_that_the_file_was_replaced)
     t_true(rowlock_commit(writer, &t_error) != ROWLOCK_OK);
     t_ok(rowlock_rollback(writer, &t_error));
     rowlock_lease_free(lease);
-}
-
-TEST(p11_the_busy_timeout_of_the_handle_is_put_back)
-{
-    void *handle;
-    struct rowlock_connection *own = t_wrap(&handle, NULL), *other = t_open();
-
-    sqlite3_busy_timeout(handle, 4321);
-    t_ok(t_begin(other, t_x("x"), 0));
-    t_fails(t_begin(own, t_x("x"), 0), EBUSY);
-    t_fails(t_begin(own, t_x("x"), 30), ETIMEDOUT);
-    t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "4321");
-    t_ok(rowlock_commit(other, &t_error));
-    t_ok(t_begin(own, t_x("x"), 0));
-    t_ok(rowlock_commit(own, &t_error));
-    t_text(t_native_sql(handle, "PRAGMA busy_timeout"), "4321");
 }
 
 TEST(nothing_of_ours_is_left_compiled_on_a_borrowed_handle)

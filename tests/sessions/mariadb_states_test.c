@@ -155,6 +155,7 @@ TEST(p11_trap_autocommit_off)
     t_fails(t_begin(holder, want, 0), EBUSY);
     t_ok(rowlock_commit(own, &t_error));
     t_ok(t_begin(holder, want, 0));
+    t_text(t_native_sql(handle, "SELECT @@autocommit"), "0");
 }
 
 /* ---- completion_type ------------------------------------------------------------------------- */

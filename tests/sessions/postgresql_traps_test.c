@@ -335,31 +335,6 @@ TEST(trap_discard_all)
     t_ok(rowlock_commit(own, &t_error));
 }
 
-/* A locking read that returns no row is not a lock. */
-TEST(p1_trap_the_row_that_vacuum_took)
-{
-    struct rowlock_connection *waiter = t_open(), *other = t_open();
-    void *vacuum = t_native();
-    struct rowlock_want want = t_x("vanished");
-    struct thread *thread;
-
-    if (t_facts()->code != ROWLOCK_ROW)
-        return;
-    for (int later = 0; later < 2; later++) {
-        t_ok(rowlock_prepare(other, &want, 1, &t_error));
-        t_native_sql(vacuum, "BEGIN");
-        t_native_sql(vacuum, "DELETE FROM rowlock.name WHERE name = 'vanished'");
-        if (later)
-            t_own_begin(t_handle(waiter), t_engine()->begin);
-        thread = later ? t_lock_thread(waiter, want, 60000) : t_begin_thread(waiter, want, 60000);
-        t_until_waiting(thread);
-        t_native_sql(vacuum, "COMMIT");
-        t_ok(t_join(thread));
-        t_fails(t_begin(other, want, 0), EBUSY);
-        t_ok(rowlock_commit(waiter, &t_error));
-    }
-}
-
 /* ---- uninstall ------------------------------------------------------------------------------- */
 
 static int uninstall_now(struct rowlock_connection *connection, void *data,
