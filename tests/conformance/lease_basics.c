@@ -157,8 +157,7 @@ TEST(a_kept_lease_that_is_released_wakes_its_waiter)
     struct thread *thread;
 
     t_ok(rowlock_auto_renew(lease, NULL, NULL, &t_error));
-    thread = t_acquire_thread(two, &next);
-    t_until_queued(t_native(), "kept", 1);
+    thread = t_queue_thread(two, &next, t_native(), 1);
     t_give(lease);
     t_ok(t_join(thread));
     t_give(next.lease);

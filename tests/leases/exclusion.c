@@ -319,8 +319,7 @@ TEST(p1_limits_that_differ_are_refused)
     t_contains(t_error.text, "it is held with limit 31, but limit 47 was requested");
     t_give(lease);
     lease = t_granted(one, t_x("limits"), 0); /* waiters have a limit too */
-    thread = t_acquire_thread(three, &waiter);
-    t_until_queued(hand, "limits", 1);
+    thread = t_queue_thread(three, &waiter, hand, 1);
     t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
     t_contains(t_error.text, "it is waited for with limit 31, but limit 47 was requested");
     t_give(lease);

@@ -217,12 +217,12 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
     for (int i = 0; i < 3; i++) {
         begin_node(&nodes[i], hand, &node);
         freeze(&nodes[i]);
-        t_keep_places(hand, "among", 1);
+        t_keep_places(hand, "among", "");
         live[i] = (struct acquisition){
             .wants = {t_x("among")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR, .turn = &turn};
         threads[i] = t_acquire_thread(t_open(), &live[i]);
         until_queued(hand, "among", getpid(), i + 1);
-        t_keep_places(hand, "among", 0);
+        t_keep_places(hand, "among", NULL);
     }
     t_give(lease);
     for (int i = 0; i < 3; i++)

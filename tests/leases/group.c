@@ -167,8 +167,7 @@ TEST(p6_a_waiter_gets_a_members_lease_and_a_member_a_waiters)
     struct thread *thread;
 
     t_ok(rowlock_ping(two, &t_error));
-    thread = t_acquire_thread(two, &next);
-    t_until_queued(hand, "group wait", 1);
+    thread = t_queue_thread(two, &next, hand, 1);
     t_int(t_is_done(thread), 0);
     t_give(lease);
     t_ok(t_join(thread));

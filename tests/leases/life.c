@@ -626,10 +626,8 @@ TEST(a_list_has_holders_then_waiters_in_their_order_and_marks_who_must_stop)
     struct listed listed = {0};
     void *hand = t_native();
 
-    threads[0] = t_acquire_thread(two, &second);
-    t_until_queued(hand, "listed", 1);
-    threads[1] = t_acquire_thread(three, &third);
-    t_until_queued(hand, "listed", 2);
+    threads[0] = t_queue_thread(two, &second, hand, 1);
+    threads[1] = t_queue_thread(three, &third, hand, 2);
     t_ok(rowlock_break(one, "listed", rowlock_token(lease), 0, NULL, &t_error));
     t_ok(rowlock_list(t_open(), "listed", list_one, &listed, &t_error));
     t_int(listed.n, 4);

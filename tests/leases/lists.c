@@ -47,8 +47,7 @@ struct scene {
 static void add_waiter(struct scene *scene, int i, const char *name, int before)
 {
     scene->waiter[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = -1};
-    scene->thread[i] = t_acquire_thread(t_open(), &scene->waiter[i]);
-    t_until_queued(t_native(), name, before + 1);
+    scene->thread[i] = t_queue_thread(t_open(), &scene->waiter[i], t_native(), before + 1);
 }
 
 static void begin(struct scene *scene)

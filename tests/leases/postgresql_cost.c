@@ -71,8 +71,7 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
 
     store_no_least_token(hand);
     one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
-    thread = t_acquire_thread(one, &waiter);
-    t_until_queued(hand, "cost", 1);
+    thread = t_queue_thread(one, &waiter, hand, 1);
     t_native_sql(hand, "UPDATE rowlock.waiter SET since = since - interval '1 min'");
     t_give(lease);
     t_ok(t_join(thread));
@@ -280,8 +279,7 @@ TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
 
     for (int i = 0; i < 2; i++) {
         waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = T_TIMEOUT_MS};
-        threads[i] = t_acquire_thread(waiting[i], &waiters[i]);
-        t_until_queued(hand, "vacuum", i + 1);
+        threads[i] = t_queue_thread(waiting[i], &waiters[i], hand, i + 1);
     }
     for (int i = 0; i < 2; i++) {
         long session = t_engine()->session(t_handle(waiting[i]));

@@ -82,8 +82,7 @@ TEST(p7_pooled_and_other_waiters_are_served_in_their_order)
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] =
             (struct acquisition){.wants = {t_x("queue")}, .n = 1, .wait_ms = -1, .turn = &turn};
-        threads[i] = t_acquire_thread(i == 2 ? t_open() : pooled(), &waiters[i]);
-        t_until_queued(hand, "queue", i + 1);
+        threads[i] = t_queue_thread(i == 2 ? t_open() : pooled(), &waiters[i], hand, i + 1);
     }
     t_ok(rowlock_renew(lease, 0, &t_error));
     t_give(lease);
@@ -101,8 +100,7 @@ TEST(p1_a_pooled_waiter_for_a_transaction)
     struct thread *thread;
 
     t_ok(t_begin(one, t_x("pooled in T"), 0));
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(t_native(), "pooled in T", 1);
+    thread = t_queue_thread(two, &us, t_native(), 1);
     t_int(t_is_done(thread), 0);
     t_ok(rowlock_commit(one, &t_error));
     t_ok(t_join(thread));
@@ -272,8 +270,7 @@ TEST(p1_several_pooled_names_all_or_none)
 
     t_fails(t_acquire_all(two, both, 2, 0, 0, &none), EBUSY);
     t_int(leases_of(hand, "several a"), 0);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "several b", 1);
+    thread = t_queue_thread(two, &us, hand, 1);
     t_give(held);
     t_ok(t_join(thread));
     t_int(leases_of(hand, "several a") + leases_of(hand, "several b"), 2);
@@ -295,8 +292,7 @@ TEST(p7_a_pooled_waiter_that_gives_up_leaves_the_queue)
     t_fails(t_acquire(two, t_x("gives up"), 0, 1200, &none), ETIMEDOUT);
     t_contains(t_error.text, "a note");
     t_int(waiters_of(hand, "gives up"), 0);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "gives up", 1);
+    thread = t_queue_thread(two, &us, hand, 1);
     t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     t_int(waiters_of(hand, "gives up"), 0);

@@ -31,12 +31,11 @@ TEST(p7_waiters_of_any_mode_are_served_in_their_order)
     atomic_int turn = 0;
     void *hand = t_native();
 
-    t_keep_places(hand, "order", 1);
+    t_keep_places(hand, "order", "");
     for (int i = 0; i < WAITERS; i++) {
         waiters[i] = (struct acquisition){
             .wants = {i % 3 ? t_x("order") : t_p("order", 3, 3)}, .wait_ms = -1, .turn = &turn};
-        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
-        t_until_queued(hand, "order", i + 1);
+        threads[i] = t_queue_thread(t_open(), &waiters[i], hand, i + 1);
     }
     t_give(lease);
     for (int i = 0; i < WAITERS; i++) {
@@ -55,12 +54,10 @@ TEST(p7_a_reader_queues_behind_a_waiting_writer)
     struct thread *threads[2];
     void *hand = t_native();
 
-    threads[0] = t_acquire_thread(two, &writer);
-    t_until_queued(hand, "starved", 1);
+    threads[0] = t_queue_thread(two, &writer, hand, 1);
     t_fails(t_acquire(three, t_s("starved"), 0, 0, &none), EBUSY);
     t_fails(t_acquire(three, t_s("starved"), 0, 100, &none), ETIMEDOUT);
-    threads[1] = t_acquire_thread(four, &reader);
-    t_until_queued(hand, "starved", 2);
+    threads[1] = t_queue_thread(four, &reader, hand, 2);
     t_give(lease);
     t_ok(t_join(threads[0]));
     t_int(t_is_done(threads[1]), 0);
@@ -130,8 +127,7 @@ TEST(p7_a_wait_for_a_time_ends_and_leaves_the_queue)
     t_true(t_now() - began >= 290);
     t_within(began, 300 + SOON_MS);
     t_int(waiters_of(hand, "a time"), 0);
-    thread = t_acquire_thread(three, &behind);
-    t_until_queued(hand, "a time", 1);
+    thread = t_queue_thread(three, &behind, hand, 1);
     /* not the first in the queue */
     t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT);
     t_int(waiters_of(hand, "a time"), 1);
@@ -175,12 +171,9 @@ TEST(p7_a_waiter_in_the_middle_goes_away)
     void *hand = t_native();
 
     three = t_open_with(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
-    threads[0] = t_acquire_thread(two, &a);
-    t_until_queued(hand, "middle", 1);
-    threads[1] = t_acquire_thread(three, &b);
-    t_until_queued(hand, "middle", 2);
-    threads[2] = t_acquire_thread(four, &c);
-    t_until_queued(hand, "middle", 3);
+    threads[0] = t_queue_thread(two, &a, hand, 1);
+    threads[1] = t_queue_thread(three, &b, hand, 2);
+    threads[2] = t_queue_thread(four, &c, hand, 3);
     t_interrupt();
     t_fails(t_join(threads[1]), ECANCELED);
     if (!t_facts()->cancel_ends_session) /* else its ticket dies */
@@ -208,17 +201,21 @@ static void killed(unsigned who)
     struct acquisition us = {.wants = {t_x(name)}, .wait_ms = -1};
     struct child children[DEAD];
     struct thread *thread;
+    char dying[80] = ""; /* if one is suspended, it may queue again */
+    size_t at = 0;
     long long began;
     void *hand = t_native();
 
     for (int i = 0; i < DEAD; i++) {
-        t_keep_places(hand, name, !(who & 1U << i));
+        t_keep_places(hand, name, who & 1U << i ? NULL : dying);
         children[i] = t_child(t_hold_body, &plan);
+        if (who & 1U << i)
+            at += (size_t)snprintf(dying + at, sizeof dying - at, "%s%d", at ? ", " : "",
+                                   (int)children[i].pid);
         t_until_queued(hand, name, i + 1);
     }
-    t_keep_places(hand, name, 1);
-    thread = t_acquire_thread(last, &us);
-    t_until_queued(hand, name, DEAD + 1);
+    t_keep_places(hand, name, dying);
+    thread = t_queue_thread(last, &us, hand, DEAD + 1);
     for (int i = 0; i < DEAD; i++)
         if (who & 1U << i)
             t_end_child(&children[i], SIGKILL);
@@ -289,8 +286,7 @@ TEST(p6_vacuum_removes_a_killed_waiter_and_no_living_one)
         t_ok(rowlock_vacuum(one, &removed, &t_error));
         t_pause(2);
     }
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, name, 1);
+    thread = t_queue_thread(two, &us, hand, 1);
     t_ok(rowlock_vacuum(one, &removed, &t_error));
     t_int(waiters_of(hand, name), 1);
     t_give(lease);
@@ -333,11 +329,10 @@ TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
     struct thread *thread;
     void *hand = t_native();
 
-    t_keep_places(hand, "in time", 1);
+    t_keep_places(hand, "in time", "");
     child = t_child(t_hold_body, &plan);
     t_until_queued(hand, "in time", 1);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "in time", 2);
+    thread = t_queue_thread(two, &us, hand, 2);
     kill(child.pid, SIGSTOP);
     t_pause(2);
     kill(child.pid, SIGCONT);
@@ -391,8 +386,7 @@ TEST(p7_a_wait_on_a_wrapped_connection_ends_with_it)
     if (!t_facts()->server)
         return;
     lease = t_granted(one, t_x("wrapped"), 0);
-    thread = t_acquire_thread(two, &us);
-    t_until_queued(hand, "wrapped", 1);
+    thread = t_queue_thread(two, &us, hand, 1);
     t_engine()->kill(t_admin(), t_engine()->session(handle));
     t_fails(t_join(thread), ECONN);
     t_give(lease);

@@ -330,8 +330,7 @@ static void queue_cut_off(struct cut_off *cut, struct proxy *proxy, void *hand)
     cut->threads[0] = t_thread(NULL, be_client, &cut->away);
     t_until_queued(hand, "cut off", 1);
     proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
-    cut->threads[1] = t_acquire_thread(t_open(), &cut->us);
-    t_until_queued(hand, "cut off", 2);
+    cut->threads[1] = t_queue_thread(t_open(), &cut->us, hand, 2);
     t_until(proxy_has_struck(proxy));
 }
 
@@ -438,8 +437,7 @@ TEST(p6_p7_requests_and_waiters_pass_frozen_ones_in_15_s_and_keep_their_order)
     threads[0] = t_thread(NULL, be_client, &requests[0]);
     t_until_queued(hand, "roll", 3);
     queue_silently("roll", 3);
-    threads[1] = t_acquire_thread(t_open(), &waiter);
-    t_until_queued(hand, "roll", 5);
+    threads[1] = t_queue_thread(t_open(), &waiter, hand, 5);
     threads[2] = t_thread(NULL, be_client, &requests[1]);
     t_ok(t_join(threads[0]));
     print_message("# 2 frozen: %lld ms, %d calls\n", t_now() - began, requests[0].calls);

@@ -161,8 +161,7 @@ TEST(p11_an_interrupted_wait)
                  &(struct rowlock_options){.interrupt_fd = t_interrupt_fd(), .url = t_url()});
     t_give(t_granted(one, t_x("known"), 0));
     remember(handle);
-    thread = t_acquire_thread(one, &us);
-    t_until_queued(hand, "interrupted", 1);
+    thread = t_queue_thread(one, &us, hand, 1);
     t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     has_nothing(handle);

@@ -103,14 +103,13 @@ TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)
     static atomic_int turn; /* like the waiters: the threads may outlive a failed test */
     void *hand = t_native();
 
-    t_keep_places(hand, "order", 1);
+    t_keep_places(hand, "order", "");
     for (int i = 0; i < CROWD; i++) {
         waiters[i] =
             (struct acquisition){.wants = {t_x("order")}, .n = 1, .wait_ms = -1, .turn = &turn};
-        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
-        t_until_queued(hand, "order", i + 1);
+        threads[i] = t_queue_thread(t_open(), &waiters[i], hand, i + 1);
     }
-    t_keep_places(hand, "order", 0);
+    t_keep_places(hand, "order", NULL);
     /* a waiter before them all was killed */
     t_native_sql(hand,
                  "INSERT INTO rowlock_waiter (ticket, name, mode, owner, host, pid, since, "

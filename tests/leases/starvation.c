@@ -176,8 +176,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     lease = t_granted(one, t_x(name), 600000);
     for (int i = 0; i < BUSY; i++) {
         waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = -1};
-        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
-        t_until_queued(hand, name, i + 1);
+        threads[i] = t_queue_thread(t_open(), &waiters[i], hand, i + 1);
     }
     t_ok(t_begin(locker, t_x("another"), -1));
     lock = t_lock_thread(locker, t_x(name), T_TIMEOUT_MS);

@@ -37,8 +37,7 @@ TEST(p6_a_waiter_far_behind_is_woken_though_all_before_it_were_killed)
     long long began;
 
     line_up(children, FAR, &plan, hand);
-    thread = t_acquire_thread(last, &us);
-    t_until_queued(hand, name, FAR + 1);
+    thread = t_queue_thread(last, &us, hand, FAR + 1);
     for (int i = 0; i < FAR; i++)
         t_end_child(&children[i], SIGKILL);
     t_int(t_is_done(thread), 0);
@@ -75,8 +74,7 @@ TEST(p7_a_refusal_reports_how_many_wait)
     t_lacks(t_error.text, "waiting");
     for (int i = 0; i < 2; i++) {
         waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = T_TIMEOUT_MS};
-        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
-        t_until_queued(hand, name, i + 1);
+        threads[i] = t_queue_thread(t_open(), &waiters[i], hand, i + 1);
         is_told(other, name, i == 0 ? ", 1 waiting" : ", 2 waiting");
     }
     t_give(lease);

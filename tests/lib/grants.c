@@ -136,17 +136,17 @@ void t_until_queued(void *hand, const char *name, long n)
     }
 }
 
-void t_keep_places(void *hand, const char *name, int keep)
+void t_keep_places(void *hand, const char *name, const char *but)
 {
     if (strcmp(t_facts()->engine, "sqlite") != 0)
         return;
     t_native_sql(hand, "DROP TRIGGER IF EXISTS \"keep %s\"", name);
-    if (keep)
+    if (but)
         t_native_sql(hand,
                      "CREATE TRIGGER \"keep %s\" AFTER INSERT ON rowlock_waiter "
-                     "WHEN new.name = '%s' BEGIN UPDATE rowlock_waiter "
+                     "WHEN new.name = '%s' AND new.pid NOT IN (%s) BEGIN UPDATE rowlock_waiter "
                      "SET alive_until = %s WHERE name = new.name AND ticket = new.ticket; END",
-                     name, name, lease_instant(HOUR));
+                     name, name, but, lease_instant(HOUR));
 }
 
 static long rows(void *hand, const char *table)
@@ -213,6 +213,15 @@ struct thread *t_acquire_thread(struct rowlock_connection *connection,
     if (acquisition->n == 0)
         acquisition->n = 1;
     return t_thread(connection, acquire_work, acquisition);
+}
+
+struct thread *t_queue_thread(struct rowlock_connection *connection,
+                              struct acquisition *acquisition, void *hand, long n)
+{
+    struct thread *thread = t_acquire_thread(connection, acquisition);
+
+    t_until_queued(hand, acquisition->wants[0].name, n);
+    return thread;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -47,9 +47,9 @@ long leases_of(void *hand, const char *name);
 /* Polls until `n` waiters are queued for the name. */
 void t_until_queued(void *hand, const char *name, long n);
 /* For a test of the order. In a SQLite file a waiter that is suspended for a second may lose its
-   place; those that enter the queue of the name from now on keep theirs, or (`keep` is 0) no
-   further ones do. Without effect on other engines. */
-void t_keep_places(void *hand, const char *name, int keep);
+   place; those that enter the queue of the name from now on keep theirs, except the processes
+   `but` ("1, 2"), or (`but` is NULL) no further ones do. Without effect on other engines. */
+void t_keep_places(void *hand, const char *name, const char *but);
 /* "leases 0 heartbeats 0 waiters 0" when nothing is left. */
 const char *t_all_rows(void *hand);
 #define NO_ROWS "leases 0 heartbeats 0 waiters 0"
@@ -74,6 +74,9 @@ struct acquisition {
 /* A thread that acquires; `acquisition` must live until it is joined (t_join). */
 struct thread *t_acquire_thread(struct rowlock_connection *connection,
                                 struct acquisition *acquisition);
+/* The same; polls until `n` waiters are queued for its first name. */
+struct thread *t_queue_thread(struct rowlock_connection *connection,
+                              struct acquisition *acquisition, void *hand, long n);
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
