@@ -102,6 +102,12 @@ struct engine {
     void *(*native)(void *handle); /* that the header of the client library knows; NULL: itself */
     /* returns 0 and the first value as text, or 1 and the engine's message */
     int (*sql)(void *handle, const char *text, char *out, size_t size);
+    /* the same in steps, for lib/hand.h, on servers with functions: only sends the statement, and
+       returns 0; reads the whole answer, and writes a row, or the message and the code of an error
+       (else `failed` is ""); whether the answer has arrived */
+    int (*send)(void *handle, const char *text);
+    void (*receive)(void *handle, char *out, size_t size, char *failed, size_t failed_size);
+    int (*has_answered)(void *handle);
     int (*in_transaction)(void *handle);
     long (*session)(void *handle); /* the server's id of the session */
     /* for a lock; NULL: the engine cannot report it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaches MariaDB directly, without the library (struct engine in engine.h). */
 #include <mysql.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,52 @@ static void kill_session(void *admin, long session)
             return;
 }
 
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+static int send_text(void *handle, const char *text)
+{
+    return mysql_send_query(handle, text, strlen(text));
+}
+
+static void join(MYSQL_RES *result, char *out, size_t size)
+{
+    MYSQL_ROW row = mysql_fetch_row(result);
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (unsigned i = 0; i < mysql_num_fields(result) && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "|" : "", row[i] ? row[i] : "");
+}
+
+static void receive(void *handle, char *out, size_t size, char *failed, size_t failed_size)
+{
+    int more = mysql_read_query_result(handle), found = 0;
+
+    snprintf(out, size, "(none)");
+    failed[0] = '\0';
+    while (more == 0) {
+        MYSQL_RES *result = mysql_store_result(handle);
+
+        if (result && !found && mysql_num_rows(result) > 0) {
+            join(result, out, size);
+            found = 1;
+        }
+        mysql_free_result(result);
+        more = mysql_next_result(handle);
+    }
+    if (more > 0) {
+        snprintf(failed, failed_size, "error %u", mysql_errno(handle));
+        snprintf(out, size, "%s", mysql_error(handle));
+    }
+}
+
+static int has_answered(void *handle)
+{
+    struct pollfd fd = {(int)mysql_get_socket(handle), POLLIN, 0};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
 const struct engine t_engine_mariadb = {
     .name = "mariadb",
     .begin = {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"},
@@ -155,4 +202,7 @@ const struct engine t_engine_mariadb = {
     .session = session_of,
     .is_waiting = is_waiting,
     .kill = kill_session,
+    .send = send_text,
+    .receive = receive,
+    .has_answered = has_answered,
 };

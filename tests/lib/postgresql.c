@@ -2,6 +2,7 @@
 /* Reaches PostgreSQL directly, without the library (struct engine in engine.h). */
 #include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,54 @@ static void kill_session(void *admin, long session)
         t_pause(2);
 }
 
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+static int send_text(void *handle, const char *text)
+{
+    return !PQsendQuery(handle, text);
+}
+
+static void join(const PGresult *result, char *out, size_t size)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    if (PQntuples(result) == 0)
+        snprintf(out, size, "(none)");
+    for (int i = 0; PQntuples(result) > 0 && i < PQnfields(result) && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "|" : "", PQgetvalue(result, 0, i));
+}
+
+/* The last statement of the text that returns rows, and the first one that failed. */
+static void receive(void *handle, char *out, size_t size, char *failed, size_t failed_size)
+{
+    PGresult *result;
+
+    snprintf(out, size, "(none)");
+    failed[0] = '\0';
+    while ((result = PQgetResult(handle))) {
+        if (PQresultStatus(result) == PGRES_TUPLES_OK) {
+            join(result, out, size);
+        } else if (PQresultStatus(result) != PGRES_COMMAND_OK && !*failed) {
+            const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+            snprintf(failed, failed_size, "%s", code ? code : "lost");
+            snprintf(out, size, "%s", PQerrorMessage(handle));
+        }
+        PQclear(result);
+    }
+}
+
+/* Consumes nothing of the answer. */
+static int has_answered(void *handle)
+{
+    struct pollfd socket = {PQsocket(handle), POLLIN, 0};
+
+    if (poll(&socket, 1, 0) > 0)
+        PQconsumeInput(handle);
+    return !PQisBusy(handle);
+}
+
 const struct engine t_engine_postgresql = {
     .name = "postgresql",
     .begin = {"BEGIN ISOLATION LEVEL READ COMMITTED"},
@@ -109,4 +158,7 @@ const struct engine t_engine_postgresql = {
     .session = session_of,
     .is_waiting = is_waiting,
     .kill = kill_session,
+    .send = send_text,
+    .receive = receive,
+    .has_answered = has_answered,
 };

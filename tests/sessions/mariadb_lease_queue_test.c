@@ -13,217 +13,146 @@
 #include <unistd.h>
 
 #include "lib/harness.h"
-#include "lib/mariadb_hand.h"
+#include "lib/hand_mariadb.h"
 #include "lib/test.h"
 
 /* ---- session locks, tickets ------------------------------------------------------------------ */
 
 TEST(h7_locks_are_there_as_long_as_their_rows)
 {
-    void *holder = my_fresh(), *waiter = my_open(), *other = my_open();
-    long long token = my_lease(holder, "a:x:0:0"), ticket = my_queue(waiter, "a:x:0:0", 1);
+    void *holder = hand_fresh(), *waiter = hand_open(), *other = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
     const char *name;
 
     t_int(my_marker(other, token), (long long)mysql_thread_id(holder));
     t_int(my_marker(other, ticket), (long long)mysql_thread_id(waiter));
-    name = my_row(other, "SELECT LENGTH(CONCAT('rowlock:', %s, ':', %lld))", my_database_hash(),
-                  9223372036854775807LL);
+    name = hand_row(other, "SELECT LENGTH(CONCAT('rowlock:', %s, ':', %lld))", my_database_hash(),
+                    9223372036854775807LL);
     t_true(atoi(name) <= 64);
-    t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 5), "1");
+    t_text(hand_field(hand_place(waiter, "a:x:0:0", ticket, 1), 5), "1");
     /* it waits for the holder's session lock, and does not keep it afterwards */
-    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
-    my_until_waiting(waiter);
-    t_int(my_number(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    t_text(my_finish(waiter), "1");
+    hand_start_await(waiter, 1, token, 30000, 0);
+    hand_until_waiting(waiter);
+    hand_release(holder, token);
+    t_text(hand_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
-    t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
+    t_text(hand_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
     t_int(my_marker(other, ticket), 0);
-    t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"), 0);
+    t_int(hand_waiters(other), 0);
 }
 
 TEST(h7_a_sessions_own_lock_is_not_counted_twice)
 {
-    void *hand = my_fresh();
-    long long token = my_lease(hand, "a:x:0:0");
+    void *hand = hand_fresh();
+    long long token = hand_lease(hand, "a:x:0:0");
 
-    my_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID())", token);
-    t_text(my_row(hand, "CALL rowlock_await(1, %lld, 1000, 0, CONNECTION_ID())", token), "1");
+    hand_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID())", token);
+    t_text(hand_row(hand, "CALL rowlock_await(1, %lld, 1000, 0, CONNECTION_ID())", token), "1");
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
-    my_row(hand, "CALL rowlock_session_unlock(1, %lld, CONNECTION_ID())", token);
+    hand_row(hand, "CALL rowlock_session_unlock(1, %lld, CONNECTION_ID())", token);
     t_int(my_marker(hand, token), 0);
     /* the backend is another one, as behind a pooler */
-    my_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID() + 1)", token);
+    hand_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID() + 1)", token);
     t_int(my_marker(hand, token), 0);
 }
 
 TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
 {
-    void *holder = my_fresh(), *dead = my_open(), *next = my_open();
+    void *holder = hand_fresh(), *dead = hand_open(), *next = hand_open();
     long long ticket, second;
 
-    my_lease(holder, "a:x:0:0");
-    ticket = my_queue(dead, "a:x:0:0", 1);
-    second = my_queue(next, "a:x:0:0", 1);
-    my_start(next, "CALL rowlock_await(0, %lld, 30000, 0, CONNECTION_ID())", ticket);
-    my_until_waiting(next);
+    hand_lease(holder, "a:x:0:0");
+    ticket = hand_queue(dead, "a:x:0:0", 1);
+    second = hand_queue(next, "a:x:0:0", 1);
+    hand_start_await(next, 0, ticket, 30000, 0);
+    hand_until_waiting(next);
     t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
-    t_text(my_finish(next), "1");
-    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
-    t_text(my_field(my_place(next, "a:x:0:0", second, 1), 2), "0");
+    t_text(hand_finish(next), "1");
+    t_int(hand_waiters(holder), 1);
+    t_text(hand_field(hand_place(next, "a:x:0:0", second, 1), 2), "0");
 }
 
 TEST(p6_a_wait_on_a_ticket_ends)
 {
-    void *holder = my_fresh(), *one = my_open(), *two = my_open();
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open();
     long long ticket;
 
-    my_lease(holder, "a:x:0:0");
-    ticket = my_queue(one, "a:x:0:0", 1);
-    t_text(my_row(two, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "0");
-    t_text(my_row(two, "CALL rowlock_await(0, %lld, 0, 0, CONNECTION_ID())", ticket), "0");
-    t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
+    hand_lease(holder, "a:x:0:0");
+    ticket = hand_queue(one, "a:x:0:0", 1);
+    t_text(hand_row(two, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "0");
+    t_text(hand_row(two, "CALL rowlock_await(0, %lld, 0, 0, CONNECTION_ID())", ticket), "0");
+    t_int(hand_waiters(two), 1);
     /* the lock is held by the caller's own session: that proves no waiter dead */
-    t_text(my_row(one, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "1");
-    t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
+    t_text(hand_row(one, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "1");
+    t_int(hand_waiters(two), 1);
 }
 
 /* It then waits for the lease of the waiter that was ahead, but only where that lease conflicts and
    no other ticket is ahead. */
 TEST(a_wait_on_a_ticket_goes_on_to_the_end_of_the_lease)
 {
-    void *holder = my_fresh(), *one = my_open(), *two = my_open(), *three = my_open();
-    long long token = my_lease(holder, "a:x:0:0"), first = my_queue(one, "a:x:0:0", 1),
-              second = my_queue(two, "a:x:0:0", 1), third = my_queue(three, "a:s:0:0", 1);
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open(), *three = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0"), first = hand_queue(one, "a:x:0:0", 1),
+              second = hand_queue(two, "a:x:0:0", 1), third = hand_queue(three, "a:s:0:0", 1);
     const char *call = "CALL rowlock_await(0, %lld, %d, %lld, CONNECTION_ID())", *row;
 
-    my_start(two, call, first, 30000, second);
-    my_until_waiting(two);
-    my_row(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+    hand_start(two, call, first, 30000, second);
+    hand_until_waiting(two);
+    hand_release(holder, token);
     row = my_grant(one, (struct my_terms){.wants = "a:x:0:0", .ticket = first});
-    token = atoll(my_field(row, 2));
-    my_until_waiting(two);
-    my_row(one, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
-    t_true(strcmp(my_finish(two), "0") != 0); /* 1 if more than a second has passed */
+    token = atoll(hand_field(row, 2));
+    hand_until_waiting(two);
+    hand_release(one, token);
+    t_true(strcmp(hand_finish(two), "0") != 0); /* 1 if more than a second has passed */
     /* at once, because the name is free; the ticket ahead is gone */
-    t_text(my_row(two, call, first, 30000, second), "2");
+    t_text(hand_row(two, call, first, 30000, second), "2");
     /* another ticket is ahead */
-    t_text(my_row(three, call, first, 30000, third), "1");
+    t_text(hand_row(three, call, first, 30000, third), "1");
     /* the lease may be shared */
-    token = my_lease(holder, "b:s:0:0");
-    third = my_queue(one, "b:s:0:0", 1);
-    t_text(my_row(one, call, first, 30000, third), "1");
+    token = hand_lease(holder, "b:s:0:0");
+    third = hand_queue(one, "b:s:0:0", 1);
+    t_text(hand_row(one, call, first, 30000, third), "1");
     /* the lease does not end */
     first = my_draw(holder);
-    third = my_queue(holder, "b:x:0:0", 1);
-    t_text(my_row(holder, call, first, 200, third), "1");
+    third = hand_queue(holder, "b:x:0:0", 1);
+    t_text(hand_row(holder, call, first, 200, third), "1");
     t_int(my_marker(two, token), (long long)mysql_thread_id(holder));
 }
 
 TEST(p6_a_cycle_of_session_locks_does_no_harm)
 {
-    void *one = my_fresh(), *two = my_open();
-    long long a = my_lease(one, "a:x:0:0"), b = my_lease(two, "b:x:0:0");
+    void *one = hand_fresh(), *two = hand_open();
+    long long a = hand_lease(one, "a:x:0:0"), b = hand_lease(two, "b:x:0:0");
 
     /* each session waits for a lease of the other: a deadlock of their own, which the timeouts
        end */
-    my_start(one, "CALL rowlock_await(1, %lld, 1500, 0, CONNECTION_ID())", b);
-    my_until_waiting(one);
-    t_text(my_row(two, "CALL rowlock_await(1, %lld, 200, 0, CONNECTION_ID())", a), "0");
-    t_text(my_finish(one), "0");
+    hand_start_await(one, 1, b, 1500, 0);
+    hand_until_waiting(one);
+    t_text(hand_row(two, "CALL rowlock_await(1, %lld, 200, 0, CONNECTION_ID())", a), "0");
+    t_text(hand_finish(one), "0");
     t_int(my_marker(one, a), (long long)mysql_thread_id(one));
     t_int(my_marker(two, b), (long long)mysql_thread_id(two));
 }
 
-/* ---- frozen waiters -------------------------------------------------------------------------- */
-
-static long long overtake(void *hand, const char *wants, long long own, long long called)
-{
-    return my_number(hand, "CALL rowlock_overtake('%s', %lld, %lld, 5000)", my_wants(wants), own,
-                     called);
-}
-
-static long long waiters(void *hand)
-{
-    return my_number(hand, "SELECT count(DISTINCT ticket) FROM rowlock_waiter");
-}
-
-TEST(p6_all_waiters_that_do_not_answer_a_roll_call_are_passed_at_once)
-{
-    void *frozen = my_fresh(), *two = my_open(), *alive = my_open(), *last = my_open();
-    long long first = my_queue(frozen, "a:x:0:0,c:x:0:0", 1), second = my_queue(two, "a:s:0:0", 1),
-              third = my_queue(alive, "a:x:0:0", 1), own = my_queue(last, "a:x:0:0", 1), call;
-
-    call = overtake(last, "a:x:0:0", own, 0);
-    t_true(call > own);
-    t_int(waiters(last), 4);
-    t_text(my_field(my_place(alive, "a:x:0:0", third, 1), 0), "11");
-    t_true(overtake(last, "a:x:0:0", own, call) == call);
-    t_int(waiters(last), 2);
-    t_text(my_field(my_place(alive, "a:x:0:0", third, 1), 0), "0");
-    t_text(my_field(my_place(frozen, "a:x:0:0,c:x:0:0", first, 1), 0), "12");
-    t_text(my_field(my_place(two, "a:s:0:0", second, 1), 0), "12");
-}
-
-TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
-{
-    void *head = my_fresh(), *two = my_open(), *three = my_open();
-    long long first = my_queue(head, "a:x:0:0", 1), second = my_queue(two, "a:x:0:0", 1),
-              third = my_queue(three, "a:x:0:0", 1), early = overtake(two, "a:x:0:0", second, 0),
-              late;
-
-    t_text(my_field(my_place(head, "a:x:0:0", first, 1), 0), "0"); /* answers the call, */
-    late = overtake(three, "a:x:0:0", third, 0);                   /* and is called again */
-    t_true(late > early);
-    t_true(overtake(two, "a:x:0:0", second, early) == early);
-    t_int(waiters(two), 3);
-    t_true(overtake(two, "a:x:0:0", second, late) == late);
-    t_int(waiters(two), 2);
-}
+/* ---- frozen waiters: lease_roll_call_test ---------------------------------------------------- */
 
 TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
 {
-    void *head = my_fresh(), *two = my_open(), *three = my_open();
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
     long long second, call;
 
-    my_queue(head, "a:x:0:0,b:x:0:0", 1);
-    second = my_queue(two, "a:x:0:0", 1);
-    call = overtake(two, "a:x:0:0", second, 0);
+    hand_queue(head, "a:x:0:0,b:x:0:0", 1);
+    second = hand_queue(two, "a:x:0:0", 1);
+    call = hand_overtake(two, "a:x:0:0", second, 0);
     /* a transaction that the head may be waiting for */
-    my_row(three, "CALL rowlock_begin_exclusive('b')");
-    overtake(two, "a:x:0:0", second, call); /* with technique insert it may give up and return 0 */
-    t_int(waiters(two), 2);
-    my_row(three, "COMMIT");
-    for (int i = 0; i < 10 && waiters(two) > 1; i++)
-        overtake(two, "a:x:0:0", second, call);
-    t_int(waiters(two), 1);
-}
-
-/* The waiter notices within a slice of its wait that it was called. */
-TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
-{
-    void *frozen = my_fresh(), *alive = my_open(), *caller = my_open();
-    long long first = my_queue(frozen, "a:x:0:0", 1), second = my_queue(alive, "a:x:0:0", 1),
-              third = my_queue(caller, "a:x:0:0", 1), call;
-
-    my_start(alive, "CALL rowlock_await(0, %lld, 30000, %lld, CONNECTION_ID())", first, second);
-    my_until_waiting(alive);
-    call = overtake(caller, "a:x:0:0", third, 0);
-    t_text(my_finish(alive), "0");
-    t_text(my_field(my_place(alive, "a:x:0:0", second, 1), 0), "11");
-    t_true(overtake(caller, "a:x:0:0", third, call) == call);
-    t_int(waiters(caller), 2);
-}
-
-TEST(p7_no_waiter_is_called_while_the_name_is_held)
-{
-    void *head = my_fresh(), *two = my_open(), *holder = my_open();
-    long long second;
-
-    my_lease(holder, "a:x:0:0");
-    my_queue(head, "a:x:0:0", 1);
-    second = my_queue(two, "a:x:0:0", 1);
-    t_int(overtake(two, "a:x:0:0", second, 0), 0);
-    t_int(my_number(two, "SELECT count(roll_call) FROM rowlock_waiter"), 0);
+    hand_row(three, "CALL rowlock_begin_exclusive('b')");
+    /* with technique insert it may give up and return 0 */
+    hand_overtake(two, "a:x:0:0", second, call);
+    t_int(hand_waiters(two), 3);
+    hand_row(three, "COMMIT");
+    for (int i = 0; i < 10 && hand_waiters(two) > 1; i++)
+        hand_overtake(two, "a:x:0:0", second, call);
+    t_int(hand_waiters(two), 1);
 }
 
 /* ---- abandoned session locks ----------------------------------------------------------------- */
@@ -234,19 +163,19 @@ static const char *kill_at_any_moment(void *hand, void *killer, int i, const cha
 {
     const char *answer;
 
-    my_start(hand, "%s", statement);
+    hand_start(hand, "%s", statement);
     usleep((useconds_t)(i * 37 % 400));
-    my_row(killer, "KILL QUERY %lu", mysql_thread_id(hand));
-    answer = my_finish(hand);
+    hand_row(killer, "KILL QUERY %lu", mysql_thread_id(hand));
+    answer = hand_finish(hand);
     do
-        my_start(hand, "ROLLBACK");
-    while (strncmp(my_finish(hand), "error", 5) == 0);
+        hand_start(hand, "ROLLBACK");
+    while (strncmp(hand_finish(hand), "error", 5) == 0);
     return answer;
 }
 
 TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
 {
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(400, 2000); i++) {
         kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, 0, CONNECTION_ID())");
@@ -258,23 +187,23 @@ TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
    has no lock left. */
 static void has_no_lock_after(void *hand, const char *owner)
 {
-    my_row(hand, "CALL rowlock_session_unlock_lost()");
-    my_row(hand, "CALL rowlock_withdraw(0, '%s')", owner);
-    my_row(hand, "DELETE FROM rowlock_heartbeat");
-    my_row(hand, "DELETE FROM rowlock_lease");
+    hand_row(hand, "CALL rowlock_session_unlock_lost()");
+    hand_row(hand, "CALL rowlock_withdraw(0, '%s')", owner);
+    hand_row(hand, "DELETE FROM rowlock_heartbeat");
+    hand_row(hand, "DELETE FROM rowlock_lease");
     /* drops the lock of a lease that was granted and is gone */
-    my_row(hand, "CALL rowlock_session_unlock_lost()");
-    t_int(my_number(hand, "SELECT RELEASE_ALL_LOCKS()"), 0);
+    hand_row(hand, "CALL rowlock_session_unlock_lost()");
+    t_int(hand_number(hand, "SELECT RELEASE_ALL_LOCKS()"), 0);
 }
 
 TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
 {
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
     char enqueue[200];
 
     snprintf(enqueue, sizeof enqueue,
              "CALL rowlock_enqueue('%s', 'one', CONNECTION_ID(), 1000, '', 1, '', '')",
-             my_wants("a:x:0:0"));
+             hand_wants("a:x:0:0"));
     for (int i = 0; i < t_effort(200, 1000); i++) {
         struct my_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
 
@@ -290,49 +219,49 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
 {
     /* the fast path, and the general one */
     static const char *const wants[] = {"a:x:0:0", "a:s:0:0"};
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(300, 1500); i++) {
-        struct my_terms terms = {wants[i % 2], "one", 0, 0, my_queue(hand, wants[i % 2], 1)};
+        struct my_terms terms = {wants[i % 2], "one", 0, 0, hand_queue(hand, wants[i % 2], 1)};
         const char *answer = kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
 
-        t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"),
-              my_number(other, "SELECT count(*) = 0 FROM rowlock_lease"));
+        t_int(hand_number(other, "SELECT count(*) FROM rowlock_waiter"),
+              hand_number(other, "SELECT count(*) = 0 FROM rowlock_lease"));
         if (answer[0] == '0')
-            t_int(my_number(other, "SELECT count(*) FROM rowlock_lease"), 1);
-        my_row(hand, "CALL rowlock_withdraw(%lld, '')", terms.ticket);
-        my_row(hand, "DELETE FROM rowlock_heartbeat");
-        my_row(hand, "DELETE FROM rowlock_lease");
+            t_int(hand_number(other, "SELECT count(*) FROM rowlock_lease"), 1);
+        hand_row(hand, "CALL rowlock_withdraw(%lld, '')", terms.ticket);
+        hand_row(hand, "DELETE FROM rowlock_heartbeat");
+        hand_row(hand, "DELETE FROM rowlock_lease");
     }
 }
 
 TEST(p6_a_withdrawal_that_is_killed_at_any_moment_tells_the_truth)
 {
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
     char withdraw[100];
 
     for (int i = 0; i < t_effort(300, 1500); i++) {
-        long long ticket = my_queue(hand, "a:x:0:0", 1);
+        long long ticket = hand_queue(hand, "a:x:0:0", 1);
 
         snprintf(withdraw, sizeof withdraw, "CALL rowlock_withdraw(%lld, '')", ticket);
         if (strncmp(kill_at_any_moment(hand, other, i, withdraw), "error", 5) != 0)
-            t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"), 0);
-        my_row(hand, "%s", withdraw);
+            t_int(hand_waiters(other), 0);
+        hand_row(hand, "%s", withdraw);
     }
 }
 
 TEST(p6_a_lock_whose_rows_exist_is_not_lost)
 {
-    void *hand = my_fresh();
-    long long token = my_lease(hand, "a:x:0:0"), ticket;
+    void *hand = hand_fresh();
+    long long token = hand_lease(hand, "a:x:0:0"), ticket;
 
-    my_row(hand, "CALL rowlock_session_unlock_lost()");
+    hand_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
-    ticket = my_queue(hand, "a:x:0:0", 1);
-    my_row(hand, "CALL rowlock_session_unlock_lost()");
+    ticket = hand_queue(hand, "a:x:0:0", 1);
+    hand_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, ticket), (long long)mysql_thread_id(hand));
-    my_row(hand, "DELETE FROM rowlock_waiter");
-    my_row(hand, "CALL rowlock_session_unlock_lost()");
+    hand_row(hand, "DELETE FROM rowlock_waiter");
+    hand_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, ticket), 0);
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
 }
@@ -341,56 +270,57 @@ TEST(p6_a_lock_whose_rows_exist_is_not_lost)
 
 TEST(list_names_a_transaction_with_a_waiter)
 {
-    void *holder = my_fresh(), *waiter = my_open();
+    void *holder = hand_fresh(), *waiter = hand_open();
     long long end;
 
     if (t_facts()->code != ROWLOCK_ROW)
         return;
-    my_row(holder, "CALL rowlock_begin_exclusive('a')");
-    my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(waiter);
+    hand_row(holder, "CALL rowlock_begin_exclusive('a')");
+    hand_start(waiter, "%s",
+               my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(waiter);
     end = t_now() + T_TIMEOUT_MS;
     for (;;) { /* InnoDB refreshes this snapshot every 100 ms */
-        const char *row = my_row(t_admin(), "CALL rowlock_list('a')");
+        const char *row = hand_row(t_admin(), "CALL rowlock_list('a')");
 
         if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {
-            t_int(atoll(my_field(row, 7)), (long long)mysql_thread_id(holder));
+            t_int(atoll(hand_field(row, 7)), (long long)mysql_thread_id(holder));
             break;
         }
         t_true(t_now() < end);
     }
-    my_row(holder, "COMMIT");
-    my_finish(waiter);
-    my_row(waiter, "ROLLBACK");
+    hand_row(holder, "COMMIT");
+    hand_finish(waiter);
+    hand_row(waiter, "ROLLBACK");
 }
 
 TEST(a_probe_reports_a_transaction_without_a_waiter)
 {
-    void *holder = my_fresh(), *other = my_open();
+    void *holder = hand_fresh(), *other = hand_open();
 
-    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
-    my_row(holder, "CALL rowlock_begin_exclusive('a')");
-    t_text(my_row(other, "CALL rowlock_probe('a')"), "exclusive");
+    t_text(hand_row(other, "CALL rowlock_probe('a')"), "");
+    hand_row(holder, "CALL rowlock_begin_exclusive('a')");
+    t_text(hand_row(other, "CALL rowlock_probe('a')"), "exclusive");
     t_int(t_engine()->in_transaction(other), 0);
-    my_row(holder, "COMMIT");
-    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
+    hand_row(holder, "COMMIT");
+    t_text(hand_row(other, "CALL rowlock_probe('a')"), "");
     if (t_facts()->code == ROWLOCK_ROW) {
-        my_row(holder, "CALL rowlock_begin_shared('a')");
-        t_text(my_row(other, "CALL rowlock_probe('a')"), "shared");
-        my_row(holder, "COMMIT");
+        hand_row(holder, "CALL rowlock_begin_shared('a')");
+        t_text(hand_row(other, "CALL rowlock_probe('a')"), "shared");
+        hand_row(holder, "COMMIT");
     }
     /* it leaves no name and no lock, and does not change the caller's transaction */
-    t_text(my_row(other, "CALL rowlock_probe('never seen')"), "");
-    t_int(my_number(other, "SELECT count(*) FROM rowlock_name WHERE name = 'never seen'"), 0);
-    my_row(other, "CALL rowlock_begin_exclusive('b')");
-    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
+    t_text(hand_row(other, "CALL rowlock_probe('never seen')"), "");
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock_name WHERE name = 'never seen'"), 0);
+    hand_row(other, "CALL rowlock_begin_exclusive('b')");
+    t_text(hand_row(other, "CALL rowlock_probe('a')"), "");
     t_int(t_engine()->in_transaction(other), 1);
     /* neighbouring names may conflict under technique insert */
     if (t_facts()->code == ROWLOCK_ROW) {
-        my_row(holder, "CALL rowlock_begin_exclusive('a')");
-        my_row(holder, "COMMIT");
+        hand_row(holder, "CALL rowlock_begin_exclusive('a')");
+        hand_row(holder, "COMMIT");
     }
-    my_row(other, "ROLLBACK");
+    hand_row(other, "ROLLBACK");
 }
 
 /* ---- another database of the same server ----------------------------------------------------- */
@@ -412,7 +342,7 @@ static void *open_other(char *url, size_t size)
 /* Session locks are server-wide, and two databases may draw the same number: here they do. */
 TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
 {
-    void *here = my_fresh(), *waiter = my_open(), *there;
+    void *here = hand_fresh(), *waiter = hand_open(), *there;
     char url[300];
     long long token, next;
 
@@ -420,21 +350,21 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     token = my_draw(here) + 3600000000LL; /* an hour ahead */
     my_set_next(here, token);
     my_set_next(there, token);
-    t_int(my_lease(here, "a:x:0:0"), token);
-    t_int(my_lease(there, "a:x:0:0"), token);
+    t_int(hand_lease(here, "a:x:0:0"), token);
+    t_int(hand_lease(there, "a:x:0:0"), token);
     t_int(my_marker(here, token), (long long)mysql_thread_id(here));
     t_int(my_marker(there, token), (long long)mysql_thread_id(there));
     /* a waiter here is neither woken nor delayed by a lease there */
-    next = my_queue(waiter, "a:x:0:0", 1);
-    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
-    my_until_waiting(waiter);
-    t_int(my_number(there, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    t_int(my_number(there, "SELECT count(*) FROM rowlock_waiter"), 0);
-    t_true(my_lease(there, "a:x:0:0") > token);
-    my_until_waiting(waiter);
-    t_int(my_number(here, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    t_text(my_finish(waiter), "1");
-    t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
+    next = hand_queue(waiter, "a:x:0:0", 1);
+    hand_start_await(waiter, 1, token, 30000, 0);
+    hand_until_waiting(waiter);
+    hand_release(there, token);
+    t_int(hand_waiters(there), 0);
+    t_true(hand_lease(there, "a:x:0:0") > token);
+    hand_until_waiting(waiter);
+    hand_release(here, token);
+    t_text(hand_finish(waiter), "1");
+    t_text(hand_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);
     t_engine()->close(there);
 }

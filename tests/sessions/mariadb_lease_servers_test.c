@@ -16,7 +16,7 @@
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/mariadb_hand.h"
+#include "lib/hand_mariadb.h"
 #include "lib/test.h"
 
 /* ---- a server of the test's own -------------------------------------------------------------- */
@@ -33,9 +33,9 @@ static void start(const char *name, const char *options)
 /* Acquires a name and releases it at once; returns the token. */
 static long long pass(void *hand)
 {
-    long long token = my_lease(hand, "a:x:0:0");
+    long long token = hand_lease(hand, "a:x:0:0");
 
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
+    hand_release(hand, token);
     return token;
 }
 
@@ -43,25 +43,25 @@ static long long pass(void *hand)
 
 static int has_state(void *observer, void *hand, const char *state)
 {
-    return my_number(observer,
-                     "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu AND state = '%s'",
-                     mysql_thread_id(hand), state) > 0;
+    return hand_number(observer,
+                       "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu AND state = '%s'",
+                       mysql_thread_id(hand), state) > 0;
 }
 
 /* The writer has mysql.proc locked until the observer releases the lock 'out'. */
 static void lock_texts(void *writer, void *observer)
 {
-    my_number(observer, "SELECT GET_LOCK('out', 0)");
-    my_start(writer, "UPDATE mysql.proc SET db = db "
-                     "WHERE GET_LOCK('in', 0) = 1 AND GET_LOCK('out', 150) = 2");
-    t_until(my_number(observer, "SELECT COALESCE(IS_USED_LOCK('in'), 0)") > 0);
+    hand_number(observer, "SELECT GET_LOCK('out', 0)");
+    hand_start(writer, "UPDATE mysql.proc SET db = db "
+                       "WHERE GET_LOCK('in', 0) = 1 AND GET_LOCK('out', 150) = 2");
+    t_until(hand_number(observer, "SELECT COALESCE(IS_USED_LOCK('in'), 0)") > 0);
 }
 
 static void unlock_texts(void *writer, void *observer)
 {
-    my_number(observer, "SELECT RELEASE_LOCK('out')");
-    my_finish(writer);
-    my_number(writer, "SELECT RELEASE_ALL_LOCKS()");
+    hand_number(observer, "SELECT RELEASE_LOCK('out')");
+    hand_finish(writer);
+    hand_number(writer, "SELECT RELEASE_ALL_LOCKS()");
 }
 
 /* Starts DDL that ends the session's wait; the next statement of that session ends its HANDLER, and
@@ -69,12 +69,12 @@ static void unlock_texts(void *writer, void *observer)
 static void end_wait(void *altering, void *waiting, void *observer, int n)
 {
     t_until(has_state(observer, waiting, "Waiting for table level lock"));
-    my_start(altering, "ALTER TABLE scanned ADD COLUMN m%d INTEGER", n);
+    hand_start(altering, "ALTER TABLE scanned ADD COLUMN m%d INTEGER", n);
     t_until(has_state(observer, altering, "Waiting for table metadata lock") ||
-            my_number(observer,
-                      "SELECT count(*) FROM information_schema.columns "
-                      "WHERE table_schema = database() AND column_name = 'm%d'",
-                      n) > 0);
+            hand_number(observer,
+                        "SELECT count(*) FROM information_schema.columns "
+                        "WHERE table_schema = database() AND column_name = 'm%d'",
+                        n) > 0);
 }
 
 /* A session's first call of a procedure reads its text from mysql.proc, and there waits for a
@@ -92,7 +92,7 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
     start(name, "");
     extra_shell(EXTRA_MARIADB_CLIENT "-e 'GRANT SELECT, UPDATE ON mysql.proc TO rowlock'", name);
     writer = t_native_at(url), altering = t_native_at(url), observer = t_native_at(url);
-    my_row(observer, "CREATE TABLE scanned (n INTEGER) ENGINE = InnoDB");
+    hand_row(observer, "CREATE TABLE scanned (n INTEGER) ENGINE = InnoDB");
     for (int call = ACQUIRE; call < CALLS; call++) {
         struct acquisition acquisition = {
             .wants = {t_x("text")}, .n = 1, .wait_ms = -1, .ttl_ms = 60000};
@@ -101,7 +101,7 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
         struct thread *thread;
 
         borrowed = t_wrap_handle(handle, NULL);
-        my_row(handle, "HANDLER scanned OPEN");
+        hand_row(handle, "HANDLER scanned OPEN");
         if (call == LOCK)
             t_own_begin(handle, t_engine()->begin);
         lock_texts(writer, observer);
@@ -120,8 +120,8 @@ TEST(p5_ddl_that_ends_the_wait_for_a_procedures_text)
             t_give(acquisition.lease);
         else
             t_ok(rowlock_rollback(borrowed, &t_error));
-        my_row(handle, "HANDLER scanned CLOSE");
-        t_text(my_finish(altering), "(none)");
+        hand_row(handle, "HANDLER scanned CLOSE");
+        t_text(hand_finish(altering), "(none)");
         t_close(borrowed);
         t_engine()->close(handle);
     }
@@ -163,11 +163,11 @@ TEST(p3_tokens_grow_through_a_killed_server_and_an_older_dump)
     t_true(last > before + 1000);
     extra_shell(EXTRA_MARIADB_CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
     if (!t_is_mysql()) /* where the statistics of the table may be old */
-        t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
+        t_true(hand_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
     t_true(pass(hand) > last);
     /* and the restored schema works: queue, list and all */
-    my_queue(hand, "a:x:0:0", 1);
-    t_contains(my_row(hand, "CALL rowlock_list('a')"), "waiting|a|exclusive|");
+    hand_queue(hand, "a:x:0:0", 1);
+    t_contains(hand_row(hand, "CALL rowlock_list('a')"), "waiting|a|exclusive|");
     t_engine()->close(hand);
     extra_stop(name);
 }
@@ -238,11 +238,11 @@ static void *client(void *data)
 
 static long long deadlocks(void *hand)
 {
-    return my_number(hand, t_is_mysql()
-                               ? "SELECT count FROM information_schema.innodb_metrics "
-                                 "WHERE name = 'lock_deadlocks'"
-                               : "SELECT variable_value FROM information_schema.global_status "
-                                 "WHERE variable_name = 'INNODB_DEADLOCKS'");
+    return hand_number(hand, t_is_mysql()
+                                 ? "SELECT count FROM information_schema.innodb_metrics "
+                                   "WHERE name = 'lock_deadlocks'"
+                                 : "SELECT variable_value FROM information_schema.global_status "
+                                   "WHERE variable_name = 'INNODB_DEADLOCKS'");
 }
 
 static void run_load(void *hand, int names)
@@ -262,8 +262,8 @@ static void run_load(void *hand, int names)
     t_text(load.error, "");
     t_int(atomic_load(&load.not_released), 0);
     t_int(deadlocks(hand) - before, 0);
-    t_int(my_number(hand, "SELECT (SELECT count(*) FROM rowlock_lease) + "
-                          "(SELECT count(*) FROM rowlock_heartbeat)"),
+    t_int(hand_number(hand, "SELECT (SELECT count(*) FROM rowlock_lease) + "
+                            "(SELECT count(*) FROM rowlock_heartbeat)"),
           0);
 }
 

@@ -17,7 +17,7 @@
 
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/mariadb_hand.h"
+#include "lib/hand_mariadb.h"
 #include "lib/test.h"
 
 #define X(name) ((struct my_terms){.wants = name ":x:0:0"})
@@ -33,54 +33,54 @@ static const char *in_the_way(const char *name, long long number)
 /* The statements of rowlock_renew, without the COMMIT. */
 static void renew_halfway(void *hand, long long token)
 {
-    my_row(hand, "START TRANSACTION");
-    my_row(hand,
-           "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
-           "WHERE token = %lld AND stop = 0",
-           token);
+    hand_row(hand, "START TRANSACTION");
+    hand_row(hand,
+             "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
+             "WHERE token = %lld AND stop = 0",
+             token);
 }
 
 static const char *fence(void *hand, const char *name, long long token)
 {
-    return my_row(hand, "CALL rowlock_fence_row('%s', %lld, 30000)", name, token);
+    return hand_row(hand, "CALL rowlock_fence_row('%s', %lld, 30000)", name, token);
 }
 
 static void begin(void *hand, const char *level)
 {
-    my_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL %s", level);
-    my_row(hand, "START TRANSACTION");
+    hand_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL %s", level);
+    hand_row(hand, "START TRANSACTION");
 }
 
 /* ---- renewals under way ---------------------------------------------------------------------- */
 
 TEST(a1_renewal_in_flight_r5)
 {
-    void *renewer = my_fresh(), *other = my_open();
-    long long token = my_lease(renewer, "a:x:0:0");
+    void *renewer = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(renewer, "a:x:0:0");
 
-    my_expire(renewer, token);
+    hand_expire(renewer, token);
     renew_halfway(renewer, token);
     /* the old row says expired; a sweep waits a second for the new one, and does not bypass the
        renewal */
     t_text(my_grant(other, X("a")), in_the_way("a", token));
     t_text(my_rows(other, token), "1|1");
-    my_row(renewer, "COMMIT");
+    hand_row(renewer, "COMMIT");
     t_text(my_grant(other, X("a")), in_the_way("a", token));
-    t_int(my_number(renewer, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    t_true(my_lease(other, "a:x:0:0") > token);
+    hand_release(renewer, token);
+    t_true(hand_lease(other, "a:x:0:0") > token);
 }
 
 TEST(a1_renewal_that_commits_while_it_is_swept)
 {
-    void *renewer = my_fresh(), *other = my_open();
-    long long token = my_lease(renewer, "a:x:0:0");
+    void *renewer = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(renewer, "a:x:0:0");
 
-    my_expire(renewer, token);
+    hand_expire(renewer, token);
     renew_halfway(renewer, token);
-    my_start(other, "%s", my_grant_call(other, X("a")));
-    my_until_waiting(other);
-    my_row(renewer, "COMMIT");
-    t_text(my_finish(other), in_the_way("a", token));
+    hand_start(other, "%s", my_grant_call(other, X("a")));
+    hand_until_waiting(other);
+    hand_row(renewer, "COMMIT");
+    t_text(hand_finish(other), in_the_way("a", token));
     t_text(my_rows(other, token), "1|1");
 }
 
@@ -90,26 +90,26 @@ TEST(a1_renewal_that_commits_while_it_is_swept)
    show. */
 static void look_after_a_wait(const char *set)
 {
-    void *holder = my_fresh(), *other = my_open();
+    void *holder = hand_fresh(), *other = hand_open();
     long long token;
 
     /* a transaction lock, then a lease under it: a caller that waited for the name lock must see
        the lease */
-    my_row(holder, "CALL rowlock_begin_exclusive('a')");
-    my_row(other, "%s", set);
-    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(other);
+    hand_row(holder, "CALL rowlock_begin_exclusive('a')");
+    hand_row(other, "%s", set);
+    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(other);
     token = my_draw(holder);
-    my_row(holder,
-           "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
-           "VALUES (%lld, 'a', 'exclusive', 'hand', utc_timestamp(6))",
-           token);
-    my_row(holder,
-           "INSERT INTO rowlock_heartbeat (token, expires) "
-           "VALUES (%lld, utc_timestamp(6) + INTERVAL 60 SECOND)",
-           token);
-    my_row(holder, "COMMIT");
-    t_text(my_finish(other), in_the_way("a", token));
+    hand_row(holder,
+             "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
+             "VALUES (%lld, 'a', 'exclusive', 'hand', utc_timestamp(6))",
+             token);
+    hand_row(holder,
+             "INSERT INTO rowlock_heartbeat (token, expires) "
+             "VALUES (%lld, utc_timestamp(6) + INTERVAL 60 SECOND)",
+             token);
+    hand_row(holder, "COMMIT");
+    t_text(hand_finish(other), in_the_way("a", token));
     t_int(t_engine()->in_transaction(other), 0);
 }
 
@@ -124,142 +124,142 @@ TEST(a2_my3_a_grant_sees_what_it_waited_for_at_every_level)
 
 TEST(a2_my5_looking_locks_nothing)
 {
-    void *hand = my_fresh(), *other = my_open();
-    long long token = my_lease(hand, "a:x:0:0"), ticket;
+    void *hand = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(hand, "a:x:0:0"), ticket;
 
-    my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
-    ticket = my_queue(other, "a:x:0:0", 1);
-    my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
-    t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
-    my_row(other, "SET autocommit = 0");
-    t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
-    t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
+    hand_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    ticket = hand_queue(other, "a:x:0:0", 1);
+    hand_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    t_text(hand_field(hand_place(other, "a:x:0:0", ticket, 1), 0), "3");
+    hand_row(other, "SET autocommit = 0");
+    t_text(hand_field(hand_place(other, "a:x:0:0", ticket, 1), 0), "3");
+    t_text(hand_field(hand_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
     t_int(t_engine()->in_transaction(other), 0);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
-    my_row(other, "SET autocommit = 1");
-    my_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
+    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
+    hand_release(hand, token);
+    hand_row(other, "SET autocommit = 1");
+    hand_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
 }
 
 TEST(a2_a_lease_is_a_transaction_of_its_own)
 {
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
 
-    my_row(hand, "START TRANSACTION");
-    my_start(hand, "%s", my_grant_call(hand, X("a")));
-    t_text(my_finish(hand), "error 1644");
+    hand_row(hand, "START TRANSACTION");
+    hand_start(hand, "%s", my_grant_call(hand, X("a")));
+    t_text(hand_finish(hand), "error 1644");
     t_int(t_engine()->in_transaction(hand), 1);
-    my_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
-    t_text(my_finish(hand), "error 1644");
+    hand_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
+    t_text(hand_finish(hand), "error 1644");
     t_int(t_engine()->in_transaction(hand), 1);
-    my_row(hand, "ROLLBACK");
+    hand_row(hand, "ROLLBACK");
 }
 
 /* ---- the fence ------------------------------------------------------------------------------- */
 
 TEST(my2_a_takeover_waits_for_a_fence)
 {
-    void *fenced = my_fresh(), *hand = my_open(), *other = my_open();
-    long long token = my_lease(hand, "a:x:0:0");
+    void *fenced = hand_fresh(), *hand = hand_open(), *other = hand_open();
+    long long token = hand_lease(hand, "a:x:0:0");
 
     begin(fenced, "REPEATABLE READ");
-    t_text(my_field(fence(fenced, "a", token), 0), "0");
-    my_expire(hand, token);
+    t_text(hand_field(fence(fenced, "a", token), 0), "0");
+    hand_expire(hand, token);
     t_text(my_grant(other, X("a")), in_the_way("a", token));
     t_text(my_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
-    my_expire(hand, token);
-    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(other);
-    my_row(fenced, "COMMIT");
-    t_text(my_field(my_finish(other), 0), "0");
-    my_row(other, "COMMIT");
+    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
+    hand_expire(hand, token);
+    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(other);
+    hand_row(fenced, "COMMIT");
+    t_text(hand_field(hand_finish(other), 0), "0");
+    hand_row(other, "COMMIT");
     t_text(my_rows(hand, token), "0|0");
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
+    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
 }
 
 TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
 {
-    void *fenced = my_fresh(), *hand = my_open(), *other = my_open();
-    long long token = my_lease(hand, "a:x:0:0");
+    void *fenced = hand_fresh(), *hand = hand_open(), *other = hand_open();
+    long long token = hand_lease(hand, "a:x:0:0");
 
     begin(fenced, "READ COMMITTED");
-    t_text(my_field(fence(fenced, "a", token), 0), "0");
-    my_expire(hand, token);
-    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(other);
+    t_text(hand_field(fence(fenced, "a", token), 0), "0");
+    hand_expire(hand, token);
+    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(other);
     /* the sweep runs outside of the name lock: no cycle, so no deadlock */
-    my_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
+    hand_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
     t_int(t_engine()->in_transaction(fenced), 1);
-    my_row(fenced, "COMMIT");
-    t_text(my_field(my_finish(other), 0), "0");
-    my_row(other, "COMMIT");
+    hand_row(fenced, "COMMIT");
+    t_text(hand_field(hand_finish(other), 0), "0");
+    hand_row(other, "COMMIT");
 }
 
 TEST(my3_a_lost_fence_says_what_stays_locked)
 {
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
 
     begin(hand, "READ COMMITTED");
     t_text(fence(hand, "a", 12345), "8|a|0|");
-    my_row(hand, "ROLLBACK");
+    hand_row(hand, "ROLLBACK");
     begin(hand, "REPEATABLE READ");
     t_text(fence(hand, "a", 12345), "8|a|1|");
-    my_row(hand, "ROLLBACK");
-    my_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    hand_row(hand, "ROLLBACK");
+    hand_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
 TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
 {
-    void *one = my_fresh(), *two = my_open(), *other = my_open();
-    long long first = my_lease(one, "a:s:0:0"), second = my_lease(two, "a:s:0:0");
+    void *one = hand_fresh(), *two = hand_open(), *other = hand_open();
+    long long first = hand_lease(one, "a:s:0:0"), second = hand_lease(two, "a:s:0:0");
 
-    my_expire(one, first);
-    my_expire(one, second);
-    my_row(two, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-    my_row(two, "START TRANSACTION");
-    t_text(my_field(my_row(two, "CALL rowlock_fence_row('a', %lld, 30000)", second), 0), "0");
+    hand_expire(one, first);
+    hand_expire(one, second);
+    hand_row(two, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    hand_row(two, "START TRANSACTION");
+    t_text(hand_field(hand_row(two, "CALL rowlock_fence_row('a', %lld, 30000)", second), 0), "0");
     /* the second cannot be swept: none of its rows is gone, whether or not the first was swept */
     t_text(my_grant(other, X("a")), in_the_way("a", second));
     t_text(my_rows(other, second), "1|1");
     t_int(t_odd_rows(other), 0);
-    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", second), 0);
-    my_row(two, "COMMIT");
+    t_int(hand_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", second), 0);
+    hand_row(two, "COMMIT");
     t_text(my_grant(other, X("a")), in_the_way("a", second));
-    t_int(my_number(two, "CALL rowlock_release_lease(%lld, NULL, NULL)", second), 0);
-    t_true(my_lease(other, "a:x:0:0") > second);
+    hand_release(two, second);
+    t_true(hand_lease(other, "a:x:0:0") > second);
 }
 
 TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
 {
-    void *one = my_fresh(), *other = my_open();
-    long long dead = my_lease(one, "a:s:0:0"), live = my_lease(one, "a:s:0:0");
+    void *one = hand_fresh(), *other = hand_open();
+    long long dead = hand_lease(one, "a:s:0:0"), live = hand_lease(one, "a:s:0:0");
 
-    my_expire(one, dead);
+    hand_expire(one, dead);
     t_text(my_grant(other, X("a")), in_the_way("a", live));
     t_text(my_rows(one, dead), "1|1");
-    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", dead),
+    t_int(hand_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", dead),
           0); /* its heartbeat was only late */
 }
 
 /* Two sessions that sweep the same leases, named in different orders, cannot deadlock. */
 TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
 {
-    void *one = my_fresh(), *other = my_open();
-    long long first = my_lease(one, "b:x:0:0"), second = my_lease(one, "a:x:0:0");
+    void *one = hand_fresh(), *other = hand_open();
+    long long first = hand_lease(one, "b:x:0:0"), second = hand_lease(one, "a:x:0:0");
 
-    my_expire(one, first);
-    my_expire(one, second);
-    my_row(one, "START TRANSACTION");
-    my_row(one, "SELECT token FROM rowlock_heartbeat WHERE token = %lld FOR UPDATE", first);
-    t_true(strcmp(my_field(my_grant(other, (struct my_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
+    hand_expire(one, first);
+    hand_expire(one, second);
+    hand_row(one, "START TRANSACTION");
+    hand_row(one, "SELECT token FROM rowlock_heartbeat WHERE token = %lld FOR UPDATE", first);
+    t_true(strcmp(hand_field(my_grant(other, (struct my_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
                   "0") != 0);
     t_text(my_rows(other, second), "0|0");
     t_text(my_rows(other, first), "1|1");
-    my_row(one, "ROLLBACK");
-    t_true(my_lease(other, "a:x:0:0,b:x:0:0") > second);
+    hand_row(one, "ROLLBACK");
+    t_true(hand_lease(other, "a:x:0:0,b:x:0:0") > second);
     t_text(my_rows(other, first), "0|0");
 }
 
@@ -267,40 +267,41 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
 
 TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
 {
-    void *vacuum = my_fresh(), *other = my_open();
+    void *vacuum = hand_fresh(), *other = hand_open();
 
     if (t_facts()->code != ROWLOCK_ROW)
         return;
-    my_row(vacuum, "START TRANSACTION");
-    my_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
-    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(other);
-    my_row(vacuum, "COMMIT");
-    t_text(my_field(my_finish(other), 0), "0");
-    my_row(other, "COMMIT");
-    t_text(my_field(my_grant(vacuum, X("a")), 0), "3");
+    hand_row(vacuum, "START TRANSACTION");
+    hand_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
+    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(other);
+    hand_row(vacuum, "COMMIT");
+    t_text(hand_field(hand_finish(other), 0), "0");
+    hand_row(other, "COMMIT");
+    t_text(hand_field(my_grant(vacuum, X("a")), 0), "3");
 }
 
 /* ---- a client that waited for the name lock -------------------------------------------------- */
 
 static int is_waited_out(void *hand, void *frozen)
 {
-    return my_number(hand, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu",
-                     mysql_thread_id(frozen)) == 0;
+    return hand_number(hand, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu",
+                       mysql_thread_id(frozen)) == 0;
 }
 
 TEST(h5_a_client_frozen_before_its_commit_gives_way)
 {
-    void *holder = my_fresh(), *frozen = my_open(), *other = my_open();
+    void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
 
-    my_row(holder, "CALL rowlock_begin_exclusive('a')");
-    my_start(frozen, "%s", my_grant_call(frozen, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
-    my_until_waiting(frozen);
-    my_row(holder, "COMMIT");
-    t_text(my_field(my_finish(frozen), 0), "0"); /* and never commits */
-    t_text(my_field(my_grant(other, X("a")), 0), "1");
+    hand_row(holder, "CALL rowlock_begin_exclusive('a')");
+    hand_start(frozen, "%s",
+               my_grant_call(frozen, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_until_waiting(frozen);
+    hand_row(holder, "COMMIT");
+    t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
+    t_text(hand_field(my_grant(other, X("a")), 0), "1");
     t_until(is_waited_out(t_admin(), frozen));
-    my_lease(other, "a:x:0:0");
+    hand_lease(other, "a:x:0:0");
 }
 
 static const char *idle_limit(void)
@@ -314,15 +315,15 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
                                        "CALL rowlock_session_unlock(0, 1, CONNECTION_ID())",
                                        "CALL rowlock_list(NULL)",
                                        "CALL rowlock_begin_exclusive('b')"};
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
 
     for (int i = 0; i < 4; i++) {
-        my_row(hand, "SET SESSION %s = %d", idle_limit(), i ? 600 : 700);
-        t_text(my_field(my_grant(hand, (struct my_terms){"a:x:0:0", "one", 0, 1000, 0}), 0), "0");
-        my_row(hand, "COMMIT");
-        my_row(hand, "%s", next[i]);
-        t_int(my_number(hand, "SELECT @@%s", idle_limit()), i ? 600 : 700);
-        my_row(hand, "ROLLBACK");
+        hand_row(hand, "SET SESSION %s = %d", idle_limit(), i ? 600 : 700);
+        t_text(hand_field(my_grant(hand, (struct my_terms){"a:x:0:0", "one", 0, 1000, 0}), 0), "0");
+        hand_row(hand, "COMMIT");
+        hand_row(hand, "%s", next[i]);
+        t_int(hand_number(hand, "SELECT @@%s", idle_limit()), i ? 600 : 700);
+        hand_row(hand, "ROLLBACK");
     }
 }
 
@@ -332,21 +333,21 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
 {
     /* the fast path, and the general one */
     static const char *const wants[] = {"a:x:0:0", "a:s:0:0"};
-    void *hand = my_fresh();
-    long long usual = my_number(hand, "SELECT @@%s", idle_limit());
+    void *hand = hand_fresh();
+    long long usual = hand_number(hand, "SELECT @@%s", idle_limit());
 
-    my_row(hand, "CALL rowlock_prepare('a')");
+    hand_row(hand, "CALL rowlock_prepare('a')");
     for (int i = 0; i < 2; i++) {
-        long long ticket = my_queue(hand, wants[i], 0), token;
-        const char *row =
-            my_row(hand, "CALL rowlock_grant('%s', 'one', 60000, 1000, %lld, 0, 'here', 1, '', '')",
-                   my_wants(wants[i]), ticket);
+        long long ticket = hand_queue(hand, wants[i], 0), token;
+        const char *row = hand_row(
+            hand, "CALL rowlock_grant('%s', 'one', 60000, 1000, %lld, 0, 'here', 1, '', '')",
+            hand_wants(wants[i]), ticket);
 
-        t_text(my_field(row, 0), "0");
-        token = atoll(my_field(row, 2));
-        my_row(hand, "COMMIT");
-        t_int(my_number(hand, "SELECT @@%s", idle_limit()), usual);
-        t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
+        t_text(hand_field(row, 0), "0");
+        token = atoll(hand_field(row, 2));
+        hand_row(hand, "COMMIT");
+        t_int(hand_number(hand, "SELECT @@%s", idle_limit()), usual);
+        hand_release(hand, token);
     }
 }
 
@@ -354,19 +355,19 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
    A row of technique insert would then be committed, and lock the name forever. */
 TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
 {
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(200, 1000); i++) {
-        my_start(hand, "CALL rowlock_begin_exclusive('a')");
+        hand_start(hand, "CALL rowlock_begin_exclusive('a')");
         usleep((useconds_t)(i * 37 % 400));
-        my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
-        my_finish(hand);
+        hand_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
+        hand_finish(hand);
         do /* a late kill may hit the next statement */
-            my_start(hand, "COMMIT");
-        while (strncmp(my_finish(hand), "error", 5) == 0);
+            hand_start(hand, "COMMIT");
+        while (strncmp(hand_finish(hand), "error", 5) == 0);
         if (i % 10 == 9) {
-            my_row(other, "CALL rowlock_begin_exclusive('a')");
-            my_row(other, "COMMIT");
+            hand_row(other, "CALL rowlock_begin_exclusive('a')");
+            hand_row(other, "COMMIT");
         }
     }
 }
@@ -375,30 +376,30 @@ TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
    reverse. */
 TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
 {
-    void *hand = my_fresh(), *other = my_open();
+    void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(200, 1000); i++) {
-        long long token = my_lease(other, "a:x:0:0");
+        long long token = hand_lease(other, "a:x:0:0");
         const char *answer;
 
-        my_start(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+        hand_start(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
         usleep((useconds_t)(i * 37 % 300));
-        my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
-        answer = my_finish(hand);
+        hand_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
+        answer = hand_finish(hand);
         /* MySQL may end a killed CALL without an error, but also without an answer */
         if (strncmp(answer, "error", 5) != 0 && strcmp(answer, "(none)") != 0) {
-            t_text(my_field(answer, 0), "0");
+            t_text(hand_field(answer, 0), "0");
             t_text(my_rows(other, token), "0|0");
         } else { /* complete or undone, once the client has rolled back, as the library does */
             const char *rows;
 
             do
-                my_start(hand, "ROLLBACK");
-            while (strncmp(my_finish(hand), "error", 5) == 0);
+                hand_start(hand, "ROLLBACK");
+            while (strncmp(hand_finish(hand), "error", 5) == 0);
             rows = my_rows(other, token);
             t_true(strcmp(rows, "1|1") == 0 || strcmp(rows, "0|0") == 0);
         }
-        my_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+        hand_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
     }
 }
 
@@ -406,40 +407,42 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
 
 TEST(b5_a_lost_reply_is_settled_by_the_owner)
 {
-    void *hand = my_fresh(), *again = my_open();
+    void *hand = hand_fresh(), *again = hand_open();
     struct my_terms terms = {.wants = "a:x:0:0,b:s:0:0", .owner = "the very call"};
     const char *first = my_grant(hand, terms);
 
     t_text(my_grant(again, terms), first);
-    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
+    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
     terms.wait_ms = 1000;
     t_text(my_grant(again, terms), first);
-    my_row(again, "COMMIT");
+    hand_row(again, "COMMIT");
     terms.wait_ms = 0;
     /* its ttl counts from now, because the caller believes so */
-    my_expire(hand, atoll(my_field(first, 2)));
+    hand_expire(hand, atoll(hand_field(first, 2)));
     t_text(my_grant(again, terms), first);
-    t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %s)", my_field(first, 2)), 1)) >
-           30000);
+    t_true(atoll(hand_field(hand_row(hand, "CALL rowlock_check('a', %s)", hand_field(first, 2)),
+                            1)) > 30000);
     /* a lease that was broken is not returned again */
-    my_number(hand, "CALL rowlock_break('a', 0, 0)");
-    t_true(atoll(my_field(my_grant(again, terms), 2)) > atoll(my_field(first, 2)));
-    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
+    hand_number(hand, "CALL rowlock_break('a', 0, 0)");
+    t_true(atoll(hand_field(my_grant(again, terms), 2)) > atoll(hand_field(first, 2)));
+    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
 }
 
 TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)
 {
-    void *hand = my_fresh(), *lost = my_open();
-    const char *session = my_row(lost, "CALL rowlock_session()");
-    long long token = my_lease(lost, "a:x:0:0");
+    void *hand = hand_fresh(), *lost = hand_open();
+    const char *session = hand_row(lost, "CALL rowlock_session()");
+    long long token = hand_lease(lost, "a:x:0:0");
 
-    my_row(hand, "CALL rowlock_end_session(%s, %s - 1)", my_field(session, 0),
-           my_field(session, 1));
-    t_int(my_marker(hand, token), atoll(my_field(session, 0)));
-    my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
+    hand_row(hand, "CALL rowlock_end_session(%s, %s - 1)", hand_field(session, 0),
+             hand_field(session, 1));
+    t_int(my_marker(hand, token), atoll(hand_field(session, 0)));
+    hand_row(hand, "CALL rowlock_end_session(%s, %s)", hand_field(session, 0),
+             hand_field(session, 1));
     /* at once: the session has ended when the procedure returns */
     t_int(my_marker(hand, token), 0);
-    my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
+    hand_row(hand, "CALL rowlock_end_session(%s, %s)", hand_field(session, 0),
+             hand_field(session, 1));
 }
 
 /* The grant is committed, but cancelled before its answer ends. The list that looks for it is
@@ -461,20 +464,20 @@ static void cancel_after_commit(void *hand)
 
 TEST(a_grant_that_is_cancelled_after_its_commit_is_released)
 {
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
     struct rowlock_connection *own = t_open();
     struct rowlock_want want = {.name = "a"};
     struct rowlock_lease *lease = NULL;
 
     cancel_after_commit(hand);
     t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
-    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 0);
+    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 0);
 }
 
 /* No list answers, so the grant remains. */
 TEST(a_grant_that_is_cancelled_after_its_commit_and_not_found_is_reported)
 {
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
     struct rowlock_connection *own = t_open();
     struct rowlock_want want = {.name = "a"};
     struct rowlock_lease *lease = NULL;
@@ -485,5 +488,5 @@ TEST(a_grant_that_is_cancelled_after_its_commit_and_not_found_is_reported)
     t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
     t_contains(t_error.text, "the server cancelled the statement while waiting for 'a'");
     t_contains(t_error.text, "it may have been granted");
-    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 1);
+    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 1);
 }

@@ -12,7 +12,7 @@
 
 #include "driver/driver.h"
 #include "lib/harness.h"
-#include "lib/mariadb_hand.h"
+#include "lib/hand_mariadb.h"
 #include "lib/test.h"
 
 const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,
@@ -78,11 +78,11 @@ static struct seen list(struct rowlock_connection *connection)
 TEST(list_does_not_mistake_a_passing_session_for_a_holder)
 {
     struct rowlock_connection *own = t_open();
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
 
     leaves = hand;
     for (leaves_after = 1; leaves_after <= 2; leaves_after++) {
-        my_row(hand, "CALL rowlock_begin_exclusive('a')");
+        hand_row(hand, "CALL rowlock_begin_exclusive('a')");
         t_int(list(own).rows, 0);
         t_int(tries, leaves_after + 1);
     }
@@ -94,13 +94,13 @@ TEST(list_does_not_mistake_a_passing_session_for_a_holder)
 TEST(list_reports_a_holder_that_stays)
 {
     struct rowlock_connection *own = t_open();
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
     struct seen seen;
 
     leaves_after = 0;
-    my_row(hand, "CALL rowlock_begin_exclusive('a')");
+    hand_row(hand, "CALL rowlock_begin_exclusive('a')");
     seen = list(own);
-    my_row(hand, "COMMIT");
+    hand_row(hand, "COMMIT");
     t_int(seen.rows, 1);
     t_int(seen.holding, ROWLOCK_HOLDS_TX);
     t_int(seen.mode, ROWLOCK_EXCLUSIVE);
@@ -128,7 +128,7 @@ static const char *create_onlooker(char *url, size_t size)
 TEST(a_user_that_may_not_probe_still_sees_the_list)
 {
     struct rowlock_connection *onlooker;
-    void *hand = my_fresh();
+    void *hand = hand_fresh();
     const char *name;
     struct seen seen;
     char url[300];
@@ -137,13 +137,13 @@ TEST(a_user_that_may_not_probe_still_sees_the_list)
     name = create_onlooker(url, sizeof url);
     onlooker = t_open_at(url, NULL);
     t_int(t_try_sql(t_handle(onlooker), "CALL rowlock_probe('a')"), 1);
-    my_queue(hand, "a:x:0:0", 0);
+    hand_queue(hand, "a:x:0:0", 0);
     seen = list(onlooker);
     t_int(seen.rows, 1);
     t_int(seen.waits, 1);
     t_int(t_error.code, 0);
     t_text(t_error.text, "");
     t_close(onlooker);
-    my_row(hand, "DELETE FROM rowlock_waiter");
+    hand_row(hand, "DELETE FROM rowlock_waiter");
     t_native_sql(t_admin(), "DROP USER %s@'%%'", name);
 }

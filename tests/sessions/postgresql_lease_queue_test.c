@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/harness.h"
-#include "lib/postgresql_hand.h"
+#include "lib/hand_postgresql.h"
 #include "lib/test.h"
 
 #define X "a:x:0:0"
@@ -42,16 +42,6 @@ static const char *try_ticket(void *hand, const char *wants, long long ticket)
     return hand_try(hand, (struct hand_terms){.wants = wants, .ticket = ticket});
 }
 
-static void release(void *hand, long long token)
-{
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
-}
-
-static long waiters(void *hand)
-{
-    return (long)hand_number(hand, "SELECT count(*) FROM rowlock.waiter");
-}
-
 /* A session that the test may kill. */
 static void *mortal(void)
 {
@@ -76,7 +66,7 @@ TEST(p7_a_ticket_of_several_names_is_first_for_each)
     hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d')", a, PQbackendPID(one));
     t_contains(try_ticket(two, "a:x:0:0,b:x:0:0", both), "0|");
     t_contains(hand_place(three, "b:x:0:0", b, 1), "3|");
-    t_int(waiters(one), 1);
+    t_int(hand_waiters(one), 1);
 }
 
 TEST(p7_the_place_of_the_thousandth_waiter_is_distinguished_from_sixteen)
@@ -120,17 +110,17 @@ TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
     hand_finish(two);
     hand_start(two, "%s", turn(two, second, 0, first));
     hand_until_waiting(two);
-    release(holder, token);
+    hand_release(holder, token);
     t_contains(try_ticket(one, X, first), "0|");
     hand_until_waiting(two); /* now it waits for the lease */
     token = hand_number(one, "SELECT token FROM rowlock.lease");
-    t_int(waiters(one), 1);
-    release(one, token);
+    t_int(hand_waiters(one), 1);
+    hand_release(one, token);
     t_contains(hand_finish(two), "0|");
-    t_int(waiters(one), 1); /* it has not committed yet */
+    t_int(hand_waiters(one), 1); /* it has not committed yet */
     t_int(hand_is_marked(one, second), 1);
     hand_row(two, "COMMIT");
-    t_int(waiters(one), 0);
+    t_int(hand_waiters(one), 0);
     t_int(hand_is_marked(one, second), 0);
     t_int(hand_is_marked(one, hand_number(one, "SELECT token FROM rowlock.lease")), 1);
 }
@@ -144,7 +134,7 @@ TEST(p6_a_turn_that_is_not_committed_grants_no_lease)
     hand_row(one, "BEGIN");
     hand_start(one, "%s", turn(one, first, 1, token));
     hand_until_waiting(one);
-    release(holder, token);
+    hand_release(holder, token);
     t_contains(hand_finish(one), "0|");
     kill_it(one);
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 20000, 0)", first), 1);
@@ -160,14 +150,14 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
     long long token = hand_lease(holder, X), first = hand_queue(one, X, 1),
               second = hand_queue(two, X, 1);
 
-    release(holder, token);
+    hand_release(holder, token);
     t_text(hand_row(two, "%s", turn(two, second, 1, token)),
            say("3|%lld", token)); /* another ticket comes first */
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
     hand_row(one, "SELECT pg_advisory_unlock(rowlock.session_key(%lld))",
              first); /* as if its session had died */
     t_text(hand_row(two, "%s", turn(two, second, 0, first)), say("11|%lld", first));
-    t_int(waiters(two), 2);
+    t_int(hand_waiters(two), 2);
     hand_row(two, "DELETE FROM rowlock.waiter");
     /* its own ticket has been deleted */
     t_text(hand_row(two, "%s", turn(two, second, 0, first)), "3|");
@@ -182,7 +172,7 @@ TEST(p6_a_grant_removes_waiters_that_were_not_seen)
     hand_row(one, "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE ticket = %lld",
              first);
     t_contains(try_wants(two, X), "0|");
-    t_int(waiters(two), 0);
+    t_int(hand_waiters(two), 0);
 }
 
 /* ---- dead waiters ---------------------------------------------------------------------------- */
@@ -199,7 +189,7 @@ TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
     kill_it(one);
     t_text(hand_finish(two), "1");
     t_text(hand_finish(three), "1");
-    t_int(waiters(two), 1);
+    t_int(hand_waiters(two), 1);
     t_text(hand_place(two, X, second, 1), "0||0|1|1");
 }
 
@@ -214,7 +204,7 @@ TEST(p6_a_try_ignores_waiters_that_died_in_the_queue)
     kill_it(two);
     ticket = hand_queue(alive, "b:x:0:0", 1);
     t_contains(try_wants(other, X), "0|");
-    t_int(waiters(other), 1);
+    t_int(hand_waiters(other), 1);
     t_text(try_wants(other, "b:x:0:0"), say("11|%lld", ticket));
 }
 
@@ -226,11 +216,12 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     t_text(hand_place(one, X, first, 0), "0||0|1|0");
     t_text(hand_place(two, X, second, 0), say("11|%lld|1|1|0", first));
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000, 0)", first), 1);
-    t_int(waiters(two), 2); /* it has no session lock, which proves nothing about this waiter */
+    t_int(hand_waiters(two),
+          2); /* it has no session lock, which proves nothing about this waiter */
     hand_row(two, "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE ticket = %lld",
              first);
     t_text(hand_place(two, X, second, 0), "0||0|1|0");
-    t_int(waiters(two), 1);
+    t_int(hand_waiters(two), 1);
     t_text(hand_place(one, X, first, 0), "12||0|1|0");
     t_text(try_ticket(one, X, first), "12|");
     /* a waiter whose session has reconnected takes the session lock of its ticket again */
@@ -264,72 +255,25 @@ TEST(p6_a_second_ticket_of_an_owner_takes_the_first_ones_place)
     void *hand = hand_fresh();
     long long first = hand_queue(hand, X, 0), second = hand_queue(hand, X, 0);
 
-    t_int(waiters(hand), 1);
+    t_int(hand_waiters(hand), 1);
     t_text(hand_place(hand, X, first, 0), "12||0|1|0");
     t_text(hand_place(hand, X, second, 0), "0||0|1|0");
     hand_row(hand, "SELECT rowlock.withdraw(0, 'waiter %d')", PQbackendPID(hand));
-    t_int(waiters(hand), 0);
+    t_int(hand_waiters(hand), 0);
 }
 
 /* ---- frozen waiters -------------------------------------------------------------------------- */
-
-static long long overtake(void *hand, const char *wants, long long own, long long called)
-{
-    return hand_number(hand, "SELECT rowlock.overtake('%s', %lld, %lld, 5000)", hand_wants(wants),
-                       own, called);
-}
-
-TEST(p6_all_waiters_that_do_not_answer_a_roll_call_are_passed_at_once)
-{
-    void *frozen = hand_fresh(), *two = hand_open(), *alive = hand_open(), *four = hand_open(),
-         *last = hand_open();
-    long long first = hand_queue(frozen, X, 1), second = hand_queue(two, S, 1),
-              third = hand_queue(alive, X, 1), fourth = hand_queue(four, X, 0),
-              own = hand_queue(last, X, 1), call = overtake(last, X, own, 0);
-
-    t_true(call > own);
-    t_int(waiters(last), 5);
-    t_text(hand_place(alive, X, third, 1), say("11|%lld|2|1|1", second));
-    t_true(overtake(last, X, own, call) == call);
-    t_int(waiters(last), 2);
-    t_text(hand_place(alive, X, third, 1), "0||0|1|1");
-    t_contains(hand_place(frozen, X, first, 1), "12|");
-    t_contains(try_ticket(frozen, X, first), "12|");
-    t_contains(try_ticket(four, X, fourth), "12|");
-    t_int(hand_is_marked(last, first), 0);
-    t_contains(try_ticket(alive, X, third), "0|");
-}
-
-/* Several callers: each one removes only waiters that were called by it or before it. */
-TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
-{
-    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
-    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1),
-              third = hand_queue(three, X, 1), early, late;
-
-    early = overtake(two, X, second, 0);
-    t_contains(hand_place(head, X, first, 1), "0|"); /* answers the call, */
-    late = overtake(three, X, third, 0);             /* and is called again */
-    t_true(late > early);
-    t_true(overtake(two, X, second, early) == early);
-    t_int(waiters(two), 3);
-    t_true(overtake(two, X, second, late) == late);
-    t_int(waiters(two), 2);
-    t_contains(hand_place(two, X, second, 1), "0|");
-    t_true(overtake(three, X, third, late) == late); /* the second has answered the call */
-    t_int(waiters(two), 2);
-}
 
 TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
 {
     void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
     long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
-              call = overtake(two, X, second, 0);
+              call = hand_overtake(two, X, second, 0);
 
     /* a transaction that the head may be waiting for */
     hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')");
-    t_true(overtake(two, X, second, call) == call);
-    t_int(waiters(two), 3);
+    t_true(hand_overtake(two, X, second, call) == call);
+    t_int(hand_waiters(two), 3);
     hand_row(three, "COMMIT");
     hand_row(two, "BEGIN");
     hand_row(three, "BEGIN; SELECT rowlock.exclusive('a')");
@@ -338,42 +282,10 @@ TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
           0);
     hand_row(two, "COMMIT");
     hand_row(three, "COMMIT");
-    t_int(waiters(two), 3);
-    t_true(overtake(two, X, second, call) == call);
-    t_int(waiters(two), 1);
+    t_int(hand_waiters(two), 3);
+    t_true(hand_overtake(two, X, second, call) == call);
+    t_int(hand_waiters(two), 1);
     t_contains(hand_place(head, "a:x:0:0,b:x:0:0", both, 1), "12|");
-}
-
-TEST(p7_no_waiter_is_called_while_the_name_is_held)
-{
-    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
-    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1), call, token;
-
-    call = overtake(two, X, second, 0);
-    token = atoll(try_ticket(head, X, first) + 2);
-    t_int(overtake(two, X, second, call), 0);
-    t_int(overtake(two, X, second, 0), 0);
-    release(head, token);
-    hand_queue(three, "b:x:0:0", 1);
-    /* it calls neither later waiters nor those of another name */
-    t_true(overtake(two, X, second, 0) > call);
-    t_int(hand_number(two, "SELECT count(*) FROM rowlock.waiter WHERE roll_call IS NOT NULL"), 0);
-}
-
-/* The waiter notices within a slice of its wait that it was called. */
-TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
-{
-    void *frozen = hand_fresh(), *alive = hand_open(), *caller = hand_open();
-    long long first = hand_queue(frozen, X, 1), second = hand_queue(alive, X, 1),
-              third = hand_queue(caller, X, 1), call;
-
-    hand_start(alive, "SELECT rowlock.await(0, %lld, 30000, %lld)", first, second);
-    hand_until_waiting(alive);
-    call = overtake(caller, X, third, 0);
-    t_text(hand_finish(alive), "0");
-    t_contains(hand_place(alive, X, second, 1), "11|");
-    t_true(overtake(caller, X, third, call) == call);
-    t_int(waiters(caller), 2);
 }
 
 /* Its row is locked because another session is updating `seen`, which proves nothing else. */

@@ -15,7 +15,7 @@
 
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/postgresql_hand.h"
+#include "lib/hand_postgresql.h"
 #include "lib/test.h"
 
 #define X(name) ((struct hand_terms){.wants = name ":x:0:0"})
@@ -125,7 +125,7 @@ TEST(a2_a3_no_grant_in_a_frozen_snapshot)
                hand_wants("a:x:0:0"));
     t_text(hand_finish(hand), "RL001");
     hand_row(hand, "ROLLBACK");
-    hand_forget(hand);
+    t_forget_leases(hand);
     hand_lease(hand, "a:x:0:0"); /* its BEGIN states the isolation level */
 }
 
@@ -278,7 +278,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
     hand_row(zombie, "COMMIT");
     t_contains(first, hand_try(again, terms) + 2);
     t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 1);
-    hand_forget(again);
+    t_forget_leases(again);
     /* and the orphaned session can be ended by its pid and start time */
     snprintf(start, sizeof start, "%s",
              hand_row(zombie, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint "

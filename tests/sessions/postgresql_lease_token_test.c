@@ -16,7 +16,7 @@
 
 #include "lib/extra.h"
 #include "lib/harness.h"
-#include "lib/postgresql_hand.h"
+#include "lib/hand_postgresql.h"
 #include "lib/test.h"
 
 /* Grants one more lease, and releases it. */
@@ -27,7 +27,7 @@ static long long next_token_of(void *hand, const char *name)
 
     snprintf(wants, sizeof wants, "%s:x:0:0", name);
     token = hand_lease(hand, wants);
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
+    hand_release(hand, token);
     return token;
 }
 
@@ -346,7 +346,7 @@ TEST(p3_tokens_grow_when_the_server_is_killed)
     hand = t_native_at(extra_postgresql(name, ""));
     /* the granted lease survived */
     t_text(hand_row(hand, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
-    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
+    hand_release(hand, held);
     last = next_token(hand);
     t_true(last > held);
     t_true(many_tokens(hand) > last);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A roll call passes the waiters that do not answer it, and no others. Function by function, and
+ * procedure by procedure; that of a waiter which may be blocked is in the tests of each engine.
+ *
+ * Runs on: postgresql mariadb
+ * Quick: first
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/hand.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+
+#define X "a:x:0:0"
+
+static const char *status(void *hand, const char *wants, long long ticket)
+{
+    return hand_field(hand_place(hand, wants, ticket, 1), 0);
+}
+
+TEST(p6_all_waiters_that_do_not_answer_a_roll_call_are_passed_at_once)
+{
+    void *frozen = hand_fresh(), *two = hand_open(), *alive = hand_open(), *four = hand_open(),
+         *last = hand_open();
+    long long first = hand_queue(frozen, "a:x:0:0,c:x:0:0", 1),
+              second = hand_queue(two, "a:s:0:0", 1), third = hand_queue(alive, X, 1),
+              fourth = hand_queue(four, X, 0), own = hand_queue(last, X, 1),
+              call = hand_overtake(last, X, own, 0);
+    const char *place;
+
+    t_true(call > own);
+    t_int(hand_waiters(last), 6);
+    place = hand_place(alive, X, third, 1);
+    t_text(hand_field(place, 0), "11");
+    t_int(atoll(hand_field(place, 1)), second);
+    t_text(hand_field(place, 2), "2");
+    t_true(hand_overtake(last, X, own, call) == call);
+    t_int(hand_waiters(last), 2);
+    t_text(status(alive, X, third), "0");
+    t_text(status(frozen, "a:x:0:0,c:x:0:0", first), "12");
+    t_text(status(two, "a:s:0:0", second), "12");
+    t_text(hand_field(hand_grant(frozen, X, first), 0), "12");
+    t_text(hand_field(hand_grant(four, X, fourth), 0), "12");
+    if (t_is_postgresql()) /* on MariaDB it stays with the session, and no other one waits for it */
+        t_int(hand_is_marked(last, first), 0);
+    t_text(hand_field(hand_grant(alive, X, third), 0), "0");
+}
+
+/* Several callers: each one removes only waiters that were called by it or before it. */
+TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
+{
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1),
+              third = hand_queue(three, X, 1), early, late;
+
+    early = hand_overtake(two, X, second, 0);
+    t_text(status(head, X, first), "0");      /* answers the call, */
+    late = hand_overtake(three, X, third, 0); /* and is called again */
+    t_true(late > early);
+    t_true(hand_overtake(two, X, second, early) == early);
+    t_int(hand_waiters(two), 3);
+    t_true(hand_overtake(two, X, second, late) == late);
+    t_int(hand_waiters(two), 2);
+    t_text(status(two, X, second), "0");
+    t_true(hand_overtake(three, X, third, late) == late); /* the second has answered the call */
+    t_int(hand_waiters(two), 2);
+}
+
+TEST(p7_no_waiter_is_called_while_the_name_is_held)
+{
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1), call, token;
+
+    call = hand_overtake(two, X, second, 0);
+    token = atoll(hand_field(hand_grant(head, X, first), 2));
+    t_int(hand_overtake(two, X, second, call), 0);
+    t_int(hand_overtake(two, X, second, 0), 0);
+    hand_release(head, token);
+    hand_queue(three, "b:x:0:0", 1);
+    /* it calls neither later waiters nor those of another name */
+    t_true(hand_overtake(two, X, second, 0) > call);
+    t_int(hand_number(two, "SELECT count(roll_call) FROM %s", t_table("waiter")), 0);
+}
+
+/* The waiter notices within a slice of its wait that it was called. */
+TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
+{
+    void *frozen = hand_fresh(), *alive = hand_open(), *caller = hand_open();
+    long long first = hand_queue(frozen, X, 1), second = hand_queue(alive, X, 1),
+              third = hand_queue(caller, X, 1), call;
+
+    hand_start_await(alive, 0, first, 30000, second);
+    hand_until_waiting(alive);
+    call = hand_overtake(caller, X, third, 0);
+    t_text(hand_finish(alive), "0");
+    t_text(status(alive, X, second), "11");
+    t_true(hand_overtake(caller, X, third, call) == call);
+    t_int(hand_waiters(caller), 2);
+}
