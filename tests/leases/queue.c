@@ -232,6 +232,8 @@ static void killed(unsigned who)
     print_message("# %lld ms after the end of waiters %u\n", t_now() - began, who);
     t_within(began, SOON_MS * (DEAD + 1));
     t_give(us.lease);
+    if (!t_facts()->server) /* one that was suspended may have queued again, behind us */
+        t_until_free(t_x(name), SOON_MS);
     t_text(t_all_rows(hand), NO_ROWS);
     t_close(one);
     t_close(last);
