@@ -1,3 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT gone, granted
-  FROM rowlock.batch($1::text, $2::text, $3::bigint, pg_catalog.convert_from($4::bytea, 'UTF8'));
+SELECT gone, granted FROM rowlock.batch($1::text, $2::text, $3::bigint, {given $4});

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT status, pg_catalog.convert_to(name, 'UTF8'), stays, pg_catalog.convert_to(detail, 'UTF8')
+SELECT status, {read_text name}, stays, {read_text detail}
   FROM rowlock.begin_lock($1::text, $2::bigint);

@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT rowlock.break(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint, $3::integer <> 0);
+SELECT rowlock.break({given $1}, $2::bigint, $3::integer <> 0);

@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint;
+SELECT ({in_ms pg_catalog.clock_timestamp()})::bigint;

@@ -1,6 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
-       pg_catalog.convert_to(detail, 'UTF8')
-  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint,
-                       pg_catalog.convert_from($5::bytea, 'UTF8'), $6::bigint,
-       pg_catalog.convert_from($7::bytea, 'UTF8'), pg_catalog.convert_from($8::bytea, 'UTF8'));
+SELECT status, {read_text name}, token, number, {read_text detail}
+  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint, {given $5},
+                       $6::bigint, {given $7}, {given $8});

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 DELETE FROM rowlock.name r
     USING (SELECT u.name FROM rowlock.name u
-            WHERE u.name = pg_catalog.convert_from($1::bytea, 'UTF8') COLLATE "C"
-              FOR UPDATE SKIP LOCKED) unheld
+            WHERE u.name = {given $1} COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
  WHERE r.name = unheld.name;

@@ -6,8 +6,8 @@
 -- The session lock is that of rowlock.session_lock.
 INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires, quiet_until)
 SELECT n.number, n.name, 'exclusive', $2::text, $5::text, $6::bigint, $7::text, $8::text,
-       pg_catalog.clock_timestamp() + $3::bigint::double precision * interval '1 ms',
-       pg_catalog.clock_timestamp() + n.quiet_ms::double precision * interval '1 ms'
+       pg_catalog.clock_timestamp() + {interval $3::bigint},
+       pg_catalog.clock_timestamp() + {interval n.quiet_ms}
   FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, k.name, o.quiet_ms, s.token AS least
           FROM (SELECT $1::text COLLATE "C" AS name) k
          CROSS JOIN rowlock.lift o

@@ -1,19 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
-       pg_catalog.convert_to(e.host, 'UTF8'), e.pid, pg_catalog.convert_to(e.command, 'UTF8'),
-       pg_catalog.convert_to(e.note, 'UTF8'), e.acquired, e.waited, e.ended, e.how, e.exit, e.is_run
+SELECT {read_text e.name}, e.mode, e.permits, e.token, {read_text e.host}, e.pid,
+       {read_text e.command}, {read_text e.note}, e.acquired, e.waited, e.ended, e.how, e.exit,
+       e.is_run
   FROM ((SELECT h.name::text AS name, h.mode, h.permits, coalesce(h.token, 0) AS token, h.host,
                 h.pid, h.command, h.note,
                 pg_catalog.floor(coalesce(extract(epoch FROM h.acquired)::numeric, 0)
                                  * 1000.0)::bigint AS acquired,
                 h.waited,
-                pg_catalog.floor(extract(epoch FROM h.ended)::numeric * 1000.0)::bigint AS ended,
+                pg_catalog.floor({in_ms h.ended})::bigint AS ended,
                 h.how, 0 AS exit, 0 AS is_run
            FROM ((SELECT g.* FROM rowlock.history g    -- each of the two has its own index
                  WHERE g.ended >= pg_catalog.to_timestamp($2::bigint::double precision
                                                         / 1000.0::double precision)
-                   AND ($1::bytea IS NULL
-                        OR g.name LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
+                   AND ($1::bytea IS NULL OR g.name LIKE {given $1} ESCAPE '!')
                    AND $3::bigint = 0 AND g.how = 'released' AND g.waited >= $4::bigint
                    AND NOT EXISTS (SELECT FROM rowlock.run r
                                     WHERE r.token = g.token AND r.finished > 0)
@@ -22,8 +21,7 @@ SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
                  (SELECT b.* FROM rowlock.history b
                  WHERE b.ended >= pg_catalog.to_timestamp($2::bigint::double precision
                                                         / 1000.0::double precision)
-                   AND ($1::bytea IS NULL
-                        OR b.name LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
+                   AND ($1::bytea IS NULL OR b.name LIKE {given $1} ESCAPE '!')
                    AND b.how <> 'released' AND (b.waited >= $4::bigint OR b.token < 0)
                    AND NOT EXISTS (SELECT FROM rowlock.run r
                                     WHERE r.token = b.token AND r.finished > 0)
@@ -33,8 +31,7 @@ SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
                 r.finished, r.outcome, r.exit, 1
            FROM rowlock.run r
           WHERE r.finished > 0 AND r.finished >= $2::bigint
-            AND ($1::bytea IS NULL
-                 OR 'job:' || r.job LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
+            AND ($1::bytea IS NULL OR 'job:' || r.job LIKE {given $1} ESCAPE '!')
             AND ($3::bigint = 0 OR r.outcome <> 'done') AND $4::bigint <= 0)) e
  ORDER BY e.ended DESC, e.token DESC
  LIMIT $5::bigint;

@@ -1,7 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT state, pg_catalog.convert_to(lock_name, 'UTF8'), mode, token, ticket,
-       pg_catalog.convert_to(owner, 'UTF8'), pg_catalog.convert_to(host, 'UTF8'), pid,
-       pg_catalog.convert_to(command, 'UTF8'),
-       pg_catalog.convert_to(note, 'UTF8'), since_ms, expires_ms, left_ms, "limit", "count",
-       stop::integer
-  FROM rowlock.list(pg_catalog.convert_from($1::bytea, 'UTF8'));
+SELECT state, {read_text lock_name}, mode, token, ticket, {read_text owner},
+       {read_text host}, pid, {read_text command}, {read_text note}, since_ms, expires_ms, left_ms,
+       "limit", "count", stop::integer
+  FROM rowlock.list({given $1});

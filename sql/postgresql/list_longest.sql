@@ -1,9 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.ticket,
-       pg_catalog.convert_to(r.owner, 'UTF8'), pg_catalog.convert_to(r.host, 'UTF8'), r.pid,
-       pg_catalog.convert_to(r.command, 'UTF8'),
-       pg_catalog.convert_to(r.note, 'UTF8'), r.since_ms, r.expires_ms, r.left_ms, r."limit",
-       r."count", r.stop::integer, r.queue
+SELECT r.state, {read_text r.lock_name}, r.mode, r.token, r.ticket, {read_text r.owner},
+       {read_text r.host}, r.pid, {read_text r.command}, {read_text r.note}, r.since_ms,
+       r.expires_ms, r.left_ms, r."limit", r."count", r.stop::integer, r.queue
   FROM (SELECT q.*, pg_catalog.row_number() OVER (
                    ORDER BY NOT q.fits, q.rank, q.lock_name COLLATE "C", q.waits, q.ticket,
                             q.token) AS number
@@ -20,9 +18,8 @@ SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.t
                                                       l.state = 'waiting'::text
                                          ORDER BY l.ticket, l.token) AS place
                           FROM (SELECT h.*, pg_catalog.textlike(
-                                           h.lock_name COLLATE "C", pg_catalog.like_escape(
-                                               pg_catalog.convert_from($1::bytea, 'UTF8'), '!'))
-                                           AS fits
+                                           h.lock_name COLLATE "C",
+                                           pg_catalog.like_escape({given $1}, '!')) AS fits
                                   FROM rowlock.list(NULL) h) l
                          WHERE l.fits OR $5::integer = 1) w
                  WHERE NOT w.waits OR NOT w.fits OR $3::bigint = 0::bigint

@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT rowlock.lock_table(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::integer = 1, $3::bigint);
+SELECT rowlock.lock_table({given $1}, $2::integer = 1, $3::bigint);

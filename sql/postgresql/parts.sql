@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
-WITH object AS (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name),
+WITH object AS (SELECT {given $1} AS name),
      relation AS (
     SELECT c.oid, c.relname::text AS name, c.relkind FROM pg_catalog.pg_class c
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'rowlock'

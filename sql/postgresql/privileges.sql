@@ -7,7 +7,7 @@ WITH relation AS (
      WHERE c.relkind IN ('r', 'v', 'S')
     UNION ALL
     SELECT c.oid, o.name, c.relkind
-      FROM (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name) o
+      FROM (SELECT {given $1} AS name) o
       JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(o.name)::oid)
 SELECT '', pg_catalog.quote_ident(current_user::text), ''
 UNION ALL

@@ -6,7 +6,7 @@
 DELETE FROM rowlock.lease l
  WHERE pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
    AND l.token = $1::bigint
-   AND l.name COLLATE "default" = pg_catalog.convert_from($2::bytea, 'UTF8') AND l.owner = $3::text
+   AND l.name COLLATE "default" = {given $2} AND l.owner = $3::text
    AND l.quiet_until > pg_catalog.clock_timestamp() AND l.expires > pg_catalog.clock_timestamp()
    AND NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = $1::bigint OFFSET 0)
 RETURNING

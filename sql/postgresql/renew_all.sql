@@ -7,8 +7,7 @@ WITH asked AS MATERIALIZED (
                 pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(t.lease, ':', 2),
                                                           'hex'), 'UTF8') AS name,
                 nullif(pg_catalog.split_part(t.lease, ':', 3), '') AS owner,
-                pg_catalog.clock_timestamp()
-                    + $2::bigint::double precision * interval '1 ms' AS until
+                pg_catalog.clock_timestamp() + {interval $2::bigint} AS until
            FROM pg_catalog.unnest(pg_catalog.string_to_array($1::text, ',')) t (lease),
                 rowlock.make_durable()),
      first AS (

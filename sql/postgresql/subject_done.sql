@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT rowlock.complete_subject(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint);
+SELECT rowlock.complete_subject({given $1}, $2::bigint);

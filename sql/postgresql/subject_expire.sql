@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT rowlock.expire(pg_catalog.convert_from($1::bytea, 'UTF8'));
+SELECT rowlock.expire({given $1});

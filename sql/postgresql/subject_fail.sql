@@ -1,5 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
-SELECT rowlock.fail_subject(pg_catalog.convert_from($1::bytea, 'UTF8'), $2::bigint,
-       pg_catalog.convert_from($3::bytea, 'UTF8'), pg_catalog.convert_from($4::bytea, 'UTF8'),
-       $5::bigint, pg_catalog.convert_from($6::bytea, 'UTF8'),
-       pg_catalog.convert_from($7::bytea, 'UTF8'));
+SELECT rowlock.fail_subject({given $1}, $2::bigint, {given $3}, {given $4}, $5::bigint,
+                            {given $6}, {given $7});

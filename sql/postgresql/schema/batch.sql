@@ -67,8 +67,8 @@ BEGIN
              SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
                     pg_catalog.convert_from(pg_catalog.decode(f.part[6], 'hex'), 'UTF8'),
                     pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8'),
-                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms',
-                    pg_catalog.clock_timestamp() + f.quiet_ms::double precision * interval '1 ms'
+                    pg_catalog.clock_timestamp() + {interval f.part[4]},
+                    pg_catalog.clock_timestamp() + {interval f.quiet_ms}
                FROM free f WHERE f.token > f.floor)
     SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','),
            pg_catalog.array_agg(f.token)

@@ -100,9 +100,8 @@ BEGIN
     SELECT l.status INTO status FROM rowlock.lock(
         pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex')
             || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END,
-        greatest(0, least(2147483647,
-                          pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0'))::numeric
-                                          * 1000.0)))::bigint, 30000, 1) l;
+        greatest(0, least(2147483647, pg_catalog.ceil({in_ms coalesce(wait, '0')})))::bigint,
+        30000, 1) l;
     IF status > 4 THEN
         PERFORM rowlock.fail(status, name);
     END IF;
@@ -269,6 +268,13 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database())
            AND h.classid = high::oid AND h.objid = low::oid AND h.pid <> pg_catalog.pg_backend_pid()
          ORDER BY a.xact_start, h.pid;
+END $$;
+
+-- Counts the sessions that the technique lists as blocked by the name.
+CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT pg_catalog.count(DISTINCT b.pid) FROM rowlock.blocked() b
+             WHERE b.key = rowlock.key(waiting.name));
 END $$;
 
 -- Lists the holders of the name, leases first. waiting: sessions in the lease queue, or those that

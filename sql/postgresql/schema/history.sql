@@ -51,14 +51,14 @@ BEGIN
      WHERE h.ctid = ANY (ARRAY(
         SELECT o.ctid FROM rowlock.history o
          WHERE o.how = 'released'
-           AND o.ended < now_ - rules.keep_good::double precision * interval '1 ms'
+           AND o.ended < now_ - {interval rules.keep_good}
          ORDER BY o.ended LIMIT batch FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS removed = ROW_COUNT;
     DELETE FROM rowlock.history h
      WHERE h.ctid = ANY (ARRAY(
         SELECT o.ctid FROM rowlock.history o
          WHERE o.how <> 'released'
-           AND o.ended < now_ - rules.keep_bad::double precision * interval '1 ms'
+           AND o.ended < now_ - {interval rules.keep_bad}
          ORDER BY o.ended LIMIT batch - removed FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS removed_bad = ROW_COUNT;
     RETURN removed + removed_bad;
@@ -133,8 +133,7 @@ BEGIN
     SELECT * INTO rules FROM rowlock.history_rules();
     INSERT INTO rowlock.history (name, mode, permits, host, pid, command, note, waited, ended, how)
     SELECT w.name, w.mode, w."count", w.host, w.pid, w.command, w.note,
-           greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp() - w.since)::numeric
-                        * 1000.0)::bigint),
+           greatest(0, ({in_ms pg_catalog.clock_timestamp() - w.since})::bigint),
            pg_catalog.clock_timestamp(), 'gave up'
       FROM rowlock.waiter w
      WHERE w.owner = log_waiter.owner AND log_waiter.ticket IN (0, w.ticket)

@@ -314,22 +314,6 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- Counts the sessions that blocked lists for the name.
-CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
-              FROM pg_catalog.pg_locks h
-              JOIN pg_catalog.pg_locks x
-                ON x.pid = h.pid AND x.locktype = 'transactionid' AND x.granted
-              JOIN pg_catalog.pg_locks w ON w.locktype = 'transactionid' AND NOT w.granted
-                             AND w.transactionid = x.transactionid
-             WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
-               AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                 WHERE d.datname = pg_catalog.current_database())
-               AND h.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
-               AND h.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
-END $$;
-
 -- Deletes committed rows, which would hold their names forever.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -366,18 +366,15 @@ CREATE FUNCTION rowlock.limit_wait(until timestamptz) RETURNS void LANGUAGE plpg
 BEGIN
     PERFORM pg_catalog.set_config('lock_timeout',
         CASE WHEN until IS NULL THEN '0'
-             ELSE greatest(1, least(2147483647,
-                      pg_catalog.ceil(extract(epoch FROM until
-                                              - pg_catalog.clock_timestamp())::numeric
-                                                  * 1000.0)))::bigint::text END,
+             ELSE greatest(1, least(2147483647, pg_catalog.ceil(
+                      {in_ms until - pg_catalog.clock_timestamp()})))::bigint::text END,
         true);
 END $$;
 
 CREATE FUNCTION rowlock.after(wait_ms bigint) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN CASE WHEN wait_ms >= 0 THEN
-        pg_catalog.clock_timestamp() + least(wait_ms,
-                                             2147483647)::double precision * interval '1 ms' END;
+    RETURN CASE WHEN wait_ms >= 0
+                THEN pg_catalog.clock_timestamp() + {interval least(wait_ms, 2147483647)} END;
 END $$;
 
 -- Locks additional names in an open transaction, all or none: after any status other than 0, the

@@ -245,8 +245,8 @@ END $$;
 -- Returns for how many milliseconds the ticket has waited.
 CREATE FUNCTION rowlock.waited(ticket bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN (SELECT greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp()
-                                        - pg_catalog.min(w.since))::numeric * 1000.0)::bigint)
+    RETURN (SELECT greatest(0,
+                       ({in_ms pg_catalog.clock_timestamp() - pg_catalog.min(w.since)})::bigint)
               FROM rowlock.waiter w WHERE w.ticket = waited.ticket);
 END $$;
 
@@ -256,8 +256,8 @@ CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN CASE WHEN waited >= 1000 THEN '-infinity'::timestamptz
-                ELSE pg_catalog.clock_timestamp() + (SELECT o.quiet_ms FROM rowlock.lift o)
-                     ::double precision * interval '1 ms' END;
+                ELSE pg_catalog.clock_timestamp()
+                     + {interval (SELECT o.quiet_ms FROM rowlock.lift o)} END;
 END $$;
 
 -- Stores the token of a grant as the least token of its name, if the search for leases is slow. The
@@ -349,8 +349,7 @@ DECLARE
     waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
 BEGIN
     INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-    VALUES (insert_lease.token,
-            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + {interval ttl_ms},
             rowlock.quiet_until(waiting_ms));
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
                                waited)
@@ -460,8 +459,8 @@ BEGIN
                                        quiet_until)
             VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host,
                     grant_lease.pid, grant_lease.command, grant_lease.note,
-                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
-                    pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
+                    pg_catalog.clock_timestamp() + {interval ttl_ms},
+                    pg_catalog.clock_timestamp() + {interval quiet_ms});
             status := CASE WHEN session = pg_catalog.pg_backend_pid()
                 AND rowlock.session_lock(token) THEN 0 ELSE 0 END;
             RETURN;
@@ -504,9 +503,7 @@ BEGIN
     PERFORM rowlock.make_durable();
     FOR attempt IN 1..2 LOOP
         UPDATE rowlock.heartbeat b
-           SET expires = greatest(b.expires,
-                                  pg_catalog.clock_timestamp() + ttl_ms::double precision *
-                                      interval '1 ms')
+           SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + {interval ttl_ms})
          WHERE b.token = renew_lease.token AND NOT b.stop AND
            {is_of renew_lease};
         IF FOUND THEN
@@ -615,8 +612,7 @@ CREATE FUNCTION rowlock.check_lease(
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
-           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric
-                            * 1000.0),
+           pg_catalog.floor({in_ms b.expires - pg_catalog.clock_timestamp()}),
            CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
       INTO status, left_ms, mode, owner
       FROM rowlock.lease l,

@@ -6,7 +6,7 @@
 -- Checks the ttl and returns it in milliseconds.
 CREATE FUNCTION rowlock.check_ttl(ttl interval) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    ms constant double precision := pg_catalog.floor(extract(epoch FROM ttl)::numeric * 1000.0);
+    ms constant double precision := pg_catalog.floor({in_ms ttl});
 BEGIN
     IF ms IS NULL OR ms NOT BETWEEN 1000::double precision AND 3162240000000::double precision THEN
         RAISE EXCEPTION 'rowlock: ttl must be between 1 second and 100 years, not %',

@@ -99,16 +99,6 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
-CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks w
-             WHERE w.locktype = 'advisory' AND NOT w.granted AND w.objsubid = 1
-               AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                 WHERE d.datname = pg_catalog.current_database())
-               AND w.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
-               AND w.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
-END $$;
-
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;

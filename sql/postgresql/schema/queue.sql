@@ -209,7 +209,7 @@ BEGIN
     SELECT enqueue.number, w.name, w.mode, w."limit", w."count", enqueue.owner, enqueue.host,
            enqueue.pid, enqueue.command, enqueue.note,
            CASE WHEN NOT has_lock
-               THEN pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms' END
+               THEN pg_catalog.clock_timestamp() + {interval good_ms} END
       FROM rowlock.unpack_lease(wants) w;
     status := 0;
 END $$;
@@ -230,8 +230,7 @@ BEGIN
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     UPDATE rowlock.waiter w
-       SET alive_until = pg_catalog.clock_timestamp() + good_ms::double precision *
-           interval '1 ms', roll_call = NULL
+       SET alive_until = pg_catalog.clock_timestamp() + {interval good_ms}, roll_call = NULL
      WHERE w.ticket = stay_alive.ticket;
     RETURN false;
 END $$;
@@ -343,9 +342,8 @@ BEGIN
     ELSIF way.status = 3 THEN
         status := 3;
         number := way.number;
-        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires
-                                                          - pg_catalog.clock_timestamp())::numeric
-                                                              * 1000.0));
+        expires_ms := greatest(0,
+                               pg_catalog.ceil({in_ms way.expires - pg_catalog.clock_timestamp()}));
         name := way.name;
     ELSE
         status := 0;
@@ -363,8 +361,7 @@ DECLARE
         * 0.8::double precision;
 BEGIN
     RETURN greatest(1, least(limit_ms, 30000, CASE WHEN allowed > interval '0'
-                                                   THEN (extract(epoch FROM allowed)::numeric
-                                                         * 1000.0)::bigint END));
+                                                   THEN ({in_ms allowed})::bigint END));
 END $$;
 
 -- See dialect.h, await. It takes the lock in shared mode, so that any number of sessions may wait,
@@ -493,38 +490,30 @@ BEGIN
         SELECT 'held', l.name::text, pg_catalog.max(l.mode), l.token, 0::bigint,
                pg_catalog.max(l.owner), pg_catalog.max(l.host),
                pg_catalog.max(l.pid), pg_catalog.max(l.command), pg_catalog.max(l.note),
-               pg_catalog.max((extract(epoch FROM l.acquired)::numeric * 1000.0)::bigint),
-               pg_catalog.max((extract(epoch FROM b.expires)::numeric * 1000.0)::bigint),
-               pg_catalog.max((extract(epoch FROM b.expires
-                                       - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint),
+               pg_catalog.max(({in_ms l.acquired})::bigint),
+               pg_catalog.max(({in_ms b.expires})::bigint),
+               pg_catalog.max(({in_ms b.expires - pg_catalog.clock_timestamp()})::bigint),
                pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
           FROM (SELECT o.* FROM rowlock.lease o
                  WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) l,
        {heartbeat_of l} b
          WHERE b.expires > pg_catalog.clock_timestamp()
          GROUP BY l.name, l.token ORDER BY l.name, l.token;
-    IF list.name IS NOT NULL THEN
-        RETURN QUERY
-            SELECT 'transaction', list.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host,
-                   t.pid, t.program, NULL::text,
-                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint,
-                   NULL::bigint, NULL::integer, 1, false
-              FROM rowlock.transactions(list.name) t;
-    ELSE
-        RETURN QUERY
-            SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid,
-                   t.program, NULL::text, (extract(epoch FROM t.since)::numeric * 1000.0)::bigint,
-                   NULL::bigint, NULL::bigint, NULL::integer, 1, false
-              FROM rowlock.locked_names() k, LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
-    END IF;
+    RETURN QUERY
+        SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid,
+               t.program, NULL::text, ({in_ms t.since})::bigint, NULL::bigint, NULL::bigint,
+               NULL::integer, 1, false
+          FROM (SELECT list.name COLLATE "default" AS name WHERE list.name IS NOT NULL
+                UNION ALL SELECT n.name FROM rowlock.locked_names() n WHERE list.name IS NULL) k,
+       LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
     RETURN QUERY
         WITH session_locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
                          WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
                            AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
                                               WHERE d.datname = pg_catalog.current_database()))
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
-               w.command, w.note, (extract(epoch FROM w.since)::numeric * 1000.0)::bigint,
-               NULL::bigint, NULL::bigint, w."limit", w."count", false
+               w.command, w.note, ({in_ms w.since})::bigint, NULL::bigint, NULL::bigint, w."limit",
+               w."count", false
           FROM rowlock.waiter w
          WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
            AND CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()

@@ -81,8 +81,7 @@ BEGIN
           FROM (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
                  WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket < wait_turn.ticket
                  ORDER BY w.ticket DESC LIMIT 17) q ORDER BY q.ticket DESC LIMIT 1;
-        left_ms := (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric
-                    * 1000.0)::bigint;
+        left_ms := ({in_ms until - pg_catalog.clock_timestamp()})::bigint;
         is_next := ahead.ticket IS NULL AND way.status IN (0, 4);
         EXIT WHEN is_next OR left_ms <= 0 OR way.status = 13
             OR CASE WHEN ahead.alive_until <= pg_catalog.clock_timestamp()
@@ -169,8 +168,7 @@ CREATE FUNCTION rowlock.grant_next(wants text, name text, owner text, ttl_ms big
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     short_ms constant bigint := least(ttl_ms, 3000);
-    left_ms constant bigint := (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric
-                                * 1000.0)::bigint;
+    left_ms constant bigint := ({in_ms until - pg_catalog.clock_timestamp()})::bigint;
     waited boolean := NOT fresh;
 BEGIN
     SELECT g.status, g.token, g.detail INTO status, token, detail
@@ -194,7 +192,7 @@ CREATE FUNCTION rowlock.attempt(wants text, name text, owner text, ttl_ms bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     began constant timestamptz := pg_catalog.clock_timestamp();
-    until timestamptz := began + rowlock.slice(wait_ms)::double precision * interval '1 ms';
+    until timestamptz := began + {interval rowlock.slice(wait_ms)};
     turn record;
     spot record;
 BEGIN
@@ -259,8 +257,7 @@ BEGIN
         place := NULL;
     ELSIF status = 11 AND spot.free = 1 THEN
         PERFORM rowlock.visit(wants, ticket, spot.number, spot.before,
-            greatest(250, least(2000, (extract(epoch FROM until - pg_catalog.clock_timestamp())
-                                       ::numeric * 1000.0)::bigint)));
+            greatest(250, least(2000, ({in_ms until - pg_catalog.clock_timestamp()})::bigint)));
     ELSE
         DELETE FROM rowlock.roll_caller c WHERE c.ticket = attempt.ticket;
     END IF;
@@ -284,8 +281,7 @@ BEGIN
     SELECT * INTO answer FROM rowlock.attempt(
         rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default",
         owner COLLATE "default", rowlock.check_ttl(ttl),
-        greatest(0, least(5000, pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0'))::numeric
-                                                * 1000.0)))::bigint,
+        greatest(0, least(5000, pg_catalog.ceil({in_ms coalesce(wait, '0')})))::bigint,
         mode, limit_,
         coalesce(host, pg_catalog.host(pg_catalog.inet_client_addr()), '[local]'), pid,
         coalesce(program, nullif(pg_catalog.current_setting('application_name'), '')), note);

@@ -131,19 +131,6 @@ BEGIN
                              WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- Counts the sessions that blocked lists for the name.
-CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
-              FROM rowlock.name r
-              JOIN pg_catalog.pg_locks w
-                ON w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass::oid
-               AND '(' || w.page::text || ',' || w.tuple::text || ')' = r.ctid::text
-               AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                 WHERE d.datname = pg_catalog.current_database())
-             WHERE r.name = waiting.name COLLATE "C");
-END $$;
-
 -- Lists the names that the technique keeps in a table, held or not.
 CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

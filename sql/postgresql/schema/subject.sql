@@ -116,9 +116,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     locked constant text := 'subject:' || nullif(name COLLATE "default", '');
     max_age_ms constant bigint := coalesce(
-        greatest(0, least(9223372036854775807.0,
-                          pg_catalog.ceil(extract(epoch FROM max_age)::numeric * 1000.0))),
-        -1)::bigint;
+        greatest(0, least(9223372036854775807.0, pg_catalog.ceil({in_ms max_age}))), -1)::bigint;
     begun record;
 BEGIN
     PERFORM rowlock.check_use(locked), rowlock.check_about(host, program, NULL);

@@ -15,8 +15,7 @@ DECLARE
     quiet_ms bigint;
 BEGIN
     SELECT n.number, n.quiet_ms,
-           greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp() - n.since)::numeric
-                        * 1000.0)::bigint)
+           greatest(0, ({in_ms pg_catalog.clock_timestamp() - n.since})::bigint)
       INTO drawn, quiet_ms, waiting_ms
       FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, s.token AS least, m.since,
                    o.quiet_ms
@@ -38,10 +37,9 @@ BEGIN
                                quiet_until)
     SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
            grant_first.pid, grant_first.command, grant_first.note, waiting_ms,
-           pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+           pg_catalog.clock_timestamp() + {interval ttl_ms},
            CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
-               ELSE pg_catalog.clock_timestamp()
-                    + quiet_ms::double precision * interval '1 ms' END
+               ELSE pg_catalog.clock_timestamp() + {interval quiet_ms} END
      WHERE drawn IS NOT NULL;
     DELETE FROM rowlock.waiter w
      WHERE w.name = grant_first.name COLLATE "C" AND w.ticket = grant_first.ticket
@@ -55,9 +53,7 @@ END $$;
 -- Returns the milliseconds until that time, from 1 to 1000.
 CREATE FUNCTION rowlock.time_left(until timestamptz) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN greatest(1, least(1000,
-                             (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric
-                              * 1000.0)::bigint));
+    RETURN greatest(1, least(1000, ({in_ms until - pg_catalog.clock_timestamp()})::bigint));
 END $$;
 
 -- See dialect.h, turn. Waits until the ticket directly ahead (kind 0), or the conflicting token
@@ -89,9 +85,7 @@ BEGIN
             status := 11;
             RETURN;
         END IF;
-        SELECT l.token,
-               pg_catalog.ceil(extract(epoch FROM l.expires
-                                       - pg_catalog.clock_timestamp())::numeric * 1000.0)
+        SELECT l.token, pg_catalog.ceil({in_ms l.expires - pg_catalog.clock_timestamp()})
           INTO number, left_ms
           FROM (SELECT l.token,
                        {expires_of l} AS expires

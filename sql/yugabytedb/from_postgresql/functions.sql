@@ -306,11 +306,6 @@ CREATE FUNCTION rowlock.show_holder(name text) RETURNS void LANGUAGE plpgsql VOL
 BEGIN
 END $$;
 
-CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN NULL;
-END $$;
-
 -- Takes the name lock. With a lock_timeout it polls; without one it waits in the server's queue, as
 -- long as statement_timeout and the cluster's own limit allow. Returns 0.
 CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
