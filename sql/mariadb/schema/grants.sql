@@ -38,13 +38,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_subject TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_expiry TO application;
 GRANT SELECT, INSERT ON rowlock_token TO application;
-GRANT SELECT ON rowlock_listed TO application;
-GRANT SELECT ON rowlock_transactions TO application;
-GRANT SELECT ON rowlock_holders TO application;
-GRANT SELECT ON rowlock_waiters TO application;
-GRANT SELECT ON rowlock_names TO application;
-GRANT SELECT ON rowlock_jobs TO application;
-GRANT SELECT ON rowlock_subjects TO application;
+GRANT SELECT ON {view} TO application;
 
 -- Only the history (rowlock log) needs these: locks hold without them.
 GRANT EXECUTE ON PROCEDURE {history_procedure} TO application;

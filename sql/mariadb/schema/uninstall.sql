@@ -28,27 +28,11 @@ DROP PROCEDURE IF EXISTS {history_procedure};
 -- of technique insert
 DROP PROCEDURE IF EXISTS rowlock_adopt;
 
-DROP VIEW IF EXISTS rowlock_listed;
-DROP VIEW IF EXISTS rowlock_transactions;
-DROP VIEW IF EXISTS rowlock_holders;
-DROP VIEW IF EXISTS rowlock_waiters;
-DROP VIEW IF EXISTS rowlock_names;
-DROP VIEW IF EXISTS rowlock_jobs;
-DROP VIEW IF EXISTS rowlock_subjects;
+DROP VIEW IF EXISTS {view};
 -- of an interrupted install
 DROP PROCEDURE IF EXISTS rowlock_installing;
 DROP VIEW IF EXISTS rowlock_installing_view;
 DROP TABLE IF EXISTS rowlock_installing_table;
-DROP TABLE IF EXISTS rowlock_name;
-DROP TABLE IF EXISTS rowlock_heartbeat;
-DROP TABLE IF EXISTS rowlock_lease;
-DROP TABLE IF EXISTS rowlock_waiter;
-DROP TABLE IF EXISTS rowlock_roll_caller;
-DROP TABLE IF EXISTS rowlock_history;
-DROP TABLE IF EXISTS rowlock_counter;
-DROP TABLE IF EXISTS rowlock_job;
-DROP TABLE IF EXISTS rowlock_run;
-DROP TABLE IF EXISTS rowlock_subject;
-DROP TABLE IF EXISTS rowlock_expiry;
+DROP TABLE IF EXISTS {table};
 DROP SEQUENCE IF EXISTS rowlock_token;
 DROP TABLE IF EXISTS rowlock_meta;

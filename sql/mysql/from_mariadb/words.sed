@@ -92,7 +92,7 @@ s/, 500\);$/, 128);/
 s/^CREATE SEQUENCE IF NOT EXISTS rowlock_token/CREATE TABLE IF NOT EXISTS rowlock_token (\
     number BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY\
 )/
-s/^DROP SEQUENCE/DROP TABLE/
+/^DROP SEQUENCE/d
 s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
 s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
 
@@ -135,7 +135,7 @@ s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_
 
 # Other names and defaults.
 s/utf8mb4_nopad_bin/utf8mb4_0900_bin/
-s/@@tx_isolation/@@transaction_isolation/
+s/@@(GLOBAL\.)?tx_/@@\1transaction_/g
 s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) */\
 \1       GROUP_CONCAT|
 
