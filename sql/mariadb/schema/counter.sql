@@ -2,8 +2,7 @@
 -- until COMMIT, and ROLLBACK returns it; AUTO_INCREMENT does neither. The lock is that of the name
 -- counter:NAME. Run install.sql first.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 CREATE TABLE IF NOT EXISTS rowlock_counter (
     name VARBINARY(255) NOT NULL PRIMARY KEY,

@@ -28,8 +28,7 @@
 -- max_statement_time applies too. Set both for one call by:
 --     SET STATEMENT innodb_lock_wait_timeout = 5 FOR CALL rowlock_begin_exclusive('import');
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 DELIMITER //
 
@@ -256,16 +255,16 @@ BEGIN
     IF p_wait_ms > 0 THEN
         CALL rowlock_real_time();
     END IF;
-    SET v_end = utc_timestamp(6) + INTERVAL p_wait_ms * 1000 MICROSECOND;
+    SET v_end = {after p_wait_ms};
     CALL rowlock_pack(p_name, p_shared, v_want);
     tries: LOOP
         CALL rowlock_lock_wants(v_want, 0, 0, 1, v_status, v_name, v_stays, v_detail);
-        SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
+        SET v_left_ms = {ms_until v_end};
         IF v_status = 1 AND v_left_ms >= 1000 AND NOT @@innodb_rollback_on_timeout THEN
             SET v_left_ms = v_left_ms DIV 1000 * 1000;
             CALL rowlock_lock_wants(v_want, v_left_ms, v_left_ms, 1,
                                     v_status, v_name, v_stays, v_detail);
-            SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
+            SET v_left_ms = {ms_until v_end};
             -- by max_statement_time
             SET v_cut = IF(v_status IN (2, 3) AND v_left_ms >= 1000, 3, 0);
         END IF;
@@ -323,12 +322,7 @@ CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8m
     COMMENT 'Prepares a name, which rowlock_exclusive requires if the name was never locked before. Call it before the transaction begins.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     CALL rowlock_pack(name, 0, v_want);
     CALL rowlock_prepare_wants(v_want);
 END//
@@ -340,12 +334,7 @@ CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     COMMENT 'Removes expired leases, dead waiters and rows of unheld names. removed: their number. Waits for no lock.'
 BEGIN
     DECLARE v_before, v_after, v_waiters, v_names, v_pruned BIGINT DEFAULT 0;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     IF v_open THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
             'rowlock: vacuum needs transactions of its own, but one is open: COMMIT or ROLLBACK '
@@ -499,12 +488,7 @@ CREATE OR REPLACE PROCEDURE rowlock_renew(IN token BIGINT, IN ttl_ms BIGINT)
 BEGIN
     DECLARE v_status TINYINT;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     CALL rowlock_check_ttl(ttl_ms);
     CALL rowlock_extend(COALESCE(token, 0), ttl_ms, NULL, NULL, v_status);
     IF v_status <> 0 THEN
@@ -520,12 +504,7 @@ CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYIN
     COMMENT 'Ends a lease. released: 1; 0 if it was lost or had ended. Call it outside a transaction.'
 BEGIN
     DECLARE v_rows INT DEFAULT 0;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     CALL rowlock_require_no_transaction();
     CALL rowlock_end(COALESCE(token, 0), 0, v_rows);
     SET released = v_rows > 0;

@@ -3,8 +3,7 @@
 -- quiet_until writes none, so that it costs nothing. The lease of a run has its row in rowlock_run
 -- instead. Run install.sql first.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 CREATE TABLE IF NOT EXISTS rowlock_history (
     name     VARBINARY(255) NOT NULL,
@@ -93,10 +92,8 @@ BEGIN
         DEFAULT '1970-01-01' + INTERVAL LEAST(p_since_ms, 9223372036854775) * 1000 MICROSECOND;
 
     (SELECT h.name, h.mode, h.permits, COALESCE(h.token, 0) AS token, h.host, h.pid, h.command,
-            h.note, COALESCE(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.acquired) DIV 1000, 0)
-                AS acquired,
-            h.waited, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.ended) DIV 1000 AS ended_ms, h.how,
-            0 AS `exit`, 0 AS is_run
+            h.note, COALESCE({read_instant h.acquired}, 0) AS acquired, h.waited,
+            {read_instant h.ended} AS ended_ms, h.how, 0 AS `exit`, 0 AS is_run
        FROM rowlock_history h
       WHERE h.ended >= v_since AND (p_pattern IS NULL OR h.name LIKE p_pattern ESCAPE '!')
         AND (p_problems = 0 OR h.how <> 'released') AND (h.waited >= p_waited OR h.token < 0)

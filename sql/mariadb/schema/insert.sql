@@ -4,8 +4,7 @@
 -- retries; a deadlock of a lock later in a transaction rolls back the whole transaction. Technique
 -- row does not have this problem. An existing table is used as it is. Run install.sql first.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 DELIMITER //
 

@@ -13,8 +13,7 @@
 -- only with SELECT ... INTO: inside a procedure InnoDB reads the subquery of IF (SELECT ...) or SET
 -- x = (SELECT ...) with shared row locks.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 -- ---- tables -------------------------------------------------------------------------------------
 
@@ -218,7 +217,7 @@ BEGIN
             SELECT count(*) INTO v_left FROM rowlock_heartbeat
              WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE;
         IF v_left > 0 THEN
-            {log_end};
+            {log rowlock_log_end(p_token, 1)};
         END IF;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
             DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
@@ -278,12 +277,7 @@ BEGIN
         SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token FOR UPDATE SKIP LOCKED;
         IF v_fail = 0 AND v_got = v_all THEN
             IF NOT @@innodb_rollback_on_timeout THEN
-                BEGIN                               -- see rowlock_log_end
-                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-                    CALL rowlock_log_end(v_token, 0);
-                END;
+                {log rowlock_log_end(v_token, 0)};
                 SET v_end = 0;
             END IF;
             DELETE FROM rowlock_heartbeat WHERE token = v_token;

@@ -5,8 +5,7 @@
 -- lease.sql first. dialect.h or sql/postgresql/schema/job.sql describes procedures without a
 -- comment of their own.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 CREATE TABLE IF NOT EXISTS rowlock_job (
     name VARBINARY(255) NOT NULL PRIMARY KEY,

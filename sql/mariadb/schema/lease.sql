@@ -9,8 +9,7 @@
 -- swept. A grant holds the name lock from its check to its COMMIT. A sweep is a short transaction
 -- without the name lock, so that no session waits for a fence while it holds a name lock.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 -- ---- tables -------------------------------------------------------------------------------------
 
@@ -354,8 +353,7 @@ CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     SET p_adopted = 0;
-    UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
-            utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+    UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
      WHERE token = p_token AND stop = 0;
     SELECT count(*) INTO p_adopted FROM rowlock_heartbeat WHERE token = p_token AND stop = 0;
     IF NOT p_adopted THEN
@@ -462,7 +460,7 @@ BEGIN
         END WHILE;
     END WHILE;
     INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
-        VALUES (p_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND, v_quiet_until);
+        VALUES (p_token, {after p_ttl_ms}, v_quiet_until);
     IF p_ticket <> 0 THEN
         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
         IF ROW_COUNT() <= 0 THEN                -- removed meanwhile, or killed: see rowlock_end
@@ -546,7 +544,7 @@ BEGIN
 
     CALL rowlock_require_no_transaction();
     IF p_wait_ms > 0 THEN
-        SET v_end = utc_timestamp(6) + INTERVAL LEAST(p_wait_ms, 31536000000) * 1000 MICROSECOND;
+        SET v_end = {after LEAST(p_wait_ms, 31536000000)};
     END IF;
     again: LOOP
         CALL rowlock_grant_once(p_wants, p_owner, p_ttl_ms, p_wait_ms = 0, v_end, p_ticket,
@@ -643,15 +641,13 @@ BEGIN
                 LEAVE renewal;
             END IF;
         END IF;
-        UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
-                utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+        UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
          WHERE token = p_token AND stop = 0;
         IF ROW_COUNT() = 0 THEN
             SELECT stop INTO v_stop FROM rowlock_heartbeat WHERE token = p_token;
             -- the clock went back, or the UPDATE was killed without an error: see rowlock_end
             IF v_stop = 0 THEN
-                UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
-                        utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+                UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
                  WHERE token = p_token AND stop = 0;
             END IF;
         END IF;
@@ -702,8 +698,7 @@ BEGIN
             DECLARE EXIT HANDLER FOR NOT FOUND BEGIN END;
             LOOP
                 FETCH v_free INTO v_token;
-                UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
-                        utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+                UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
                  WHERE token = v_token;
                 IF ROW_COUNT() > 0 THEN -- 0: as in rowlock_extend; it is renewed alone
                     SET v_renewed = CONCAT(v_renewed, IF(v_renewed = '', '', ','), v_token);
@@ -739,7 +734,7 @@ BEGIN
             END IF;
             SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_beats > 0 THEN
-                {log_end};
+                {log rowlock_log_end(p_token, 1)};
             END IF;
             REPEAT
                 DELETE FROM rowlock_heartbeat WHERE token = p_token;
@@ -795,7 +790,7 @@ BEGIN
         IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
             SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_logged > 0 OR p_token = 0 THEN
-                {log_end};
+                {log rowlock_log_end(p_token, 1)};
             END IF;
             DELETE FROM rowlock_heartbeat WHERE token = p_token;
             SET v_beats = ROW_COUNT();
@@ -833,7 +828,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_require_no_transaction();
-    SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode, l.owner
+    SELECT b.stop, {ms_until b.expires}, l.mode, l.owner
       INTO v_stop, v_left_ms, v_mode, v_owner
       FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;

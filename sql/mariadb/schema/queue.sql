@@ -14,8 +14,7 @@
 -- @rowlock_status, @rowlock_number and so on. They do so without a procedure of their own, because
 -- accounts with the GRANTs of an older version could not call it.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 DELIMITER //
 
@@ -136,12 +135,7 @@ BEGIN
         END IF;
         START TRANSACTION READ WRITE;
         IF p_gives_up THEN
-            BEGIN
-                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
-
-                CALL rowlock_log_waiter(v_ticket);
-            END;
+            {log rowlock_log_waiter(v_ticket)};
         END IF;
         SET v_rows = 1;
         -- a killed DELETE may report no error: see rowlock_end
@@ -184,8 +178,7 @@ BEGIN
             VALUES (p_ticket, v_name, FIELD(v_mode, 'x', 's', 'p'),
                     IF(v_mode = 'p', v_limit, NULL), IF(v_mode = 'p', v_count, 1), p_owner, p_host,
                     p_pid, p_command, p_note, utc_timestamp(6),
-                    IF(p_session = CONNECTION_ID(), NULL,
-                       utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND));
+                    IF(p_session = CONNECTION_ID(), NULL, {after p_good_ms}));
     END WHILE;
     IF p_session = CONNECTION_ID() THEN
         DO GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket), 0);
@@ -252,8 +245,7 @@ BEGIN
     IF NOT v_locked THEN
         START TRANSACTION READ WRITE;
         UPDATE rowlock_waiter
-           SET alive_until = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND,
-                                  roll_call = NULL
+           SET alive_until = {after p_good_ms}, roll_call = NULL
          WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
@@ -279,8 +271,7 @@ BEGIN
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
         CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
-                                    v_name,
-                            v_detail);
+                                    v_name, v_detail);
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
@@ -340,8 +331,7 @@ BEGIN
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
     DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds DOUBLE DEFAULT IF(p_limit_ms < 0, 30, p_limit_ms / 1000);
-    DECLARE v_end DATETIME(6) DEFAULT utc_timestamp(6)
-        + INTERVAL LEAST(IF(p_limit_ms < 0, 30000, p_limit_ms), 30000) * 1000 MICROSECOND;
+    DECLARE v_end DATETIME(6) DEFAULT {after LEAST(IF(p_limit_ms < 0, 30000, p_limit_ms), 30000)};
     DECLARE v_token BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_next TINYINT DEFAULT 0;
@@ -534,13 +524,11 @@ BEGIN
         {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
-        CALL rowlock_name_lock_all(p_wants, NULL, 0,
-                                   utc_timestamp(6) + INTERVAL ABS(p_limit_ms) * 1000 MICROSECOND,
-                                 v_status, v_name, v_detail);
+        CALL rowlock_name_lock_all(p_wants, NULL, 0, {after ABS(p_limit_ms)}, v_status, v_name,
+                                   v_detail);
         IF v_status = 0 THEN
             CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
-                                        v_name,
-                                v_detail);
+                                        v_name, v_detail);
         END IF;
         IF v_live = 0 AND v_detail IS NULL THEN
             SET v_number = p_roll_call;
@@ -642,9 +630,8 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
     SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket,
            MAX(l.owner) AS owner, MAX(l.host) AS host, MAX(l.pid) AS pid,
            MAX(l.command) AS command, MAX(l.note) AS note,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(l.acquired)) DIV 1000 AS since_ms,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(b.expires)) DIV 1000 AS expires_ms,
-           TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), MAX(b.expires)) DIV 1000 AS left_ms,
+           {read_instant MAX(l.acquired)} AS since_ms, {read_instant MAX(b.expires)} AS expires_ms,
+           {ms_until MAX(b.expires)} AS left_ms,
            MAX(l.`limit`) AS `limit`, IF(MAX(l.mode) = 'permit', count(*), NULL) AS `count`,
            MAX(b.stop) AS stop
       FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
@@ -652,8 +639,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
      GROUP BY l.token, l.name
     UNION ALL
     SELECT 'waiting', w.name, w.mode, 0, w.ticket,
-           w.owner, w.host, w.pid, w.command, w.note,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', w.since) DIV 1000, NULL, NULL,
+           w.owner, w.host, w.pid, w.command, w.note, {read_instant w.since}, NULL, NULL,
            w.`limit`, IF(w.mode = 'permit', w.`count`, NULL), 0
       FROM rowlock_waiter w
      WHERE IF(w.alive_until IS NULL,
@@ -672,44 +658,24 @@ BEGIN
     IF @rowlock_idle IS NOT NULL THEN
         CALL rowlock_restore_idle_limit();
     END IF;
-    IF p_name IS NULL THEN
-        SELECT h.* FROM (
-            SELECT * FROM rowlock_listed
-            UNION ALL
-            SELECT 'transaction', UNHEX(SUBSTRING(k.lock_data, 3)),
-                   IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
-                   SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
-                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
-                   NULL, TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
-                                 CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
-                   NULL, NULL, NULL, NULL, 0
-              FROM information_schema.innodb_locks k
-              JOIN information_schema.innodb_trx t
-                ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
-              LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
-             WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-               AND k.lock_data LIKE '0x%'       -- a name; otherwise a gap
-             GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started
-        ) h ORDER BY h.state, h.name, h.ticket, h.token;
-    ELSE
-        SELECT h.* FROM (
-            SELECT * FROM rowlock_listed WHERE name = p_name
-            UNION ALL
-            SELECT 'transaction', p_name, IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0,
-                   NULL, SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
-                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
-                   NULL, TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
-                                 CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
-                   NULL, NULL, NULL, NULL, 0
-              FROM information_schema.innodb_locks k
-              JOIN information_schema.innodb_trx t
-                ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
-              LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
-             WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-               AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
-             GROUP BY t.trx_mysql_thread_id, k.lock_mode, p.host, p.user, t.trx_started
-        ) h ORDER BY h.state, h.ticket, h.token;
-    END IF;
+    SELECT h.* FROM (
+        SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
+        UNION ALL
+        SELECT 'transaction', UNHEX(SUBSTRING(k.lock_data, 3)),
+               IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
+               SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
+               IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
+               NULL, {read_instant CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')},
+               NULL, NULL, NULL, NULL, 0
+          FROM information_schema.innodb_locks k
+          JOIN information_schema.innodb_trx t
+            ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
+          LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+         WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
+           AND IF(p_name IS NULL, k.lock_data LIKE '0x%',       -- a name; otherwise a gap
+                  k.lock_data = CONCAT('0x', LOWER(HEX(p_name))))
+         GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started
+    ) h ORDER BY h.state, h.name, h.ticket, h.token;
 END//
 
 -- InnoDB shows a lock only while another session waits for it. So this tries to lock the name and

@@ -12,8 +12,7 @@
 -- is that of queue.sql. sql/postgresql/schema/request.sql describes procedures without a comment of
 -- their own.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 -- The roll call of such a waiter, which its next call continues. The C library keeps this in
 -- memory: src/lease/machine/queue.c describes the three visits.
@@ -70,7 +69,7 @@ BEGIN
         SELECT ticket, alive_until INTO v_ahead, v_alive_until FROM rowlock_waiter
          WHERE name = p_name AND ticket < p_ticket ORDER BY ticket DESC LIMIT 1;
         COMMIT AND NO CHAIN NO RELEASE;
-        SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) DIV 1000;
+        SET v_left_ms = {ms_until p_end};
         SET p_next = COALESCE(v_before = 0 AND v_live = 0 AND v_detail IS NULL, 0);
         IF p_next OR v_left_ms <= 0 OR v_cut <> 0 OR v_detail IS NOT NULL OR v_mine IS NULL
            OR v_mine = 0 OR v_before IS NULL OR v_alive_until <= utc_timestamp(6) THEN
@@ -79,8 +78,8 @@ BEGIN
         SET p_waited = 1, v_ahead = IF(v_before > 0, v_ahead, v_live);
         IF v_ahead <> v_unlocked THEN
             SET v_pause = 0.01;
-            SET v_most_ms = IF(v_before > 0, 3000, LEAST(1000, GREATEST(1, COALESCE(
-                TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_expires) DIV 1000, 1000))));
+            SET v_most_ms = IF(v_before > 0, 3000,
+                               LEAST(1000, GREATEST(1, COALESCE({ms_until v_expires}, 1000))));
             SET @rowlock_number = 0;
             CALL rowlock_await(1, v_ahead, LEAST(v_left_ms, v_most_ms), p_ticket, -1);
             SET v_unlocked = IF(@rowlock_number, v_ahead, 0);
@@ -280,8 +279,7 @@ whole: BEGIN
         SET p_ticket = NULL, p_place = NULL;
     ELSEIF p_status = 11 AND @rowlock_free THEN
         CALL rowlock_visit(p_want, p_ticket, @rowlock_number, @rowlock_before,
-            LEAST(2000, GREATEST(1000,
-                TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000)));
+            LEAST(2000, GREATEST(1000, {ms_until v_end})));
     ELSEIF v_due IS NOT NULL THEN
         START TRANSACTION READ WRITE;
         DELETE FROM rowlock_roll_caller WHERE ticket = p_ticket;
@@ -304,12 +302,7 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
     DECLARE v_status TINYINT;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     CALL rowlock_pack_lease(name, mode, limit_, v_want);
     CALL rowlock_check_ttl(ttl_ms);
     CALL rowlock_check_owner(owner);
@@ -358,12 +351,7 @@ BEGIN
     DECLARE v_owner VARBINARY(255) DEFAULT owner;
     DECLARE v_ticket, v_token BIGINT;
     DECLARE v_rows INT DEFAULT 0;
-    DECLARE v_open TINYINT DEFAULT 1;
-    {handler_ends_own};
-
-    IF NOT @@in_transaction THEN
-        SET v_open = 0;
-    END IF;
+    {ends_own};
     CALL rowlock_require_no_transaction();
     SELECT MAX(w.ticket) INTO v_ticket FROM rowlock_waiter w
      WHERE w.name = v_name AND w.owner = v_owner;

@@ -2,8 +2,7 @@
 -- committed before it is locked, and kept. No other technique is without deadlocks on InnoDB: to
 -- insert the row inside the locking transaction would cause them. Run install.sql first.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 DELIMITER //
 
@@ -223,7 +222,7 @@ BEGIN
                         VALUES (v_token, v_name, 1, p_owner, p_host, p_pid, p_command, p_note,
                                 utc_timestamp(6), COALESCE(v_waited, 0));
                     INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
-                        VALUES (v_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND,
+                        VALUES (v_token, {after p_ttl_ms},
                                 COALESCE(v_quiet_until, '1970-01-01'));
                     IF p_ticket <> 0 THEN
                         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;

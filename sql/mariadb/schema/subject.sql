@@ -4,8 +4,7 @@
 -- Times are milliseconds since 1970 UTC. Lock order of rows: lease, then subject. Run job.sql
 -- first.
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 CREATE TABLE IF NOT EXISTS rowlock_subject (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
@@ -242,7 +241,7 @@ BEGIN
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     CALL rowlock_check_answer(v_beats + v_rows);
     IF v_beats > 0 THEN
-        {log_end};
+        {log rowlock_log_end(p_token, 1)};
     END IF;
     WHILE v_beats > 0 DO
         DELETE FROM rowlock_heartbeat WHERE token = p_token;

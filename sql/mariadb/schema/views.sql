@@ -9,8 +9,7 @@
 -- shows no other locks. InnoDB refreshes that data only after 0.1 s without a reader, and shows it
 -- only to an account to which PROCESS is granted directly (not through a role).
 
-SET @rowlock_sql_mode = @@SESSION.sql_mode;
-SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+{own_mode};
 
 -- Lists transactions that block others, and those others. For a reader without PROCESS the server's
 -- lock tables raise an error; so they are in a subquery that is not executed for such a reader, and
@@ -120,26 +119,21 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
 -- failed, until another begins.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
     SELECT CONVERT(j.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, j.schedule,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due,
-                                                            9223372036854775807) * 1000 MICROSECOND
-                                                                AS due,
+           {instant NULLIF(j.due, 9223372036854775807)} AS due,
            CASE WHEN j.running = 0 THEN COALESCE(CAST(r.outcome AS CHAR(16)), 'never run')
                 WHEN b.token IS NOT NULL THEN IF(b.stop, 'broken', 'running')
                 WHEN r.outcome IN ('broken', 'not started') THEN CAST(r.outcome AS CHAR(16))
                 ELSE 'lost' END AS state,
            NULLIF(j.running, 0) AS token, r.node, r.pid, r.repeats,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL r.started * 1000 MICROSECOND AS started,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(r.finished, 0) * 1000 MICROSECOND
-               AS finished,
+           {instant r.started} AS started,
+           {instant NULLIF(r.finished, 0)} AS finished,
            IF(r.finished > 0, r.`exit`, NULL) AS `exit`, r.output,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.failed, 0) * 1000 MICROSECOND
-               AS failed,
+           {instant NULLIF(j.failed, 0)} AS failed,
            (SELECT MIN(h.acquired)
               FROM rowlock_lease h JOIN rowlock_heartbeat k ON k.token = h.token
              WHERE h.name = CONCAT('job:', j.name) AND h.pid IS NULL
                AND k.expires > utc_timestamp(6)) AS paused,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.last_success, 0) * 1000 MICROSECOND
-               AS last_success,
+           {instant NULLIF(j.last_success, 0)} AS last_success,
            j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
            j.runs_not_started
       FROM rowlock_job j
@@ -153,14 +147,9 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
     SELECT CONVERT(s.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, s.description,
            IF(s.died, 'ERROR', CAST(s.status AS CHAR(16))) AS status,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.began * 1000 MICROSECOND AS began,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.ended * 1000 MICROSECOND AS ended,
-           IF(s.counts, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND,
-              NULL) AS updated,
-           IF(s.counts,
-              GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
-                                     utc_timestamp(6)) DIV 1000 - s.updated, 0),
-              NULL) AS age_ms,
+           {instant s.began} AS began, {instant s.ended} AS ended,
+           IF(s.counts, {instant s.updated}, NULL) AS updated,
+           IF(s.counts, GREATEST({now_ms} - s.updated, 0), NULL) AS age_ms,
            s.basis IS NOT NULL AS made, s.program, s.host, s.pid,
            CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it finished'
                 WHEN s.died THEN 'its holder died' ELSE s.error END AS error, s.`exit`
