@@ -5,5 +5,4 @@ SELECT 'leases', CASE WHEN e.many > 0 THEN 1 ELSE 0 END,
            ELSE 'none has been expired for more than a minute' END,
        CASE WHEN e.many > 0 THEN 'rowlock vacuum' END
   FROM (SELECT count(*) AS many, min(expires) AS first FROM rowlock_heartbeat
-         WHERE expires < CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - 60000)
-       e;
+         WHERE expires < {now} - 60000) e;

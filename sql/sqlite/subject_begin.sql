@@ -3,19 +3,12 @@
 INSERT INTO rowlock_subject (name) VALUES (?1) ON CONFLICT DO NOTHING;
 UPDATE rowlock_subject
    SET version = version + 1, status = 'PROCESSING', ended = NULL, error = NULL, exit = NULL,
-       began = max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER),
-                   coalesce((SELECT expired + 1 FROM rowlock_expiry WHERE name = ?1), 0)),
+       began = max({now}, coalesce((SELECT expired + 1 FROM rowlock_expiry WHERE name = ?1), 0)),
        description = coalesce(?4, description), host = ?5, pid = ?6, program = ?7, token = ?3
  WHERE name = ?1
    AND NOT (status = 'COMPLETE'
             AND basis > coalesce((SELECT expired FROM rowlock_expiry WHERE name = ?1), -1)
-            AND (?2 < 0 OR
-                 max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated,
-                     0) < ?2
-                 AND updated - CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
-                     <= ?2));
-SELECT changes() AS stale,
-       max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated,
-           0) AS age_ms, version
+            AND (?2 < 0 OR max({now} - updated, 0) < ?2 AND updated - {now} <= ?2));
+SELECT changes() AS stale, max({now} - updated, 0) AS age_ms, version
   FROM rowlock_subject WHERE name = ?1;
 SAVEPOINT rowlock_refresh;

@@ -2,14 +2,12 @@
 UPDATE rowlock_subject
    SET status = CASE WHEN ?3 THEN 'ERROR' ELSE 'COMPLETE' END, error = ?4, exit = ?5,
        basis = CASE WHEN ?3 THEN basis ELSE began END,
-       updated = CASE WHEN ?3 THEN updated
-                      ELSE CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) END,
-       ended = CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+       updated = CASE WHEN ?3 THEN updated ELSE {now} END, ended = {now}
  WHERE name = ?1 AND token = ?2 AND status = 'PROCESSING'
    AND EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?2);
 UPDATE rowlock_subject
    SET status = 'ERROR', error = 'its lease was lost before it finished', exit = ?5,
-       ended = CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+       ended = {now}
  WHERE name = ?1 AND token = ?2 AND status = 'PROCESSING';
 INSERT OR IGNORE INTO rowlock_history SELECT * FROM rowlock_expired WHERE token = ?2;
 DELETE FROM rowlock_heartbeat WHERE token = ?2;

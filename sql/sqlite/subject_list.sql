@@ -1,5 +1,5 @@
 -- ?1 name or NULL
-WITH clock AS (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
+WITH clock AS (SELECT {now} AS now),
 subject AS (
     SELECT s.*, coalesce(s.basis > coalesce(e.expired, -1), 0) AS counts,
            s.status = 'PROCESSING' AND NOT EXISTS (

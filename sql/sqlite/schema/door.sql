@@ -4,17 +4,14 @@
 
 -- Milliseconds since 1970 UTC.
 CREATE VIEW IF NOT EXISTS rowlock_clock AS
-SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now;
+SELECT {now} AS now;
 
 -- Leases; SQLite does not show transactions. broken: the lease gets no further renewal.
 CREATE VIEW IF NOT EXISTS rowlock_holders AS
 SELECT lease.name, 'lease' AS kind, lease.mode, lease.token,
        CASE lease.mode WHEN 'permit' THEN count(*) END AS permits, lease."limit", lease.pid,
-           lease.host,
-       lease.command AS program, lease.note,
-       strftime('%Y-%m-%dT%H:%M:%fZ', min(lease.acquired) / 86400000.0 + 2440587.5) AS since,
-       strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat.expires / 86400000.0 + 2440587.5) AS expires,
-       heartbeat.stop AS broken,
+       lease.host, lease.command AS program, lease.note, {time min(lease.acquired)} AS since,
+       {time heartbeat.expires} AS expires, heartbeat.stop AS broken,
        (SELECT count(*) FROM rowlock_waiter AS waiter
          WHERE waiter.name = lease.name AND waiter.alive_until > clock.now) AS waiting
   FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token,
@@ -27,9 +24,7 @@ CREATE VIEW IF NOT EXISTS rowlock_waiters AS
 SELECT waiter.name, 'lease' AS kind, waiter.mode, waiter.ticket,
        row_number() OVER (PARTITION BY waiter.name ORDER BY waiter.ticket) AS place,
        CASE waiter.mode WHEN 'permit' THEN waiter.count END AS permits, waiter."limit", waiter.pid,
-           waiter.host,
-       waiter.command AS program, waiter.note,
-       strftime('%Y-%m-%dT%H:%M:%fZ', waiter.since / 86400000.0 + 2440587.5) AS since
+       waiter.host, waiter.command AS program, waiter.note, {time waiter.since} AS since
   FROM rowlock_waiter AS waiter, rowlock_clock AS clock
  WHERE waiter.alive_until > clock.now;
 
@@ -43,26 +38,21 @@ SELECT known.name, 0 AS kept,
 
 -- Each job with its current run, or its latest. due NULL: never again.
 CREATE VIEW IF NOT EXISTS rowlock_jobs AS
-SELECT job.name, job.schedule,
-       strftime('%Y-%m-%dT%H:%M:%fZ',
-                nullif(job.due, 9223372036854775807) / 86400000.0 + 2440587.5) AS due,
+SELECT job.name, job.schedule, {time nullif(job.due, 9223372036854775807)} AS due,
        CASE WHEN run.token IS NULL THEN 'never run'
             WHEN job.running <> run.token THEN run.outcome
             WHEN heartbeat.token IS NOT NULL THEN CASE WHEN heartbeat.stop THEN 'broken'
             ELSE 'running' END
             WHEN run.outcome IN ('broken', 'not started') THEN run.outcome ELSE 'lost' END AS state,
        nullif(job.running, 0) AS token, run.node, run.pid, run.repeats,
-       strftime('%Y-%m-%dT%H:%M:%fZ', run.started / 86400000.0 + 2440587.5) AS started,
-       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(run.finished, 0) / 86400000.0 + 2440587.5) AS finished,
+       {time run.started} AS started, {time nullif(run.finished, 0)} AS finished,
        CASE WHEN run.finished > 0 THEN run.exit END AS exit, run.output,
-       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.failed, 0) / 86400000.0 + 2440587.5) AS failed,
-       strftime('%Y-%m-%dT%H:%M:%fZ',
-                (SELECT min(pause.acquired) FROM rowlock_lease AS pause
-                   JOIN rowlock_heartbeat AS pausing ON pausing.token = pause.token
-                  WHERE pause.name = 'job:' || job.name AND pause.pid IS NULL
-                    AND pausing.expires > clock.now) / 86400000.0 + 2440587.5) AS paused,
-       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.last_success, 0) / 86400000.0 + 2440587.5)
-           AS last_success,
+       {time nullif(job.failed, 0)} AS failed,
+       (SELECT {time min(pause.acquired)} FROM rowlock_lease AS pause
+          JOIN rowlock_heartbeat AS pausing ON pausing.token = pause.token
+         WHERE pause.name = 'job:' || job.name AND pause.pid IS NULL
+           AND pausing.expires > clock.now) AS paused,
+       {time nullif(job.last_success, 0)} AS last_success,
        job.runs_done, job.runs_failed, job.runs_timed_out, job.runs_broken, job.runs_lost,
        job.runs_late, job.runs_not_started
   FROM rowlock_job AS job, rowlock_clock AS clock
@@ -77,11 +67,8 @@ SELECT job.name, job.schedule,
 CREATE VIEW IF NOT EXISTS rowlock_subjects AS
 SELECT subject.name, subject.description,
        CASE WHEN subject.died THEN 'ERROR' ELSE subject.status END AS status,
-       strftime('%Y-%m-%dT%H:%M:%fZ', subject.began / 86400000.0 + 2440587.5) AS began,
-       strftime('%Y-%m-%dT%H:%M:%fZ', subject.ended / 86400000.0 + 2440587.5) AS ended,
-       CASE WHEN subject.counts
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', subject.updated / 86400000.0 + 2440587.5) END
-                AS updated,
+       {time subject.began} AS began, {time subject.ended} AS ended,
+       CASE WHEN subject.counts THEN {time subject.updated} END AS updated,
        CASE WHEN subject.counts THEN max(subject.now - subject.updated, 0) END AS age_ms,
        subject.basis IS NOT NULL AS made, subject.program, subject.host, subject.pid,
        CASE WHEN subject.died THEN 'its holder died' ELSE subject.error END AS error, subject.exit
@@ -104,21 +91,7 @@ CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock B
     SELECT RAISE(ABORT, 'rowlock: a name must be text of 1 to 255 bytes')
      WHERE typeof(NEW.name) = 'blob'
        OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
-    INSERT OR IGNORE INTO rowlock_history
-    SELECT * FROM rowlock_expired
-     WHERE token IN (SELECT token FROM rowlock_lease
-                      WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
-                        AND (NOT NEW.shared OR mode <> 'shared'));
-    DELETE FROM rowlock_heartbeat
-     WHERE expires <= (SELECT now FROM rowlock_clock)
-       AND token IN (SELECT token FROM rowlock_lease
-                      WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
-                        AND (NOT NEW.shared OR mode <> 'shared'));
-    DELETE FROM rowlock_lease
-     WHERE token IN (SELECT token FROM rowlock_lease
-                      WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
-                        AND (NOT NEW.shared OR mode <> 'shared'))
-       AND token NOT IN (SELECT token FROM rowlock_heartbeat);
+    {end_expired conflicts};
     SELECT RAISE(ABORT,
                  'rowlock: the token is not, or no longer, of a lease of this name for this lock')
      WHERE coalesce(NEW.token, 0) <> 0
@@ -126,9 +99,7 @@ CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock B
                         WHERE token = NEW.token AND name = NEW.name
                           AND (mode = 'exclusive' OR NEW.shared AND mode = 'shared'));
     SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders shows the holder')
-     WHERE EXISTS (SELECT 1 FROM rowlock_lease
-                    WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
-                      AND (NOT NEW.shared OR mode <> 'shared'));
+     WHERE EXISTS (SELECT 1 FROM rowlock_lease WHERE {conflicts});
     SELECT RAISE(ABORT, 'rowlock: a committed row holds the name; rowlock vacuum deletes it')
      WHERE EXISTS (SELECT 1 FROM rowlock_leftover WHERE name = NEW.name);
 END;
@@ -172,15 +143,7 @@ CREATE TRIGGER IF NOT EXISTS rowlock_acquire_it INSTEAD OF INSERT ON rowlock_acq
                 ELSE typeof(NEW."limit") <> 'integer' OR NEW."limit" < 1
                     OR coalesce(NEW.mode, 'permit') <> 'permit'
                 END;
-    INSERT OR IGNORE INTO rowlock_history
-    SELECT * FROM rowlock_expired
-     WHERE token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name);
-    DELETE FROM rowlock_heartbeat
-     WHERE expires <= (SELECT now FROM rowlock_clock)
-       AND token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name);
-    DELETE FROM rowlock_lease
-     WHERE token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name)
-       AND token NOT IN (SELECT token FROM rowlock_heartbeat);
+    {end_expired of_the_name};
     DELETE FROM rowlock_waiter
      WHERE ticket IN (SELECT ticket FROM rowlock_waiter
                        WHERE name = NEW.name AND alive_until <= (SELECT now FROM rowlock_clock));

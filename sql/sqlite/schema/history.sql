@@ -27,7 +27,7 @@ SELECT lease.name, lease.mode,
        max(heartbeat.expires, lease.acquired) AS ended,
        CASE WHEN heartbeat.stop THEN 'revoked' ELSE 'expired' END AS how, 1 AS problem
   FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token
- WHERE heartbeat.expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+ WHERE heartbeat.expires <= {now}
    AND lease.n = (SELECT min(permit.n) FROM rowlock_lease AS permit
                    WHERE permit.token = lease.token AND permit.name = lease.name)
    AND EXISTS (SELECT 1 FROM rowlock_number WHERE history > 0)
