@@ -42,7 +42,8 @@ CREATE OR REPLACE PROCEDURE rowlock_refuse(
 BEGIN
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
 
-    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' ',
+    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100),
+        IF(p_status = 13, '\': ', '\' '),
         CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
                       WHEN 4 THEN 'has an expired lease that a transaction still uses: try again'
                       WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
@@ -55,6 +56,7 @@ BEGIN
                           'work done under it'
                       WHEN 10 THEN
                           'cannot be fenced in a read-only transaction, which protects no writes'
+                      WHEN 13 THEN p_detail
                       ELSE CONCAT('is held by ', COALESCE(p_detail, 'another transaction')) END,
         IF(p_status IN (1, 2, 3), '; try again, or wait longer (innodb_lock_wait_timeout)', ''),
         IF(p_stays, '; rows locked before the refusal stay locked until your transaction ends',
@@ -65,6 +67,7 @@ BEGIN
         WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
         WHEN 8 THEN SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
         WHEN 10 THEN SIGNAL SQLSTATE '25006' SET MYSQL_ERRNO = 1792, MESSAGE_TEXT = v_text;
+        WHEN 13 THEN SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
         ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
     END CASE;
 END//
@@ -444,7 +447,6 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
     DECLARE v_owner VARBINARY(255) DEFAULT REPLACE(UUID(), '-', '');
     DECLARE v_lost BIGINT;
     DECLARE v_rows INT;
@@ -474,10 +476,7 @@ BEGIN
     IF v_status <> 0 THEN
         SET token = NULL;
     END IF;
-    IF v_status = 13 THEN
-        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(name, 100), '\': ', v_detail), 500);
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
-    ELSEIF v_status IN (6, 7) THEN
+    IF v_status IN (6, 7, 13) THEN
         CALL rowlock_refuse(v_status, COALESCE(v_name, CONVERT(name USING utf8mb4)), 0, v_detail);
     END IF;
 END//

@@ -300,7 +300,6 @@ CREATE OR REPLACE PROCEDURE rowlock_request(
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
     DECLARE v_status TINYINT;
     {ends_own};
     CALL rowlock_pack_lease(name, mode, limit_, v_want);
@@ -308,10 +307,7 @@ BEGIN
     CALL rowlock_check_owner(owner);
     CALL rowlock_attempt(v_want, owner, ttl_ms, wait_ms, mode, limit_, host, pid, program, note,
                          v_status, token, ticket, place, v_detail);
-    IF v_status = 13 THEN
-        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(name, 100), '\': ', v_detail), 500);
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
-    ELSEIF v_status IN (6, 7) THEN
+    IF v_status IN (6, 7, 13) THEN
         CALL rowlock_refuse(v_status, CONVERT(name USING utf8mb4), 0, v_detail);
     END IF;
     IF token IS NOT NULL THEN
