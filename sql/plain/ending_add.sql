@@ -1,4 +1,3 @@
--- Writes the end of a lease, or of a wait.
 INSERT INTO rowlock_history
        (name, {kind_column}, permits, token, host, pid, command, note, acquired, waited, ended, how,
         problem)

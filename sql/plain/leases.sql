@@ -1,3 +1,1 @@
--- One row per permit.
-SELECT token, {kind}, {permits}, owner, host, pid, command, note, acquired, name
-  FROM rowlock_lease WHERE name = ?t;
+SELECT {lease_row} FROM rowlock_lease WHERE name = ?t;

@@ -1,2 +1,1 @@
-SELECT token, {kind}, {permits}, owner, host, pid, command, note, acquired, name
-  FROM rowlock_lease;
+SELECT {lease_row} FROM rowlock_lease;

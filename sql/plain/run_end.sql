@@ -1,3 +1,2 @@
--- Records the end of a run.
 UPDATE rowlock_run SET outcome = ?t, {exit} = ?i, {output} = ?t, finished = ?i
  WHERE token = ?i;

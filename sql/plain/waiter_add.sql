@@ -1,4 +1,3 @@
--- Inserts a ticket into the queue of one name.
 INSERT INTO rowlock_waiter
        (name, ticket, {kind_column}, {permits}, {wanted}, owner, host, pid, command, note,
         since, alive_until, roll_call)

@@ -1,4 +1,1 @@
--- Reads the queue of a name, up to a ticket.
-SELECT ticket, {kind}, {permits}, {wanted}, owner, host, pid, command, note, since, alive_until,
-       roll_call, name, {now} AS now_ms
-  FROM rowlock_waiter WHERE name = ?t AND ticket <= ?i;
+SELECT {waiter_row} FROM rowlock_waiter WHERE name = ?t AND ticket <= ?i;
