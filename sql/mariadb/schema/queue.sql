@@ -630,7 +630,8 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
     SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket,
            MAX(l.owner) AS owner, MAX(l.host) AS host, MAX(l.pid) AS pid,
            MAX(l.command) AS command, MAX(l.note) AS note,
-           {read_instant MAX(l.acquired)} AS since_ms, {read_instant MAX(b.expires)} AS expires_ms,
+           {read_instant MAX(l.acquired)} AS since_ms,
+           {read_instant MAX(b.expires)} AS expires_ms,
            {ms_until MAX(b.expires)} AS left_ms,
            MAX(l.`limit`) AS `limit`, IF(MAX(l.mode) = 'permit', count(*), NULL) AS `count`,
            MAX(b.stop) AS stop

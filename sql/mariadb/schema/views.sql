@@ -147,7 +147,8 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
     SELECT CONVERT(s.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, s.description,
            IF(s.died, 'ERROR', CAST(s.status AS CHAR(16))) AS status,
-           {instant s.began} AS began, {instant s.ended} AS ended,
+           {instant s.began} AS began,
+           {instant s.ended} AS ended,
            IF(s.counts, {instant s.updated}, NULL) AS updated,
            IF(s.counts, GREATEST({now_ms} - s.updated, 0), NULL) AS age_ms,
            s.basis IS NOT NULL AS made, s.program, s.host, s.pid,

@@ -10,7 +10,8 @@ SELECT {now} AS now;
 CREATE VIEW IF NOT EXISTS rowlock_holders AS
 SELECT lease.name, 'lease' AS kind, lease.mode, lease.token,
        CASE lease.mode WHEN 'permit' THEN count(*) END AS permits, lease."limit", lease.pid,
-       lease.host, lease.command AS program, lease.note, {time min(lease.acquired)} AS since,
+       lease.host, lease.command AS program, lease.note,
+       {time min(lease.acquired)} AS since,
        {time heartbeat.expires} AS expires, heartbeat.stop AS broken,
        (SELECT count(*) FROM rowlock_waiter AS waiter
          WHERE waiter.name = lease.name AND waiter.alive_until > clock.now) AS waiting
@@ -24,7 +25,8 @@ CREATE VIEW IF NOT EXISTS rowlock_waiters AS
 SELECT waiter.name, 'lease' AS kind, waiter.mode, waiter.ticket,
        row_number() OVER (PARTITION BY waiter.name ORDER BY waiter.ticket) AS place,
        CASE waiter.mode WHEN 'permit' THEN waiter.count END AS permits, waiter."limit", waiter.pid,
-       waiter.host, waiter.command AS program, waiter.note, {time waiter.since} AS since
+       waiter.host, waiter.command AS program, waiter.note,
+       {time waiter.since} AS since
   FROM rowlock_waiter AS waiter, rowlock_clock AS clock
  WHERE waiter.alive_until > clock.now;
 
@@ -38,14 +40,16 @@ SELECT known.name, 0 AS kept,
 
 -- Each job with its current run, or its latest. due NULL: never again.
 CREATE VIEW IF NOT EXISTS rowlock_jobs AS
-SELECT job.name, job.schedule, {time nullif(job.due, 9223372036854775807)} AS due,
+SELECT job.name, job.schedule,
+       {time nullif(job.due, 9223372036854775807)} AS due,
        CASE WHEN run.token IS NULL THEN 'never run'
             WHEN job.running <> run.token THEN run.outcome
             WHEN heartbeat.token IS NOT NULL THEN CASE WHEN heartbeat.stop THEN 'broken'
             ELSE 'running' END
             WHEN run.outcome IN ('broken', 'not started') THEN run.outcome ELSE 'lost' END AS state,
        nullif(job.running, 0) AS token, run.node, run.pid, run.repeats,
-       {time run.started} AS started, {time nullif(run.finished, 0)} AS finished,
+       {time run.started} AS started,
+       {time nullif(run.finished, 0)} AS finished,
        CASE WHEN run.finished > 0 THEN run.exit END AS exit, run.output,
        {time nullif(job.failed, 0)} AS failed,
        (SELECT {time min(pause.acquired)} FROM rowlock_lease AS pause
@@ -67,7 +71,8 @@ SELECT job.name, job.schedule, {time nullif(job.due, 9223372036854775807)} AS du
 CREATE VIEW IF NOT EXISTS rowlock_subjects AS
 SELECT subject.name, subject.description,
        CASE WHEN subject.died THEN 'ERROR' ELSE subject.status END AS status,
-       {time subject.began} AS began, {time subject.ended} AS ended,
+       {time subject.began} AS began,
+       {time subject.ended} AS ended,
        CASE WHEN subject.counts THEN {time subject.updated} END AS updated,
        CASE WHEN subject.counts THEN max(subject.now - subject.updated, 0) END AS age_ms,
        subject.basis IS NOT NULL AS made, subject.program, subject.host, subject.pid,
@@ -99,7 +104,8 @@ CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock B
                         WHERE token = NEW.token AND name = NEW.name
                           AND (mode = 'exclusive' OR NEW.shared AND mode = 'shared'));
     SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders shows the holder')
-     WHERE EXISTS (SELECT 1 FROM rowlock_lease WHERE {conflicts});
+     WHERE EXISTS (SELECT 1 FROM rowlock_lease
+                    WHERE {conflicts});
     SELECT RAISE(ABORT, 'rowlock: a committed row holds the name; rowlock vacuum deletes it')
      WHERE EXISTS (SELECT 1 FROM rowlock_leftover WHERE name = NEW.name);
 END;
