@@ -14,8 +14,7 @@ setup() {
 }
 
 fails() { # URL: one line of error
-    run "$rowlock" --db "$1" ls
-    [ "$status" -ne 0 ]
+    run ! "$rowlock" --db "$1" ls
     [ "${#lines[@]}" = 1 ]
     [[ $output != *hidden* ]]
 }
@@ -34,26 +33,28 @@ fails() { # URL: one line of error
 
 @test "a missing jar is one line that names the package" {
     mkdir "$BATS_TEST_TMPDIR/empty"
+    missing=/nonexistent.jar
     for known in h2:tcp:libh2-java derby:libderbyclient-java hsqldb:hsql:libhsqldb-java \
         postgresql:libpostgresql-jdbc-java mariadb:libmariadb-java mysql:libmariadb-java; do
-        for missing in /nonexistent.jar "$BATS_TEST_TMPDIR/empty"; do
-            ROWLOCK_CLASSPATH=$missing fails "jdbc:${known%:*}://127.0.0.1:$port/x"
-            [ "$status" = 69 ]
-            [[ $output == *"no JDBC driver for 'jdbc:${known%%:*}:' in ROWLOCK_CLASSPATH; "* ]]
-            [[ $output == *"; install the package ${known##*:}, and add "*".jar to "* ]]
-        done
-        # the advice, followed: the driver is found, and no server
+        ROWLOCK_CLASSPATH=$missing fails "jdbc:${known%:*}://127.0.0.1:$port/x"
+        [ "$status" = 69 ]
+        [[ $output == *"no JDBC driver for 'jdbc:${known%%:*}:' in ROWLOCK_CLASSPATH; "* ]]
+        [[ $output == *"; install the package ${known##*:}, and add "*".jar to "* ]]
         jar=$(sed 's/.* add \([^ ]*\.jar\) to .*/\1/' <<<"$output")
-        ROWLOCK_CLASSPATH=$missing:$jar fails "jdbc:${known%:*}://127.0.0.1:$port/x"
-        [[ $output != *"no JDBC driver"* ]]
+        [ -e "$jar" ]
+        missing=$BATS_TEST_TMPDIR/empty
     done
+    # the advice, followed: the driver is found, and no server
+    ROWLOCK_CLASSPATH=$missing:$jar fails "jdbc:mysql://127.0.0.1:$port/x"
+    [[ $output != *"no JDBC driver"* ]]
     fails "jdbc:nosuch://127.0.0.1:$port/x"
     [[ $output == *"no JDBC driver for 'jdbc:nosuch:'; name its jar in ROWLOCK_CLASSPATH"* ]]
     fails "jdbc:oracle:thin:@//127.0.0.1:$port/x"
     [[ $output == *"name its jar (ojdbc11.jar, from Oracle) in ROWLOCK_CLASSPATH"* ]]
 }
 
-@test "no message shows a password of the URL" {
+@test "no message of rowlock shows a password of the URL" {
+    export ROWLOCK_LIBJVM=/nonexistent # the message that names the database needs no JVM
     fails "jdbc:derby://127.0.0.1:$port/x;user=app;password=hidden"
     [[ $output == *"--db, jdbc:derby://127.0.0.1:$port/x)" ]]
     fails "jdbc:h2:tcp://127.0.0.1:$port/x;USER=sa;PASSWORD=hidden"
@@ -79,6 +80,14 @@ fake_driver() { # sets ROWLOCK_CLASSPATH
     javac -d "$ROWLOCK_CLASSPATH" "$BATS_TEST_DIRNAME/../lib/fake/FakeDriver.java"
     mkdir -p "$ROWLOCK_CLASSPATH/META-INF/services"
     echo FakeDriver >"$ROWLOCK_CLASSPATH/META-INF/services/java.sql.Driver"
+}
+
+@test "no message of a JDBC driver shows a password of the URL" {
+    fake_driver
+    for url in "any:refused;user=app;PASSWORD=hidden;x=y" "thin:scott/hidden@//refused"; do
+        fails "jdbc:wrapper:$url"
+        [[ $output == *"cannot connect to jdbc:wrapper:"*refused* ]]
+    done
 }
 
 @test "a session on SQL Server keeps its transaction when a wait ends" {

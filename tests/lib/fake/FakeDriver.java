@@ -2,7 +2,8 @@
 /*
  * A JDBC driver without a database, for jdbc:sqlserver: URLs. Prints each statement, and each
  * change of autocommit, to the file of the system property fake.log. It reports the product
- * fake.product, or else SQL Server; jdbc:wrapper: URLs are also its own.
+ * fake.product, or else SQL Server; jdbc:wrapper: URLs are also its own. It refuses a URL with the
+ * word "refused", which its message repeats.
  */
 import java.io.FileWriter;
 import java.io.IOException;
@@ -54,7 +55,9 @@ public final class FakeDriver implements Driver, InvocationHandler {
         return Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, this);
     }
 
-    public Connection connect(String url, Properties properties) {
+    public Connection connect(String url, Properties properties) throws SQLException {
+        if (url.contains("refused"))
+            throw new SQLException("cannot connect to " + url);
         return (Connection) make(Connection.class);
     }
 
