@@ -164,12 +164,12 @@ client() { # a process of the database itself: reads statements
     process=$started
     run -75 acquire_while "$process" busy -n
     # the first process is killed
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    start_rowlock acquire --while-pid "$process" busy
     until_true is_waited_for busy
     kill -s KILL "$started"
     until_true nobody_waits_for busy
     # the process ends
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    start_rowlock acquire --while-pid "$process" busy
     until_true is_waited_for busy
     kill "$process"
     ! wait "$started" || false
@@ -179,7 +179,7 @@ client() { # a process of the database itself: reads statements
     # after the grant
     start sleep 300
     process=$started
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    start_rowlock acquire --while-pid "$process" busy
     until_true is_waited_for busy
     rowlock release busy --token "$token"
     wait "$started"
@@ -250,7 +250,7 @@ END
     process=$started
     until_true is_named "$process" sleep
     acquire_while "$process" theirs
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run theirs -- touch ran
+    start_rowlock run theirs -- touch ran
     until_true is_waited_for theirs
     kill "$process"
     wait "$started"

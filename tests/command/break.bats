@@ -23,7 +23,7 @@ setup_file() { install_technique; }
 }
 
 @test "break reports how the lease ends: a holder that renews learns of it, without one it lasts" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s kept -- sleep 600
+    start_rowlock run -s kept -- sleep 600
     until_true is_held kept
     run -0 rowlock break kept
     [ "${#lines[@]}" = 1 ]
@@ -31,20 +31,17 @@ setup_file() { install_technique; }
     [[ $output != *"no process"* ]]
     rowlock hold --for 2h --note why alone
     run rowlock break alone
-    echo "$output"
     [ "${#lines[@]}" = 1 ]
     [[ $output == *"no process renews it"*"rowlock break --now 'alone'" ]]
     [[ $output != *"learns of it"* ]]
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mixed -- sleep 600
+    start_rowlock run -s mixed -- sleep 600
     until_true is_held mixed
     token=$(rowlock acquire -s --ttl 1h mixed)
     run rowlock break mixed
-    echo "$output"
     [ "${#lines[@]}" = 1 ]
     [[ $output == \
         "2 leases of 'mixed' broken: the holder learns of it"*"; no process renews 1 of them: "* ]]
     run rowlock break mixed --token "$token"
-    echo "$output"
     [[ $output == *"rowlock break --now --token $token 'mixed'" ]]
 }
 
@@ -77,7 +74,6 @@ setup_file() { install_technique; }
     [[ $output == "1 lease of 'many' broken: "* ]]
     four=$(rowlock acquire -s --ttl 1m many)
     run rowlock break many
-    echo "$output"
     [[ $output == "3 leases of 'many' broken (2 of them before): "* ]]
     rowlock break --now many --token "$four"
     run -0 rowlock break many --json
@@ -115,7 +111,7 @@ end_fence() {
     for signal in TERM INT; do
         token=$(rowlock acquire --ttl 10m "at-$signal")
         start_fence "at-$signal" "$token"
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" break --now "at-$signal"
+        start_rowlock break --now "at-$signal"
         breaker=$started
         until_true somebody_waits
         : >err

@@ -10,7 +10,7 @@ teardown() {
     for file in *.pid; do [ ! -e "$file" ] || end_here "$(cat "$file")"; done
 }
 start_cron() { # [OPTION...]: its pid is in $daemon
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
+    start_rowlock cron tab "$@"
     daemon=$started
 }
 stop_cron() {

@@ -107,7 +107,7 @@ TAB
     start_cron
     until_true has_run boom 1
     until_true is_there asked
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron other-tab
+    start_rowlock cron other-tab
     local other=$started
     until_true is_there asked-by-other # it asks in the order of the file
     kill -s STOP "$daemon"

@@ -53,9 +53,7 @@ TAB
 @test "an error that waiting cannot cure ends it at once: no schema" {
     echo 'every 50w first -- touch ran' >tab
     sql 'CREATE DATABASE test_empty'
-    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/test_own/test_empty}" cron tab
-    echo "$status: $output"
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "${ROWLOCK_TEST_URL/test_own/test_empty}" cron tab
     [[ $output == *"schema install"* ]]
     [ ! -e ran ]
 }

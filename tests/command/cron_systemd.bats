@@ -13,21 +13,10 @@ load cron.bash
 setup_file() { install_technique; }
 setup() {
     forget_jobs
-    start_listener "$PWD/notify"
+    address=$PWD/notify
+    start_listener "$address"
 }
 
-# Writes each datagram to the file datagrams, as one line: its newlines become blanks.
-receiver='use Socket; $| = 1; my $path = $ARGV[0] =~ s/^@/\0/r;
-    socket my $s, AF_UNIX, SOCK_DGRAM, 0 or die; bind $s, pack_sockaddr_un($path) or die;
-    open my $out, ">>", "datagrams"; $out->autoflush;
-    open my $ready, ">", "listens"; close $ready;
-    while (defined recv $s, my $text, 65536, 0) { $text =~ tr/\n/ /; print $out "$text\n" }'
-start_listener() { # ADDRESS
-    rm -f listens datagrams
-    start perl -e "$receiver" "$1"
-    address=$1
-    until_true is_there listens
-}
 start_notifying() { # [VARIABLE=VALUE...]: starts the daemon of the file tab; its pid is in $daemon
     start env NOTIFY_SOCKET="$address" "$@" "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab
     daemon=$started
@@ -77,8 +66,7 @@ TAB
         ;;
     esac
     start_notifying
-    run wait "$daemon"
-    [ "$status" != 0 ]
+    run ! wait "$daemon"
     [ ! -e ran ]
     run ! got READY
 }
@@ -141,7 +129,8 @@ TAB
 }
 
 @test "an abstract address" {
-    start_listener "@rowlock-test-$$-$BATS_TEST_NUMBER-$ROWLOCK_TEST_ENGINE"
+    address="@rowlock-test-$$-$BATS_TEST_NUMBER-$ROWLOCK_TEST_ENGINE"
+    start_listener "$address"
     echo 'every 50w one -- true' >tab
     start_notifying
     until_true got '^READY=1 '

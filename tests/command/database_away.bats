@@ -14,6 +14,10 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     is_up || start_own
 }
+teardown() { # a test that failed must not leave a full server to the next one, which would wait
+    [ -z "${refused:-}" ] || empty
+    end_started
+}
 is_up() { rowlock ls >/dev/null 2>&1; }
 is_said() { [ "$(grep -c "^rowlock: the database is unreachable, waiting for it: " err)" = "$1" ]; }
 
@@ -32,7 +36,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     waiting+=("$started")
     start_leased -s mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mine a -- touch ran-beneath
     waiting+=("$started")
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 16 --ttl 60s a
+    start_rowlock acquire -w 16 --ttl 60s a
     measure=$started
     until_true are_waiting a 4
     stop_server "$own"
@@ -100,9 +104,9 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
 
 @test "-w limits the wait, and -n does not wait for a database" {
     held c
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 10m --ttl 60s c
+    start_rowlock acquire -w 10m --ttl 60s c
     long=$started
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 4 --ttl 60s c
+    start_rowlock acquire -w 4 --ttl 60s c
     short=$started
     until_true are_waiting c 2
     stop_server "$own"
@@ -138,6 +142,7 @@ empty() {
         sql "KILL $(sleeper)"
         ;;
     esac
+    refused=
 }
 refusals() {
     case $ROWLOCK_TEST_ENGINE in

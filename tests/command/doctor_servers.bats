@@ -49,7 +49,6 @@ setup() {
         ;;
     esac
     run rowlock --db "$url" doctor --only server
-    echo "$output"
     case $ROWLOCK_TEST_ENGINE in
     postgresql) stop_server "$own-standby" ;;
     mariadb) sql 'SET GLOBAL read_only = 0' ;;
@@ -58,9 +57,7 @@ setup() {
     [[ $output == FAIL*server*"cannot keep a lock: it is "*"-> use the URL of the server that "* ]]
     away=$ROWLOCK_TEST_ENGINE://tester@127.0.0.1:$(free_port)/test_own
     for only in server privileges; do
-        run rowlock --db "$away" doctor --only $only
-        echo "$status: $output"
-        [ "$status" = 69 ]
+        run -69 rowlock --db "$away" doctor --only $only
         [[ $output == FAIL*server*"-> check that the server runs"* ]]
     done
     run -69 rowlock --db "$away" doctor
@@ -128,7 +125,7 @@ is_said() { grep -q "$2" "$1"; }
         ;;
     esac
     until_true is_said held.out locked
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h held -- true 6>&-
+    start_rowlock run --tx -w 1h held -- true 6>&-
     until_true somebody_waits
     finds ok transactions '*'
     set_clock +10m

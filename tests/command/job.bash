@@ -3,7 +3,7 @@
 # For the tests of jobs: a job, nodes that die or freeze, and the recorded runs.
 
 job() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
-start_job() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
+start_job() { start_rowlock job "$@"; }
 # A long period: the next due time does not come during a test.
 rarely=(--every 50w)
 

@@ -176,10 +176,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     token=$(view frozen running_token)
     all_of_node STOP
     until_expired job:frozen
-    start_job frozen "${rarely[@]}" -- sh -c "$(pid_into successor)
-        until [ -e let-go ]; do sleep 0.02; done"
-    second=$started
-    until_true is_there successor
+    hold_by job frozen "${rarely[@]}"
     # shellcheck disable=SC2046
     kill -s CONT "$first" "$first_guard" "$first_command" $(pgrep -P "$first_command")
     ends_with 123 "$first"
@@ -188,8 +185,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     run_is frozen 1 token "$token"
     run_is frozen 1 outcome late
     run_is frozen 0 outcome running
-    touch let-go
-    ends_with 0 "$second"
+    let_go
     run_is frozen 0 outcome done
     run_is frozen 1 outcome late
 }

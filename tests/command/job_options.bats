@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# job, jobs, cron: wrong usage; and commands without a database URL.
+# job, jobs, cron: wrong usage. url.bats runs them without a database URL.
 
 load lib
 
@@ -62,19 +62,6 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "--prefix is for the daemon" cron --check --prefix nosuch
     refused "cannot read 'nosuch'" cron nosuch
     refused "is not a regular file" cron --check .
-}
-
-@test "no database URL: refused, because each machine would use its own; suggests 'local'" {
-    echo 'every 50w a -- touch ran' >tab
-    for words in "job a --every 50w -- touch ran" "cron tab"; do
-        # shellcheck disable=SC2086
-        run -64 "$ROWLOCK" $words
-        [[ $output == *"no database was named"*"'local'"* ]]
-        [ ! -e state ]
-        [ ! -e ran ]
-    done
-    "$ROWLOCK" --db local job a --every 50w -- touch ran
-    [ -e ran ]
 }
 
 @test "cron --check lists the due times, and refuses the whole file for one mistake" {

@@ -35,14 +35,12 @@ checked() { # STATUS PATTERN [NAME]
     job b "${rarely[@]}" -- true
     job a "${rarely[@]}" -- sh -c 'echo printed; exit 3' >/dev/null || true
     run rowlock jobs
-    echo "$output"
     [ "${#lines[@]}" = 3 ]
     [ "$(xargs <<<"${lines[0]}")" = \
         "NAME STATE NEXT RUNNING SINCE LAST ENDED BY AVERAGE SCHEDULE NOTE" ]
     [[ ${lines[1]} =~ ^a\ +failing\ +20..-..-..\ 00:00:00.*\ exit\ 3\ .*\ every\ 50w$ ]]
     [[ ${lines[2]} =~ ^b\ .*\ done\ .*\ every\ 50w$ ]]
     run rowlock jobs a
-    echo "$output"
     [[ $output == *"exit 3"*"STARTED"*"exit 3"*$'The last run printed:\n  printed' ]]
 }
 
@@ -192,7 +190,7 @@ checked() { # STATUS PATTERN [NAME]
     [[ $output == *"paused by $(hostname) since 20"*", note: ask Ann; "* ]]
     [[ $output == *": rowlock release 'job:soon' --token $token" ]]
     rowlock release job:soon --token "$token"
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run job:soon -- sh -c "$(pid_into by-hand); sleep 970"
+    start_rowlock run job:soon -- sh -c "$(pid_into by-hand); sleep 970"
     until_true is_there by-hand
     run rowlock jobs soon --now
     kill -s TERM "$started"
@@ -244,7 +242,7 @@ checked() { # STATUS PATTERN [NAME]
     kill -s TERM "$node"
     ends_with 143 "$node"
     until_true is_free job:runs
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run job:runs -- sh -c "$(pid_into kept); sleep 970"
+    start_rowlock run job:runs -- sh -c "$(pid_into kept); sleep 970"
     until_true is_there kept
     [ -z "$(view runs paused_token)" ]
     kill -s TERM "$started"

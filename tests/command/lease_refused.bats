@@ -30,7 +30,7 @@ refused() {
     refused 75 "$ROWLOCK_TEST_URL" -n
     run ! grep -q waiting run acquire hold
     for waiting in 1 2; do
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600 a -- true
+        start_rowlock run -w 600 a -- true
         until_true says_waiting $waiting
     done
     rowlock release a --token "$token"

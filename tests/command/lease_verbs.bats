@@ -38,7 +38,7 @@ setup_file() { install_technique; }
 @test "p6: a signal while waiting withdraws, and ends the command by that signal" {
     for signal in INT TERM HUP; do
         rowlock acquire --ttl 1m "stop$signal"
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m "stop$signal"
+        start_rowlock acquire --ttl 1m "stop$signal"
         until_true is_waited_for "stop$signal"
         kill -s "$signal" "$started"
         ends_with $((128 + $(kill -l "$signal"))) "$started"
@@ -71,18 +71,14 @@ setup_file() { install_technique; }
     token=$(rowlock acquire --ttl 1m ended)
     rowlock release ended --token "$token"
     for verb in check renew; do
-        run rowlock "$verb" ended --token "$token"
-        echo "$output"
-        [ "$status" != 0 ]
+        run ! rowlock "$verb" ended --token "$token"
         [[ $output == \
             *"it was released, or has expired or was broken; if it was not released, "*"stop it"* ]]
     done
     token=$(rowlock acquire --ttl 1m ended)
     rowlock break ended
     for verb in check renew; do
-        run rowlock "$verb" ended --token "$token"
-        echo "$output"
-        [ "$status" != 0 ]
+        run ! rowlock "$verb" ended --token "$token"
         [[ $output == *"broken lease"*"may overlap with another holder's, stop it"* ]]
         [[ $output != *"it was released"* ]]
     done

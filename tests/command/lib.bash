@@ -114,6 +114,7 @@ start() {
     started=$!
     all_started+=("$started")
 }
+start_rowlock() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; } # VERB...
 all_started=()
 ends_with() { # STATUS PID: of a child that was started in the background
     local status=0
@@ -139,11 +140,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 # A test that failed must not leave a lock to the next one.
 teardown() { end_started; }
 # hold NAME [OPTION...]: starts a holder that has the lock when this returns; `let_go` ends it.
-hold() {
+hold() { hold_by run --tx "$@"; }
+hold_by() { # VERB ARGUMENT...: as hold, by a verb with a command
     rm -f holding let-go
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx "$@" -- \
-        sh -c 'echo $$ >holding.tmp; mv holding.tmp holding
-            until [ -e let-go ]; do sleep 0.02; done'
+    start_rowlock "$@" -- sh -c 'echo $$ >holding.tmp; mv holding.tmp holding
+        until [ -e let-go ]; do sleep 0.02; done'
     holder=$started
     until_true is_there holding
 }
@@ -164,6 +165,23 @@ start_counter() { # sets counter_url, the URL of such a server of the engine und
         counter_url="$counter_url?sslmode=disable&gssencmode=disable"
 }
 calls() { wc -l <calls; }
+# start_listener ADDRESS: receives what a program reports to a service manager there; writes each
+# datagram to the file datagrams, as one line: its newlines become blanks.
+receiver='use Socket; $| = 1; my $path = $ARGV[0] =~ s/^@/\0/r;
+    socket my $s, AF_UNIX, SOCK_DGRAM, 0 or die; bind $s, pack_sockaddr_un($path) or die;
+    open my $out, ">>", "datagrams"; $out->autoflush;
+    open my $ready, ">", "listens"; close $ready;
+    while (defined recv $s, my $text, 65536, 0) { $text =~ tr/\n/ /; print $out "$text\n" }'
+start_listener() {
+    rm -f listens datagrams
+    start perl -e "$receiver" "$1"
+    until_true is_there listens
+}
+has_unread() { # PORT: bytes that a program sent to it are unread in a socket
+    awk -v port="$(printf ':%04X' "$1")" \
+        'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
+         END { exit !found }' /proc/net/tcp
+}
 # A command that appends the signals that it gets to the file seen, in order, and exits with 5 when
 # the file stop exists. In perl, because a shell with foreground children may miss a signal.
 listener='sub see { open my $seen, ">>", "seen"; print $seen "$_[0]\n" }
@@ -196,6 +214,20 @@ is_held() { rowlock ls "$1" >/dev/null; }
 is_free() { ! is_held "$1"; }
 is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
 nobody_waits_for() { ! is_waited_for "$1"; }
+start_waiter() { # NAME [OPTION...]: a `run` that is in the queue when this returns
+    start_rowlock run "${@:2}" "$1" -- true
+    until_true is_waited_for "$1"
+}
+start_cycle() { # ONE TWO: two commands, each holds one of the names and waits for the other
+    cat >cycle <<'EOF'
+touch "$2"
+until [ -e "$3" ]; do sleep 0.02; done
+exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
+EOF
+    export ROWLOCK
+    start_rowlock run "$1" -- sh cycle "$2" held-one held-two
+    start_rowlock run "$2" -- sh cycle "$1" held-two held-one
+}
 # In a SQLite file a waiter that is suspended for a second may lose its place. Those who enter the
 # queue of the name from now on keep theirs.
 keep_places() { # NAME

@@ -26,7 +26,7 @@ ends_badly() { # NAME: a lease that is revoked
 }
 waiting_for() { rowlock --json ls "$1" | jq -e 'any(.state == "waiting")'; }
 gives_up() { # NAME [OPTION...]: a waiter that is interrupted
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "${@:2}" "$1" -- true
+    start_rowlock run "${@:2}" "$1" -- true
     until_true waiting_for "$1"
     kill -INT "$started"
     until_true is_gone "$started"
@@ -102,14 +102,14 @@ mend_history() {
 }
 
 @test "a run of a job that is broken has who broke it; a filter of waits does not hide that" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job slow --every 1h -- sleep 60
+    start_rowlock job slow --every 1h -- sleep 60
     until_true is_held job:slow
     SUDO_USER=ann rowlock break job:slow
     until_true is_gone "$started"
     entries | jq -e '.how == "broken" and (.broken_by | test("^ann@"))'
     entries slow --limit 1 | jq -e '.how == "broken" and (.broken_by | test("^ann@"))'
     held busy note 1h >/dev/null
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run busy -- sleep 60
+    start_rowlock run busy -- sleep 60
     until_true has_waited busy
     rowlock break --now busy
     until_true is_held busy
@@ -306,7 +306,6 @@ rowlock schema set history changes that" ]]
     until_true has_expired one "$token"
     break_history
     run --separate-stderr -0 rowlock vacuum
-    echo "$output$stderr"
     mend_history
     [[ $output == *' rows removed' ]]
     [[ $stderr == *"missing"*"table "*history*"rowlock schema install"* ]]

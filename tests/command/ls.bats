@@ -36,12 +36,10 @@ keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop
     take kept
     for words in ls "ls --tree" "ls 'k*'" "ls 'n*'" "ls | cat"; do
         run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' $words"
-        echo "$output"
         [[ $output == *"$hint"* ]]
     done
     for words in "ls kept" "--json ls" "ls 2>/dev/null"; do
         run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' $words"
-        echo "$output"
         [[ $output == *kept* && $output != *"$hint"* ]]
     done
 }
@@ -61,11 +59,10 @@ keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop
     take --note 'ask Ann' long-name-of-a-lock
     take -s b
     for note in first second third; do
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --note "$note" --ttl 1m b
+        start_rowlock acquire --note "$note" --ttl 1m b
         until_true said_by_ls "$note"
     done
     run rowlock ls
-    echo "$output"
     [ ${#lines[@]} = 6 ]
     [[ ${lines[0]} =~ ^NAME\ +STATE\ +MODE\ +SINCE\ +LEFT\ +TOKEN\ +WHO\ +NOTE$ ]]
     state=${lines[0]%%STATE*} who=${lines[0]%%WHO*}
@@ -130,7 +127,7 @@ fits_in() { # N LINES...: as characters
 @test "a narrow terminal: notes and commands are cut, then columns; never the name, host and pid" {
     local name=import/customers/eu note who columns
     note=$(printf 'n%.0s' {1..90})
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note "$note" "$name" -- \
+    start_rowlock run --note "$note" "$name" -- \
         sh -c ': a long command line; touch started; exec sleep 970'
     until_true is_there started
     who=$(uname -n):$started
@@ -144,7 +141,6 @@ fits_in() { # N LINES...: as characters
         done
     done
     run in_columns 130 "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
-    echo "$output"
     fits_in 130 "${lines[@]}"
     [[ ${lines[0]} == *TOKEN*NOTE && ${lines[1]} == *nnn… ]]
     if [ "$ROWLOCK_TEST_ENGINE" = sqlite ]; then # the columns of a host's characters, not its bytes
@@ -156,13 +152,8 @@ fits_in() { # N LINES...: as characters
 }
 
 nested() { # OUTER INNER: holds OUTER and waits for INNER
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- \
-        "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$2" -- true
+    start_rowlock run "$1" -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$2" -- true
     until_true is_waited_for "$2"
-}
-waits_for() { # NAME
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
-    until_true is_waited_for "$1"
 }
 tree_is() { [ "$(rowlock ls --tree | sed '1d; s/   *[a-z].*//')" = "$1" ]; }
 
@@ -171,7 +162,7 @@ tree_is() { [ "$(rowlock ls --tree | sed '1d; s/   *[a-z].*//')" = "$1" ]; }
     take --note 'the "cause"' first
     nested second first
     nested third second
-    waits_for third
+    start_waiter third
     until_true tree_is 'alone
 first
 └─ #1
@@ -180,7 +171,6 @@ first
          └─ third
             └─ #1'
     run rowlock ls --tree
-    echo "$output"
     [[ ${lines[0]} =~ ^NAME\ +STATE\ +MODE\ +AGE\ +LEFT\ +WHO\ +NOTE$ ]]
     [[ ${lines[2]} =~ ^first\ +held\ +exclusive\ +[0-9ms]+\ +(59m|1h00m) ]]
     [[ ${lines[2]} == *'the "cause"' ]]
@@ -196,18 +186,10 @@ first
 }
 
 @test "--tree: a cycle is shown, and ends" {
-    cat >cycle <<'EOF'
-touch "$2"
-until [ -e "$3" ]; do sleep 0.02; done
-exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
-EOF
-    export ROWLOCK
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run one -- sh cycle two held-one held-two
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run two -- sh cycle one held-two held-one
+    start_cycle one two
     until_true is_waited_for one
     until_true is_waited_for two
     run rowlock ls --tree
-    echo "$output"
     [ ${#lines[@]} = 6 ]
     [[ ${lines[1]} =~ ^one\ +held\  ]]
     [[ ${lines[2]} =~ ^└─\ #1\ +waiting\  ]]
@@ -222,7 +204,7 @@ two_are_listed() {
 }
 @test "JSON: one array, the keys of the contract, times in UTC, null for unknown" {
     token=$(take -s --note 'a "note"' doc)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m doc
+    start_rowlock acquire --ttl 1m doc
     until_true is_waited_for doc
     until_true two_are_listed # while it tries again, its transaction is listed too
     cat list
@@ -272,7 +254,6 @@ two_are_listed() {
     take --note wide 'naïve-日本'
     take --note plain naive-1234
     run rowlock ls
-    echo "$output"
     [ ${#lines[@]} = 4 ]
     [[ $output == *'na\x09me'* ]]
     [[ $output == *'red\x1b[31m\nline\u009b'* ]]
@@ -353,7 +334,7 @@ session_of_holder() { # the session that does not wait
 @test "the locks of transactions are listed with a name, as far as the engine reports it" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     hold work
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx work -- true
+    start_rowlock run --tx work -- true
     until_true transaction_is_listed
     as_far_as_told --json ls work >list
     [ "$(json '$[0].state' <list)" = held ]
@@ -378,7 +359,7 @@ tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclu
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     rowlock acquire --ttl 1m other
     hold work
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m work
+    start_rowlock acquire --ttl 1m work
     until_true tx_is_listed work
     as_far_as_told ls >list
     cat list

@@ -13,11 +13,7 @@ setup() {
     held=
 }
 teardown() {
-    local pid
-    for pid in "${all_started[@]}"; do
-        kill "$pid" 2>/dev/null || true
-        until_true is_gone "$pid"
-    done
+    end_started TERM
     [ -z "$held" ] || rowlock break --now "$held"
 }
 samples() { # ARGUMENT...: checked, and one per line
@@ -46,7 +42,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
 @test "locks are counted by state, their names only if they match" {
     held=one
     rowlock acquire --ttl 1h one
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h one
+    start_rowlock acquire --ttl 1h -w 1h one
     until_true waits 1
     has "rowlock_locks{state=held} 1"
     if grep -q rowlock_lease_ text; then return 1; fi
@@ -62,7 +58,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
 @test "the oldest wait is counted by the database's clock" {
     held=old
     rowlock acquire --ttl 1h old
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h old
+    start_rowlock acquire --ttl 1h -w 1h old
     is_old() {
         samples >found
         awk '$1 == "rowlock_oldest_wait_seconds" && $2 > 0.5 && $2 < 60 { ok = 1 }
@@ -120,7 +116,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
         "rowlock_job_runs_total{job=counted,outcome=done} 2"
     grep -qxFf success text # the failures left it as it was
     due_again
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job counted --cron '@yearly' -- sleep 961
+    start_rowlock job counted --cron '@yearly' -- sleep 961
     until_true has "rowlock_job_running{job=counted} 1"
     rowlock break --now job:counted
     wait "$started" || true
@@ -167,16 +163,14 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     grep -qx "rowlock_up 1" folder/farm.prom
     mkfifo pipe
     for path in pipe folder; do
-        run --separate-stderr rowlock metrics --output "$path"
-        [ "$status" = 64 ]
+        run -64 --separate-stderr rowlock metrics --output "$path"
         [ "$stderr" = "rowlock: cannot replace $path: it is not a regular file" ]
     done
     [ -p pipe ]
 }
 
 @test "a file that cannot be written is an error with its path" {
-    run --separate-stderr rowlock metrics --output missing/farm.prom
-    [ "$status" = 125 ]
+    run -125 --separate-stderr rowlock metrics --output missing/farm.prom
     [[ $stderr == *"missing/farm.prom"*"No such file"* ]]
 }
 
@@ -193,8 +187,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     run -64 rowlock metrics --output ''
     run -64 rowlock metrics --name '['
     [[ $output == *"'[' has a '[' without ']' at position 1"* ]]
-    run --separate-stderr rowlock --json metrics
-    [ "$status" = 64 ]
+    run -64 --separate-stderr rowlock --json metrics
     [ -z "$output" ]
     [[ $stderr == *"metrics prints no JSON"* ]]
 }

@@ -44,27 +44,18 @@ setup_file() {
     done
 }
 
-# A holder that has the lease when this returns; the file let-go ends it.
-start_holder() { # NAME [OPTION...]
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@" -- \
-        sh -c 'touch holding; until [ -e let-go ]; do sleep 0.02; done'
-    holder=$started
-    until_true is_there holding
-}
-
 excludes() {
     run -0 rowlock run backup -- echo done
     [ "$output" = done ]
     run -3 rowlock run backup -- sh -c 'exit 3'
-    start_holder backup
+    hold_by run backup
     run -75 rowlock run -n backup -- touch overlap
     [[ $output == *backup* ]]
     [ ! -e overlap ]
     run -0 rowlock ls backup
     [[ $output == *backup* ]]
     [ "$(item backup '$[0].name')" = backup ]
-    touch let-go
-    wait "$holder"
+    let_go
     run -0 rowlock run -n backup -- true
     run -75 rowlock run --tx backup -- \
         "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n backup -- touch overlap
@@ -103,7 +94,6 @@ examines() {
     rowlock schema install
     rowlock vacuum
     run rowlock doctor
-    echo "$output"
     [ "$status" -le 1 ]
     for check in driver server schema leases jobs transactions clock self-test; do
         [ "$(grep -cE "^ok +$check  " <<<"$output")" = 1 ]

@@ -3,7 +3,7 @@
 # The command through a pooler that assigns a backend to each transaction only.
 # Runs on: postgresql/native
 
-load lib
+load ../sql/lib
 load run.bash
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
@@ -22,10 +22,7 @@ setup() {
 directly() { ROWLOCK_TEST_URL=$direct "$@"; }
 
 @test "p1: run holds the name while its command runs, also against direct connections" {
-    start_leased --note pooled a -- sh -c "$(pid_into command)
-        until [ -e stop ]; do sleep 0.02; done; exit 4"
-    holder=$started
-    until_true is_there command
+    start_stoppable --note pooled a
     for way in "" directly; do
         run -75 $way leased -n a -- touch ran
         [[ $output == *"pid $holder"*"pooled"* ]]
@@ -61,40 +58,31 @@ directly() { ROWLOCK_TEST_URL=$direct "$@"; }
 
 # The COMMIT ends the locks of a transaction, not the disconnect of its client. So a lock does not
 # depend on the backend that the next transaction gets.
-psql_session() { # NAME DESCRIPTOR: a client through the pooler, with its answers in the file NAME
-    mkfifo "$1.in"
-    psql -qXAt "$POOLED" <"$1.in" >"$1" 2>&1 3>&- 4>&- 5>&- &
-    eval "exec $2>$1.in"
-}
-said() { grep -qx "$2" "$1"; }
 backends_that_hold() {
     sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database =
          (SELECT oid FROM pg_database WHERE datname = current_database())
          AND (classid::bigint << 32 | objid::bigint) = rowlock.key('$1')"
 }
 @test "p1: psql locks by rowlock.exclusive and .shared until COMMIT, also past the pooler" {
-    psql_session a 4
-    psql_session b 5
-    echo "BEGIN; SELECT rowlock.exclusive('c'); SELECT 'locked';" >&4
-    until_true said a locked
+    open_session a "$POOLED"
+    open_session b "$POOLED"
+    in_session a BEGIN "SELECT rowlock.exclusive('c')"
     for way in "$POOLED" "$direct"; do
         [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_exclusive('c')")" = f ]
         [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_shared('c')")" = f ]
     done
     run -75 rowlock run -n c -- true
-    echo "BEGIN; SELECT rowlock.shared('c'); SELECT 'locked';" >&5
+    ask b BEGIN "SELECT rowlock.shared('c')" "SELECT 'locked'"
     until_true somebody_waits
     run ! said b locked
-    echo "COMMIT; SELECT 'committed';" >&4
-    until_true said b locked
+    in_session a COMMIT
+    answer b locked
     # the backend has released it, though its client is connected, and serves others meanwhile
-    until_true said a committed
     [ "$(backends_that_hold c)" = 1 ]
     [ "$(psql -qXAt "$POOLED" -c "SELECT rowlock.try_shared('c')")" = t ]
-    echo "COMMIT; SELECT 'committed';" >&5
-    until_true said b committed
+    in_session b COMMIT
     [ "$(backends_that_hold c)" = 0 ]
-    exec 4>&- 5>&-
+    close_sessions
 }
 @test "p1: a lock by psql outside BEGIN stays with no backend" {
     for _ in 1 2 3 4; do psql -qXAt "$POOLED" -c "SELECT rowlock.exclusive('d')"; done

@@ -8,22 +8,16 @@ load lib
 
 setup_file() { install_technique; }
 
-asked_in_vain() { # unread bytes are in a socket of the server
-    awk -v port="$(printf ':%04X' "$ROWLOCK_TEST_POSTGRESQL_PORT")" \
-        'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
-         END { exit !found }' /proc/net/tcp
-}
-
 has_no_child() { [ -z "$(pgrep -P "$1")" ]; } # the second TERM is for rowlock itself
 
 @test "a database that hangs delays no signal to the command, and rowlock can be ended" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
+    start_rowlock run --tx a -- perl -e "$listener"
     pid=$started
     until_true has_seen ready
     backend=$(sql "SELECT pid FROM pg_stat_activity
                    WHERE datname = current_database() AND state LIKE 'idle in%'")
     kill -s STOP "$backend"
-    until_true asked_in_vain
+    until_true has_unread "$ROWLOCK_TEST_POSTGRESQL_PORT"
     kill -s USR1 "$pid"
     until_true has_seen USR1
     kill -s TERM "$pid"

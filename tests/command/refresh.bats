@@ -42,7 +42,7 @@ GATE
 }
 
 here() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
-start_here() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
+start_here() { start_rowlock "$1" "$subject" "${@:2}"; }
 inside() { # N: that many are inside now, or were
     [ "$(find . -name 'inside.*' | wc -l)" = "$1" ]
 }
@@ -123,8 +123,7 @@ subject_has() {
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
     enter use -x -- ./gate
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
-    run --separate-stderr here refresh --verbose --max-age 1h -- ./fill
-    [ "$status" = 0 ]
+    run -0 --separate-stderr here refresh --verbose --max-age 1h -- ./fill
     [ -z "$output" ]
     [[ $stderr == *"'$subject' is fresh"* ]]
     run -9 here refresh -E 9 --max-age 1h -- ./fill
@@ -200,9 +199,7 @@ subject_has() {
 @test "--stale-ok: during another's refresh a caller continues with the old data" {
     here refresh --max-age 1h -- ./fill
     enter refresh --max-age 0 -- ./gate ./fill
-    run --separate-stderr here refresh --stale-ok --json --verbose --max-age 0 -- ./fill
-    echo "$output $stderr"
-    [ "$status" = 0 ]
+    run -0 --separate-stderr here refresh --stale-ok --json --verbose --max-age 0 -- ./fill
     [ "$output" = '{"refreshed":false}' ]
     [[ $stderr == *"being refreshed by another node"* ]]
     here expire # the data exists nevertheless
@@ -304,8 +301,7 @@ BLOCK
 # ---- expire, subjects --------------------------------------------------------------------------
 
 @test "expire makes data stale, whatever its age, also during a refresh" {
-    run --separate-stderr here expire
-    [ "$status" = 0 ]
+    run -0 --separate-stderr here expire
     [[ $stderr == *"nothing to expire"* ]]
     [ "$(here expire --json)" = '{"expired":false}' ]
     enter refresh --max-age 1h -- ./gate ./fill

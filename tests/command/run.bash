@@ -4,7 +4,7 @@
 # rowlock.
 
 leased() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
-start_leased() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
+start_leased() { start_rowlock run "$@"; }
 
 # A shell line that writes its process into FILE, in one step.
 pid_into() { echo "echo \$\$ >$1.tmp; mv $1.tmp $1"; }
@@ -46,6 +46,14 @@ ends_soon() {
         sleep 0.02
     done
     ends_with "$1" "$2"
+}
+# start_stoppable [OPTION...] NAME: a command that exits with 4 when the file stop exists. Its
+# process is in the file command; $holder is the pid of rowlock.
+start_stoppable() {
+    rm -f command stop
+    start_leased "$@" -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there command
 }
 parent_of() { ps -o ppid= -p "$1" | tr -d " "; }
 guard_of() { pgrep -P "$1"; } # PID of a rowlock that runs a command

@@ -26,7 +26,6 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 @test "standard input and output are the caller's, and rowlock's descriptors are closed" {
     run bash -c 'echo through | "$0" --db "$ROWLOCK_TEST_URL" run --tx a -- cat' "$ROWLOCK"
-    echo "$output"
     [ "$output" = through ]
     show='for f in /proc/$$/fd/*; do echo "${f##*/}"; done'
     bash -c "$show" >direct 7</dev/null
@@ -37,7 +36,6 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 @test "the command can read the names and the held locks" {
     run rowlock run --tx one 'two ü' -- sh -c 'echo "$ROWLOCK_NAME"; echo "$ROWLOCK_HELD"'
-    echo "$output"
     [ "${lines[0]}" = one ]
     [ "${lines[1]}" = 'two ü' ]
     [ "${lines[2]}" = "6f6e65:x 74776f20c3bc:x" ]
@@ -81,7 +79,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 @test "a waiter gets the lock when it is free, and --verbose prints how long it waited" {
     hold a
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h --verbose a -- touch ran
+    start_rowlock run --tx -w 1h --verbose a -- touch ran
     waiter=$started
     until_true somebody_waits
     [ ! -e ran ]
@@ -152,7 +150,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 # ---- loss --------------------------------------------------------------------------------------
 
 @test "the session is killed: the command gets TERM, the status is 123, the lock is free" {
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e \
+    start_rowlock run --tx a -- perl -e \
         '$SIG{TERM} = sub { open my $seen, ">>", "seen"; print $seen "TERM\n"; exit 3 };
          open my $file, ">", "holding.tmp"; print $file $$; close $file;
          rename "holding.tmp", "holding"; sleep 1 while 1'

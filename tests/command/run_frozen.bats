@@ -79,12 +79,9 @@ each_of_server() { # SIGNAL: to the server and its processes
 
 @test "the network is away briefly: the lease is renewed, and the command is not affected" {
     start_proxy
-    ROWLOCK_TEST_URL=$proxy_url start_leased --ttl 10s a -- sh -c \
-        "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
-    holder=$started
-    until_true is_there command
+    ROWLOCK_TEST_URL=$proxy_url start_stoppable --ttl 10s a
     kill -s STOP "$proxy_pid"
-    until_true is_silent
+    until_true has_unread "$(cat port)" # a request of rowlock's
     kill -s CONT "$proxy_pid"
     was=$(item a '$[0].expires')
     until_true expires_later_than "$was"
@@ -92,17 +89,9 @@ each_of_server() { # SIGNAL: to the server and its processes
     ends_with 4 "$holder"
     is_free a
 }
-is_silent() { # a request of rowlock's is unread in the proxy's socket
-    awk -v port="$(printf ':%04X' "$(cat port)")" \
-        'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
-         END { exit !found }' /proc/net/tcp
-}
 
 @test "the command ends while the server hangs: its own status, and a signal ends rowlock's wait" {
-    start_leased --ttl 30s c -- sh -c \
-        "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
-    holder=$started
-    until_true is_there command
+    start_stoppable --ttl 30s c
     command=$(cat command)
     each_of_server STOP
     touch stop

@@ -82,9 +82,7 @@ has_no_usr1() { # pending: it is signal 10
 }
 
 @test "a signal during the release ends rowlock, and the lease is released" {
-    start_leased --ttl 1m a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
-    holder=$started
-    until_true is_there command
+    start_stoppable --ttl 1m a
     mkfifo lock
     start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
     writer=$started
@@ -203,9 +201,7 @@ of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
 }
 
 @test "p5: the database file is deleted while a command runs, and the command ends first: 123" {
-    of_file start_leased --ttl 60s a -- sh -c "$(pid_into command)
-        until [ -e stop ]; do sleep 0.02; done"
-    until_true is_there command
+    of_file start_stoppable --ttl 60s a
     rm own.db
     touch stop
     ends_with 123 "$started"

@@ -45,7 +45,7 @@ at_its_report() { # COMMAND...: has ended, and the lock is released; $started is
     mkfifo report
     exec 6<>report
     perl -e "$full_pipe"
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --report report late -- "$@" 6>&-
+    start_rowlock run --report report late -- "$@" 6>&-
     until_true stands_at_its_report "$started"
 }
 read_report() { # and rowlock continues

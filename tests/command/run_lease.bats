@@ -9,15 +9,7 @@ load lib
 load run.bash
 
 setup_file() { install_technique; }
-
-# hold_leased [OPTION...] NAME: starts a holder that has the lease when this returns; `let_go` ends
-# it.
-hold_leased() {
-    rm -f holding let-go
-    start_leased "$@" -- sh -c "$(pid_into holding); until [ -e let-go ]; do sleep 0.02; done"
-    holder=$started
-    until_true is_there holding
-}
+hold_leased() { hold_by run "$@"; } # [OPTION...] NAME
 
 # ---- how it ends -------------------------------------------------------------------------------
 
@@ -44,7 +36,6 @@ hold_leased() {
     for signal in USR1:10 KILL:9 TERM:15 INT:2; do
         run how_it_ended env --default-signal=INT "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run a \
             -c "kill -${signal%:*} \$\$"
-        echo "$output"
         [ "$output" = "signal ${signal#*:}" ]
         is_free a
     done

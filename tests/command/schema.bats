@@ -13,12 +13,9 @@ load lib
     run -69 rowlock schema upgrade
     [[ $output == *"not installed"* || $output == *"does not exist"* ]] # the file
     [[ $output == *"rowlock "*"schema install"* ]]
-    run --separate-stderr install_technique
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 --separate-stderr install_technique
     [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
-    run --separate-stderr install_technique
-    [ "$status" = 0 ]
+    run -0 --separate-stderr install_technique
     [ "$output" = "rowlock is installed already in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
     run -0 rowlock --json schema install
     [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")" \
@@ -63,9 +60,7 @@ load lib
 
 # The servers of the tests run with settings that lose commits in a crash.
 @test "install warns of a server that may lose commits, and does not in JSON" {
-    run --separate-stderr install_technique
-    echo "$stderr"
-    [ "$status" = 0 ]
+    run -0 --separate-stderr install_technique
     warning="rowlock: warning: the server runs with"
     case $ROWLOCK_TEST_ENGINE in
     sqlite) [ "$stderr" = "" ] ;;
@@ -74,8 +69,7 @@ load lib
     esac
     # shellcheck disable=SC2154
     [ ${#stderr_lines[@]} -le 1 ]
-    run --separate-stderr rowlock schema install --json
-    [ "$status" = 0 ]
+    run -0 --separate-stderr rowlock schema install --json
     [ "$stderr" = "" ]
 }
 

@@ -19,7 +19,7 @@ serves() { grep -q 'serving on' err; }
 # start_serve [OPTION...]: on any free port; sets server, its pid, and address
 start_serve() {
     : >err
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" serve --listen 127.0.0.1:0 "$@"
+    start_rowlock serve --listen 127.0.0.1:0 "$@"
     server=$started
     until_true serves
     address=$(sed -n 's|.*serving on http://\(.*\)/$|\1|p; s|.*serving on \(unix:.*\)|\1|p' err)
@@ -62,11 +62,8 @@ same() {
 }
 held=() # by take
 teardown() {
-    local pid name
-    for pid in "${all_started[@]}"; do
-        kill "$pid" 2>/dev/null || true
-        until_true is_gone "$pid"
-    done
+    local name
+    end_started TERM
     for name in "${held[@]}"; do rowlock break --now "$name"; done
 }
 take() { # NAME [OPTION...]: a lease that ends with the test

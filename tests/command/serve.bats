@@ -27,7 +27,7 @@ load serve.bash
 @test "holders, waiters and permits, on the overview, the list and the page of a name" {
     take one --note 'a note'
     take seats --limit 3
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h --note 'in a hurry' one
+    start_rowlock acquire --ttl 1h -w 1h --note 'in a hurry' one
     start_serve
     until_true shows /lock?name=one "in a hurry"
     shows /lock?name=one "a note"
@@ -149,16 +149,9 @@ load serve.bash
 }
 
 @test "callers that wait for each other are a problem on the first page" {
-    cat >cycle <<'EOF'
-touch "$2"
-until [ -e "$3" ]; do sleep 0.02; done
-exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
-EOF
-    export ROWLOCK
     start_serve
     shows_not / '>cycle</span>'
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run 'one<b>' -- sh cycle two held-one held-two
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run two -- sh cycle 'one<b>' held-two held-one
+    start_cycle 'one<b>' two
     two=$started
     until_true shows / '>cycle</span>'
     shows / '<div>Lock <a class="name" href="/lock?name=one'

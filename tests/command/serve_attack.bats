@@ -66,7 +66,7 @@ times=(253402300799999 9223372036854775807 -9223372036854775808)
 @test "rows of every table with such times: lists, pages, documents and metrics answer" {
     local at column verb page
     rowlock acquire --ttl 1h one
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h one
+    start_rowlock acquire --ttl 1h -w 1h one
     run rowlock job usual --every 1w -- true
     rowlock refresh data --max-age 1h -- true
     start_serve

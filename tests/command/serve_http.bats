@@ -36,8 +36,7 @@ ends=('right to left' '/../..' lines)
     local payload url n=0
     for payload in "${payloads[@]}"; do
         take "$payload" --note "$payload"
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h --note "$payload" \
-            --name "$payload"
+        start_rowlock acquire --ttl 1h -w 1h --note "$payload" --name "$payload"
         # shellcheck disable=SC2016
         run rowlock job "$payload" --every 50w --note "$payload" -- \
             sh -c 'printf "%s\n" "$1"; exit 7' "$payload" "$payload"
@@ -123,8 +122,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
 
 @test "an address that others can reach is refused, with advice, unless it is allowed" {
     for to in 0.0.0.0:0 '[::]:0' 192.0.2.1:7420 '[2001:db8::1]:7420'; do
-        run --separate-stderr rowlock serve --listen "$to"
-        [ "$status" = 64 ]
+        run -64 --separate-stderr rowlock serve --listen "$to"
         [[ $stderr == *"listen on 127.0.0.1:${to##*:} or"* ]]
         [[ $stderr == *"--allow-remote"*"proxy"* || $stderr == *"proxy"*"--allow-remote"* ]]
     done
@@ -144,8 +142,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     run -64 rowlock serve name
     run -64 rowlock --json serve
     start_serve
-    run --separate-stderr rowlock serve --listen "$address"
-    [ "$status" = 125 ]
+    run -125 --separate-stderr rowlock serve --listen "$address"
     [[ $stderr == *"another program"* ]]
 }
 
@@ -155,17 +152,16 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     get /
     status_is 200 GET / 'Host: rowlock.example' # a browser cannot be led to a socket
     # another server is not pushed aside
-    run --separate-stderr rowlock serve --listen unix:"$PWD/own"
-    [ "$status" = 125 ]
+    run -125 --separate-stderr rowlock serve --listen unix:"$PWD/own"
     [[ $stderr == *"another program, perhaps another rowlock serve, listens there"* ]]
     stop_serve
     [ ! -e own ]
-    (umask 007 && start_serve --listen unix:"$PWD/own" && echo "$server" >pid)
-    all_started+=("$(cat pid)")
+    umask 007
+    start_serve --listen unix:"$PWD/own"
     [ "$(stat -c %a own)" = 660 ]
     # killed, it leaves the file, which the next one replaces
-    kill -s KILL "$(cat pid)"
-    until_true is_gone "$(cat pid)"
+    kill -s KILL "$server"
+    until_true is_gone "$server"
     [ -e own ]
     start_serve --listen unix:"$PWD/own"
     get /
@@ -191,13 +187,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
 }
 
 @test "a service manager learns when it is ready, its address, and that it stops" {
-    perl -e 'use Socket; socket my $s, AF_UNIX, SOCK_DGRAM, 0 or die;
-        bind $s, pack_sockaddr_un("notify") or die; open my $r, ">", "listens"; close $r;
-        open my $out, ">>", "datagrams"; $out->autoflush;
-        while (defined recv $s, my $text, 65536, 0) { $text =~ tr/\n/ /; print $out "$text\n" }' \
-        3>&- &
-    all_started+=($!)
-    until_true is_there listens
+    start_listener notify
     NOTIFY_SOCKET=$PWD/notify WATCHDOG_USEC=200000 start_serve
     until_true grep -q '^READY=1 STATUS=serving on http://127.0.0.1:' datagrams
     until_true grep -q '^WATCHDOG=1$' datagrams
@@ -207,11 +197,9 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
 }
 
 @test "a database without rowlock's tables, or a wrong URL, ends it with the verbs' status" {
-    run --separate-stderr "$ROWLOCK" --db nonsense://x serve --listen 127.0.0.1:0
-    [ "$status" = 69 ]
+    run -69 --separate-stderr "$ROWLOCK" --db nonsense://x serve --listen 127.0.0.1:0
     printf '%01000d' 0 >none.db
-    run --separate-stderr "$ROWLOCK" --db sqlite:none.db serve --listen 127.0.0.1:0
-    [ "$status" != 0 ]
+    run ! --separate-stderr "$ROWLOCK" --db sqlite:none.db serve --listen 127.0.0.1:0
     if [[ $stderr == *"serving on"* ]]; then return 1; fi
 }
 

@@ -25,14 +25,14 @@ frame() { tr -d '\000' <screen | sed 's/\x1b\[H/\f/g' | awk 'BEGIN { RS = "\f" }
 shows() { frame | grep -q -- "$1"; }
 shows_not() { ! shows "$1"; }
 waits_for() { # NAME
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m "$1"
+    start_rowlock acquire --ttl 1m "$1"
     until_true is_waited_for "$1"
 }
 make_scene() { # two queues, one of them longer; jobs of three kinds
     rowlock acquire --ttl 1h --note 'a $(note)' a
     rowlock acquire --ttl 1h long
     waits_for a
-    for _ in 1 2; do start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m long; done
+    for _ in 1 2; do start_rowlock acquire --ttl 1m long; done
     until_true has_two_waiters
     rowlock job failing --every 1h -- false || true
     rowlock job fine --every 1h -- true
@@ -84,8 +84,7 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
     run -64 rowlock top a b
     run -64 rowlock top 'zz['
     [[ $output == *"'zz[' has a '[' without ']' at position 3"* ]]
-    run "$ROWLOCK" --db sqlite:/nowhere/at/all top
-    [ "$status" != 0 ]
+    run ! "$ROWLOCK" --db sqlite:/nowhere/at/all top
     [[ $output == rowlock:*nowhere* ]]
 }
 

@@ -7,7 +7,6 @@
 versions() { # BUILD [VARIABLE=VALUE...]
     run env DEBIAN_ARCHIVE=http://127.0.0.1:1/debian BUILD="$1" "${@:2}" \
         "$BATS_TEST_DIRNAME/../versions" mysql
-    echo "$output"
     [ "${lines[-1]}" = 'mysql: no server, not tested' ]
 }
 

@@ -24,7 +24,7 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
 
 @test "run shows position, holder, since when and note; the line goes when the wait ends" {
     token=$(rowlock hold a --for 1h --note 'new disks, ask Ann')
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m -w 1h a
+    start_rowlock acquire --ttl 1m -w 1h a
     first=$started
     until_true is_waited_for a
     in_columns 200 "$here run a -- sh -c 'echo it runs; exit 3'"

@@ -24,7 +24,7 @@ waiters_are() {
 @test "the line costs one query in 5 s, none in the first second, and none without a terminal" {
     rowlock hold a --for 1h --note n
     before=$(lists)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run a -- true
+    start_rowlock run a -- true
     until_true waiters_are 1
     began=$(now_ms)
     start env TERM=xterm script -qefc \

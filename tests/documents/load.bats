@@ -7,8 +7,6 @@
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
-teardown() { stop_loader; }
 
 @test "several loaders that start concurrently on an empty database create one table" {
     pids=()

@@ -7,29 +7,12 @@
 load lib
 
 setup_file() { install_technique; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
-teardown() { stop_loader; }
-
-kill_sessions() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-             WHERE datname = current_database() AND pid <> pg_backend_pid()
-             AND backend_type = 'client backend'"
-        ;;
-    mariadb)
-        sql "SELECT concat('KILL ', id, ';') FROM $processlist
-             WHERE db = database() AND id <> connection_id()" |
-            while read -r statement; do sql "$statement" || true; done
-        ;;
-    esac >/dev/null
-}
 
 @test "a lost connection is replaced, the current document is repeated and counted once" {
     start_loader --generate 12000 --workers 3
     for n in 100 400 700 1000 1300; do
         await_rows "$n"
-        kill_sessions
+        end_sessions || true # one of them may have ended
     done
     status=0
     wait "$loader_pid" || status=$?
@@ -68,17 +51,13 @@ fail_first_insert() {
 has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 
 @test "a document that was rolled back and then done by another worker is not counted twice" {
-    local tries
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the example's own code is the same on all
     mkdir in
     put in/one A 2014-01-15T10:00:00Z
     loader --empty --generate 1 >/dev/null
     fail_first_insert
     start_loader --id id --time at in
-    for tries in {1..1500}; do
-        has_failed_once && break
-        sleep 0.02
-    done
+    until_true has_failed_once
     run loader --id id --time at in
     sql "DROP TRIGGER fail_first ON document; DROP FUNCTION fail_first; DROP SEQUENCE attempts"
     wait "$loader_pid"
@@ -91,6 +70,5 @@ has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 @test "a worker's memory stays below 16 MiB" {
     [ -z "${SANITIZE:-}" ] || return 0 # its bookkeeping counts as memory
     run loader --empty --generate 3000 --workers 2
-    echo "$output"
     [ "$(number peak-KiB)" -lt 16384 ]
 }

@@ -14,7 +14,6 @@ fails_with() { # SQLSTATE STATEMENT...: fails with it; the message is in $output
     local state=$1
     shift
     run db "$@"
-    echo "$output"
     [ "$status" != 0 ] && [[ $output == *"ERROR:  $state: "* ]]
 }
 # each_fails: reads lines `SQLSTATE [PATTERN] | STATEMENTS`, and executes them in one session; after
@@ -41,7 +40,7 @@ each_fails() {
 }
 
 # A session is a psql that reads a fifo, with its output in the file NAME. `ask` sends statements,
-# `answer` waits for a line of the file.
+# `answer` waits for a line of the file, `in_session` sends statements and waits until all are done.
 declare -gA session_fd=()
 open_session() { # NAME [URL]
     local fd
@@ -59,8 +58,8 @@ close_sessions() {
     session_fd=()
     wait
 }
-ask() { # NAME STATEMENT
-    echo "$2;" >&"${session_fd[$1]}"
+ask() { # NAME STATEMENT...
+    printf '%s;\n' "${@:2}" >&"${session_fd[$1]}"
 }
 said() { grep -q -- "$2" "$1"; } # NAME REGULAR-EXPRESSION
 answer() {
@@ -68,6 +67,11 @@ answer() {
         cat "$1"
         return 1
     }
+}
+in_session() { # NAME [STATEMENT...]
+    all_done=$((${all_done:-0} + 1))
+    ask "$@" "SELECT 'all done $all_done'"
+    answer "$1" "^all done $all_done\$"
 }
 asleep() { # in pg_sleep, like a caller that waits for a lease inside a transaction
     [ "$(sql "SELECT count(*) FROM pg_stat_activity

@@ -17,8 +17,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     token=$(acquire one)
     [ "$token" -gt 0 ]
     rowlock check one --token "$token"
-    run rowlock run -n one -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n one -- true
     run say "CALL rowlock_release($token, @a); CALL rowlock_release($token, @b);
              CALL rowlock_release(NULL, @c);
              SELECT @a, @b, @c, @@in_transaction"

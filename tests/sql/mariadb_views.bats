@@ -79,11 +79,11 @@ let_b_wait_for() {
 
 @test "waiters shows the waiters for a lease, in the order of the queue" {
     token=$(say "CALL rowlock_acquire('queue', 600000, 'exclusive', NULL, @t); SELECT @t")
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
+    start_rowlock run -w 600s queue -- true
     first() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND kind = 'lease'
                        AND place = 1"; }
     until_true first
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
+    start_rowlock run -w 600s queue -- true
     second() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND place = 2
                         AND pid IS NOT NULL"; }
     until_true second
@@ -227,7 +227,6 @@ let_b_wait_for() {
     called() {
         run say_as "$app" "CALL rowlock_request_row('rolled', 60000, 'the owner called a', 2000,
                            'exclusive', NULL, NULL, NULL, NULL, NULL)"
-        echo "$output"
         [[ $output == NULL*2*NULL ]] &&
             [ "$(sql "SELECT count(*) FROM rowlock_waiter
                       WHERE name = 'rolled' AND roll_call > 0")" = 1 ]

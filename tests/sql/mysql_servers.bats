@@ -57,8 +57,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock run -n lease -- true
     rowlock run -n --shared lease -- true
     token=$(token_of held)
-    run rowlock run -n held -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n held -- true
     rowlock check held --token "$token"
     rowlock release held --token "$token"
     [ "$(rowlock next bill)" = 1 ]
@@ -89,9 +88,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_root?ssl=on"
     "$ROWLOCK" --db "mysql://root@127.0.0.1:$OWN_PORT/test_root" schema install
     as_root test_root -e 'UPDATE rowlock_meta SET version = 1'
-    run "$ROWLOCK" --db "$url" schema upgrade
-    echo "$output"
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$url" schema upgrade
     [[ $output == *"belongs to root@"* ]]
     grant=${output#*allow it: }
     as_root -e "${grant%% (database*}"
@@ -111,7 +108,6 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock run -n upgraded -- true
     rowlock next repaired
     run rowlock doctor
-    echo "$output"
     [[ $output != *GRANT* ]]
 }
 
@@ -124,27 +120,22 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
 @test "names that utf8mb4_0900_ai_ci takes for equal are different locks" {
     rowlock acquire --ttl 10m Straße >/dev/null
     for name in straße Strasse STRASSE 'Straße '; do rowlock run -n "$name" -- true; done
-    run rowlock run -n Straße -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n Straße -- true
     rowlock break --now Straße
 }
 
 @test "a password goes over TLS or a Unix socket, and is never given to a server without TLS" {
     plain=${ROWLOCK_TEST_URL%\?*}
     as_root -e 'FLUSH PRIVILEGES' # also the passwords that it has seen
-    run "$ROWLOCK" --db "$plain" ls
-    echo "$output"
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$plain" ls
     [[ $output == *"ssl=on"* ]]
     run "$ROWLOCK" --db "$plain" doctor --only server
     [[ $output == *"add ssl=on"* && $output != *"correct the user"* ]]
-    run "$ROWLOCK" --db "$plain?ssl=off" ls
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "$plain?ssl=off" ls
     "$ROWLOCK" --db "$plain?ssl=on" ls
     as_root -e 'FLUSH PRIVILEGES'
     "$ROWLOCK" --db "mysql://app:pass@/test_own?socket=$ROWLOCK_TEST_MARIADB_SOCKET/socket" ls
-    run "$ROWLOCK" --db "mysql://app:wrong@127.0.0.1:$OWN_PORT/test_own?ssl=on" ls
-    [ "$status" = 69 ]
+    run -69 "$ROWLOCK" --db "mysql://app:wrong@127.0.0.1:$OWN_PORT/test_own?ssl=on" ls
 }
 
 @test "KILL QUERY ends a wait for a row with the server's own error, and settings return" {
@@ -201,9 +192,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
         as_root -e "SET GLOBAL $setting = 1"
         for verb in 'run -n x' 'run --tx -n x'; do
             # shellcheck disable=SC2086
-            run rowlock $verb -- true
-            echo "$output"
-            [ "$status" = 69 ]
+            run -69 rowlock $verb -- true
             [[ $output == *read-only* ]]
         done
         as_root -e 'SET GLOBAL super_read_only = 0; SET GLOBAL read_only = 0'
@@ -238,7 +227,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
         [ "$(as_root -e 'SELECT @@innodb_autoinc_lock_mode')" = $mode ]
         rm -f out
         for i in 1 2 3 4; do
-            start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 10m "mode-$mode-$i"
+            start_rowlock acquire --ttl 10m "mode-$mode-$i"
         done
         until_true has_lines 4
         cat err

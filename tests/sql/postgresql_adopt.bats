@@ -22,7 +22,6 @@ refuses() { # WORDS [OPTION...]: install fails with these words, and leaves noth
     local words=$1
     shift
     run install "$@"
-    echo "$output"
     [ "$status" = 64 ] && [[ $output == *"$words"* ]] &&
         [ "$(sql "SELECT to_regclass('rowlock.lease') IS NULL")" = t ]
 }

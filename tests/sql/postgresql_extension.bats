@@ -55,7 +55,6 @@ objects() {
 @test "a role that may create schemas creates it and owns it; another may not" {
     sql 'DROP ROLE IF EXISTS nobody_much' && sql 'CREATE ROLE nobody_much LOGIN'
     run psql -qX "${ROWLOCK_TEST_URL/tester@/nobody_much@}" -c 'CREATE EXTENSION rowlock'
-    echo "$output"
     [[ $output == *"permission denied"* ]]
     sql 'DROP ROLE nobody_much'
     as_tester 'CREATE EXTENSION rowlock'
@@ -65,21 +64,17 @@ objects() {
               WHERE pronamespace = 'rowlock'::regnamespace")" = tester ]
     [ "$(sql "SELECT pg_get_userbyid(nspowner) FROM pg_namespace
               WHERE nspname = 'rowlock'")" = tester ]
-    run as_tester 'CREATE EXTENSION rowlock SCHEMA public'
-    [ "$status" != 0 ]
+    run ! as_tester 'CREATE EXTENSION rowlock SCHEMA public'
 }
 
 @test "schema install, upgrade and uninstall recognize the extension, and change nothing" {
     as_tester 'CREATE EXTENSION rowlock'
     objects >before
-    run --separate-stderr rowlock schema install
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 --separate-stderr rowlock schema install
     place=postgresql://${ROWLOCK_TEST_URL#*@}
     [ "$output" \
         = "rowlock is installed already in $place, technique native, as an extension (version 2)" ]
-    run --separate-stderr rowlock --json schema install
-    [ "$status" = 0 ]
+    run -0 --separate-stderr rowlock --json schema install
     [ "$(json '$.schema' <<<"$output")" = present ]
     [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/2 ]
     run -64 rowlock schema install --technique row
@@ -121,9 +116,7 @@ objects() {
     rowlock schema install
     rowlock next invoice
     objects >before
-    run as_tester 'CREATE EXTENSION rowlock'
-    echo "$output"
-    [ "$status" != 0 ]
+    run ! as_tester 'CREATE EXTENSION rowlock'
     [[ $output == *"already in this database"*HINT*"docs/extension.md"* ]]
     objects >after
     diff before after
@@ -154,7 +147,6 @@ objects() {
     rowlock run x -- true
     as_tester 'CREATE TABLE rowlock.own (n integer)'
     run as_tester 'DROP EXTENSION rowlock'
-    echo "$output"
     [[ $output == *"table rowlock.own depends on schema rowlock"* ]]
     as_tester 'ALTER TABLE rowlock.own SET SCHEMA public'
     as_tester 'DROP EXTENSION rowlock'
@@ -188,15 +180,12 @@ objects() {
         = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
     make_extension uninstall-extension DESTDIR="$PWD/there"
     [ "$(find there -type f)" = "" ]
-    run make_extension install-extension PG_CONFIG=/nowhere/pg_config DESTDIR="$PWD/there"
-    echo "$output"
-    [ "$status" -ne 0 ]
+    run ! make_extension install-extension PG_CONFIG=/nowhere/pg_config DESTDIR="$PWD/there"
     [[ $output == \
         *"/nowhere/pg_config does not run: install the package postgresql-server-dev-NN"* ]]
     printf '#!/bin/sh\necho /nowhere/pgxs.mk\n' >client_only
     chmod +x client_only
     run make_extension install-extension PG_CONFIG="$PWD/client_only" DESTDIR="$PWD/there"
-    echo "$output"
     [[ $status -ne 0 && $output == *"there is no /nowhere/pgxs.mk"*"postgresql-server-dev-NN"* ]]
     [ "$(find there -type f)" = "" ]
 }

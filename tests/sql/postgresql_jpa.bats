@@ -52,9 +52,7 @@ rows() { sql 'SELECT count(*) FROM businessobjectlock'; }
     snippet JpaLock.java
     wait "$snippet"
     [ "$(rows)" = 1 ]
-    run rowlock run --tx -n "$NAME" -- true
-    echo "$output"
-    [ "$status" != 0 ]
+    run ! rowlock run --tx -n "$NAME" -- true
     rowlock vacuum
     [ "$(rows)" = 0 ]
     rowlock run --tx -n "$NAME" -- true

@@ -21,9 +21,7 @@ teardown() {
 }
 
 is_refused() { # NAME [OPTION...]: busy for rowlock run
-    run rowlock run -n "$@" -- true
-    echo "$output"
-    [ "$status" = 75 ]
+    run -75 rowlock run -n "$@" -- true
 }
 
 @test "a lease by SQL excludes the command, transactions and other leases until it is released" {
@@ -91,8 +89,7 @@ heartbeats_of() { # TOKEN
 @test "a release that waits for a first renewal leaves no heartbeat, and the lease stays released" {
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     open_session renewal
-    ask renewal "BEGIN"
-    ask renewal "SELECT 'renewed' || rowlock.renew($token, '10 min')"
+    ask renewal BEGIN "SELECT 'renewed' || rowlock.renew($token, '10 min')"
     answer renewal renewed
     db "SELECT rowlock.release($token)" 3>&- >released &
     waits() {
@@ -286,14 +283,12 @@ one_waits() { # for the end of a lease
         rowlock release back --token "$token"
     done
     # a waiter gets it by another function again, from a holder whose session lives
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run back -- \
-        sh -c 'until [ -e go ]; do sleep 0.02; done'
-    until_true is_refused back
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 60 --ttl 10m back
+    hold_by run back
+    start_rowlock acquire -w 60 --ttl 10m back
     until_true one_waits
     sql "INSERT INTO rowlock.least_token (name, token) VALUES ('back', 9000000000000000000)
          ON CONFLICT (name) DO UPDATE SET token = excluded.token"
-    touch go
+    let_go
     wait "$started"
     is_refused back
     rowlock break back --now
@@ -471,18 +466,13 @@ TEXT
 @test "a busy name is not an error, for any holder: a transaction, the command, an earlier waiter" {
     db "SELECT rowlock.prepare('x')"
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('x'), 'done'"
-    answer a 'done$'
+    in_session a BEGIN "SELECT rowlock.exclusive('x')"
     busy="SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')"
     [ "$(db "$busy")" = busy ]
     [ "$(db "BEGIN" "$busy" "SELECT 'continues'" "COMMIT")" = $'busy\ncontinues' ]
-    ask a "COMMIT"
-    ask a "SELECT 'ended'"
-    answer a ended
+    in_session a COMMIT
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh \
-        -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
+    start_rowlock run x -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_waited_for x
     [ "$(db "$busy")" = busy ]
     db "SELECT rowlock.release($token)"
@@ -545,8 +535,7 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
 
 @test "p7 a request that waits behind the command only reads, and delays no waiter" {
     token=$(rowlock acquire --ttl 5m x)
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
-    until_true is_waited_for x
+    start_waiter x
     request x b
     open_session request
     ask request "SELECT place FROM rowlock.request('x', '5 min', 'the owner called b', '1 min')"
@@ -575,7 +564,6 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     run db "SET lock_timeout = '7s'" "BEGIN" "$settings" "$call" "$settings" "COMMIT" \
         "BEGIN" "$call" "$settings" "COMMIT" "$settings" \
         "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
-    echo "$output"
     expected='7s on 0 read committed' # within its transaction the session may idle for 2 s
     [ "$output" = "$expected
 1
@@ -604,8 +592,7 @@ in_doubt() { # the queue of x has b, in its open transaction, whose sign of life
     request x c
     sql "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE owner LIKE '%b'"
     open_session block
-    ask block "BEGIN"
-    ask block "SELECT place FROM rowlock.request('x', '5 min', 'the owner called b'); $1"
+    ask block BEGIN "SELECT place FROM rowlock.request('x', '5 min', 'the owner called b'); $1"
     answer block '^1$'
     db "SELECT rowlock.release($token)"
 }
@@ -701,27 +688,20 @@ TEXT
               idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
     db "SELECT rowlock.prepare('held')"
     open_session b
-    ask b "BEGIN"
-    ask b "SELECT rowlock.exclusive('held'), 'done'"
-    answer b 'done$'
+    in_session b BEGIN "SELECT rowlock.exclusive('held')"
     open_session a
-    ask a "BEGIN"
-    ask a "SET LOCAL lock_timeout = '7s'"
-    ask a "SET LOCAL idle_in_transaction_session_timeout = '70s'"
-    ask a "SELECT 'token=' || rowlock.acquire('x', '5 min')"
-    answer a '^token='
-    ask a "SELECT 'busy' WHERE rowlock.acquire('x', '5 min') IS NULL"
-    answer a '^busy'
-    # it waits a moment, with timeouts of its own
-    ask a "SELECT 'held' WHERE rowlock.acquire('held', '5 min') IS NULL"
-    answer a '^held'
-    ask a "$settings"
-    answer a '^7s on 70s read committed$'
+    # it waits a moment for the name held, with timeouts of its own
+    in_session a BEGIN "SET LOCAL lock_timeout = '7s'" \
+        "SET LOCAL idle_in_transaction_session_timeout = '70s'" \
+        "SELECT 'token=' || rowlock.acquire('x', '5 min')" \
+        "SELECT 'busy' WHERE rowlock.acquire('x', '5 min') IS NULL" \
+        "SELECT 'held' WHERE rowlock.acquire('held', '5 min') IS NULL" "$settings"
+    said a '^busy'
+    said a '^held'
+    said a '^7s on 70s read committed$'
     [ "$(db "SELECT count(*) FROM rowlock.lease")" = 0 ] # and still no session can acquire the name
     [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
-    ask a "COMMIT"
-    ask a "SELECT 'ended'"
-    answer a ended
+    in_session a COMMIT
     token=$(sed -n 's/^token=//p' a)
     rowlock check x --token "$token"
     db "BEGIN" "SELECT rowlock.release($token)" "ROLLBACK"

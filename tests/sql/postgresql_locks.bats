@@ -66,9 +66,7 @@ is_locked() { # NAME: as seen by another session
     db "SELECT rowlock.prepare('leased')"
     token=$(rowlock hold --for 5m --note 'ask Ann' leased)
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('x'), 'done'"
-    answer a 'done$'
+    in_session a BEGIN "SELECT rowlock.exclusive('x')"
     for call in "exclusive('x')" "shared('x')" "exclusive('leased')" "shared('leased')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
@@ -83,8 +81,7 @@ is_locked() { # NAME: as seen by another session
 @test "a waiter for a lease gets the name when it is released, and the timeouts are unchanged" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     open_session a
-    ask a "SET lock_timeout = '20s'"
-    ask a "BEGIN"
+    ask a "SET lock_timeout = '20s'" BEGIN
     ask a "SELECT rowlock.exclusive('x'), 'done'"
     until_true asleep
     run ! said a 'done$'
@@ -101,35 +98,23 @@ is_locked() { # NAME: as seen by another session
     count="SELECT count(*) FROM rowlock.names() n WHERE n = 'x'"
     [ "$(db "$count")" = $kept ]
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('x')"
-    ask a "SELECT rowlock.unlock('x'), 'done'"
-    answer a 'done$'
+    in_session a BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.unlock('x')"
     [ "$(db "$count")" = $kept ] # other sessions still see it,
     is_locked x                  # and it is locked
-    ask a "COMMIT"
-    ask a "SELECT 'ended'"
-    answer a ended
+    in_session a COMMIT
     [ "$(db "$count")" = 0 ]
 
     db "SELECT rowlock.prepare('x')"
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('x'), 'again'"
-    answer a again
+    in_session a BEGIN "SELECT rowlock.exclusive('x')"
     db "SELECT rowlock.unlock('x')" # another session's: unchanged, without waiting
     [ "$(db "$count")" = $kept ]
     open_session b
-    ask b "BEGIN"
-    ask b "SELECT rowlock.exclusive('x'), 'got it'"
+    ask b BEGIN "SELECT rowlock.exclusive('x'), 'got it'"
     until_true somebody_waits
-    ask a "SELECT rowlock.unlock('x')"
-    ask a "COMMIT"
+    ask a "SELECT rowlock.unlock('x')" COMMIT
     answer b 'got it'
     is_locked x
-    ask b "SELECT rowlock.unlock('x')"
-    ask b "COMMIT"
-    ask b "SELECT 'ended'"
-    answer b ended
+    in_session b "SELECT rowlock.unlock('x')" COMMIT
     [ "$(db "$count")" = 0 ]
     db "SELECT rowlock.unlock(7)"
     [ "$(db "SELECT count(*) FROM rowlock.names() n WHERE n = '7'")" = 0 ]
@@ -143,11 +128,8 @@ is_locked() { # NAME: as seen by another session
     [ "$expired" -gt 0 ]
     until_true is_free e
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('exclusive')"
-    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || ask a "SELECT rowlock.shared('shared')"
-    ask a "SELECT 'done'"
-    answer a 'done$'
+    in_session a BEGIN "SELECT rowlock.exclusive('exclusive')"
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || in_session a "SELECT rowlock.shared('shared')"
     case $ROWLOCK_TEST_TECHNIQUE in
     row) # the rows of free and e, and the lease
         [ "$(db "SELECT rowlock.vacuum()")" = 3 ]
@@ -161,9 +143,7 @@ is_locked() { # NAME: as seen by another session
         ;;
     esac
     is_locked exclusive
-    ask a "COMMIT"
-    ask a "SELECT 'ended'"
-    answer a ended
+    in_session a COMMIT
     removed=$(db "SELECT rowlock.vacuum()")
     [ "$removed" = "$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo 2 || echo 0)" ]
 }

@@ -43,30 +43,24 @@ refresh_once() { db BEGIN "SELECT rowlock.refreshed('$NAME', rowlock.refresh('$N
 @test "a caller that finds fresh data waits for no lock" {
     refresh_once
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.exclusive('subject:$NAME'), 'locked'"
-    answer a 'locked$'
+    in_session a BEGIN "SELECT rowlock.exclusive('subject:$NAME')"
     [ "$(db "SET statement_timeout = '20 s'" BEGIN "$(refresh "'1 h'")" COMMIT)" = "version none" ]
 }
 
 @test "of two callers at once one refreshes; the other waits, and finds the data fresh" {
     open_session a
     open_session b
-    ask a "BEGIN"
-    ask a "$(refresh "'1 h'")"
+    ask a BEGIN "$(refresh "'1 h'")"
     answer a 'version 1'
-    ask b "BEGIN"
-    ask b "$(refresh "'1 h'")"
+    ask b BEGIN "$(refresh "'1 h'")"
     until_true somebody_waits
-    ask a "$(refreshed 1)"
-    ask a "COMMIT"
+    ask a "$(refreshed 1)" COMMIT
     answer b 'version none'
 }
 
 @test "busy: 0 within wait, and the transaction continues; an error without one" {
     open_session a
-    ask a "BEGIN"
-    ask a "$(refresh NULL)"
+    ask a BEGIN "$(refresh NULL)"
     answer a 'version 1'
     for wait in 0 0.3; do
         [ "$(db BEGIN "$(refresh "NULL, '$wait s'")" "SELECT 'continues'" COMMIT)" = \
@@ -94,14 +88,10 @@ TEXT
 }
 
 @test "who refreshes is shown: the names that are given, or what the server knows" {
-    open_session a
-    ask a "BEGIN"
-    ask a "$(refresh "NULL, host => 'web3', pid => 7, program => 'loader'")"
-    answer a 'version 1'
-    ask a "$(refreshed 1)"
-    ask a "COMMIT"
+    db BEGIN "$(refresh "NULL, host => 'web3', pid => 7, program => 'loader'")" "$(refreshed 1)" \
+        COMMIT
     shown="SELECT concat_ws('/', host, pid, program) FROM rowlock.subjects WHERE name = '$NAME'"
-    until_true eval '[ "$(db "$shown")" = web3/7/loader ]'
+    [ "$(db "$shown")" = web3/7/loader ]
     db "SET application_name = 'by hand'" BEGIN "$(refresh "'0'")" "$(refreshed 2)" COMMIT
     [[ $(db "$shown") == *'/by hand' ]]
     fails_with 22001 BEGIN "$(refresh "NULL, program => repeat('x', 256)")"

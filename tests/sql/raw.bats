@@ -21,10 +21,10 @@ setup() {
         for kind in --tx --exclusive; do
             run -75 rowlock run $kind -n "$NAME" -- touch passed
         done
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 60 "$NAME" -- touch passed
+        start_rowlock run --tx -w 60 "$NAME" -- touch passed
         transaction=$started
         until_true is_waited_for_by 1
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 "$NAME" -- touch passed-too
+        start_rowlock run -w 60 "$NAME" -- touch passed-too
         lease=$started
         until_true is_waited_for_by 2
         [ ! -e passed ]

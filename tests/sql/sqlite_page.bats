@@ -35,7 +35,6 @@ refused() { # WORDS NAME [TOKEN]: the block fails with these words, and changes 
     local words=$1
     shift
     run do_block "$@"
-    echo "$output"
     [ "$status" != 0 ] && [ "$status" != 99 ]
     [[ $output == *"$words"* ]]
     [ "$(price)" = 100 ]
@@ -60,9 +59,8 @@ acquire() { # NAME OPTION...: sets token
 
 @test "see: holders, waiters, names, jobs and subjects" {
     acquire import --note 'ask Ann'
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run import -- true
+    start_waiter import
     waiting=$started
-    until_true is_waited_for import
     rowlock job --every 1h nightly -- true
     rowlock refresh report --max-age 1h -- true
     rowlock next invoice
@@ -137,7 +135,7 @@ end_session() {
     until_true is_there locked
     run rowlock next -w 1 invoice
     one=$status
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" next invoice
+    start_rowlock next invoice
     next=$started
     echo "UPDATE bond SET price = (SELECT count(*) FROM rowlock_counter); COMMIT;" >&4
     started=${all_started[0]}
@@ -182,9 +180,7 @@ SQL
     acquire a
     for each in "rowlock_exclusive (name) VALUES (x'61')" \
         "rowlock_acquire (name, ttl_ms) VALUES (x'61', 60000)"; do
-        run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
-        echo "$output"
-        [ "$status" != 0 ]
+        run ! sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
         [[ $output == *"a name must be text"* ]]
     done
     [ "$(sql 'SELECT count(*) FROM rowlock_lease')" = 1 ]
@@ -211,7 +207,7 @@ SQL
     printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_fence (name, token)
                    VALUES ('import', $token);" '.shell touch fenced' >&4
     until_true is_there fenced
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" break --now import
+    start_rowlock break --now import
     breaker=$started
     printf '%s\n' "UPDATE bond SET price = (SELECT count(*) FROM rowlock_lease
                    WHERE token = $token); COMMIT;" >&4
@@ -260,8 +256,7 @@ SQL
         rowlock release import --token "$token"
     done
     acquire import
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 import -- true
-    until_true is_waited_for import
+    start_waiter import -w 60
     kill -s STOP "$started"
     # it counts as alive for a while, and no client holds the name any more
     sql "UPDATE rowlock_waiter SET alive_until = alive_until + 60000;
