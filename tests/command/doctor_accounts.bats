@@ -7,28 +7,16 @@
 load lib
 load run.bash
 load doctor.bash
+load roles
 
 setup_file() { install_technique; }
 
 role() { echo "doctor_${ROWLOCK_TEST_TECHNIQUE}_$1"; }
 add_role() { # NAME: sets url
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        sql "CREATE ROLE $(role "$1") LOGIN"
-        url=${ROWLOCK_TEST_URL/tester@/$(role "$1")@}
-        ;;
-    mariadb)
-        sql "CREATE USER $(role "$1")@'%' IDENTIFIED BY 'secret'"
+    create_role "$(role "$1")"
+    url=$(url_of_role "$(role "$1")")
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] ||
         sql "GRANT SELECT ON rowlock_subjects TO $(role "$1")@'%'" # so that it can connect
-        url=${ROWLOCK_TEST_URL%%://*}://$(role "$1"):secret@${ROWLOCK_TEST_URL#*@}$tls
-        ;;
-    esac
-}
-drop_role() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "DROP OWNED BY $(role "$1"); DROP ROLE $(role "$1")" ;;
-    mariadb) sql "DROP USER $(role "$1")@'%'" ;;
-    esac
 }
 # NAME: all that was granted to it, one a line, without its name. The trigger's function is not
 # among them: GRANT ... ON ALL FUNCTIONS includes it, and the schema's GRANTs revoke it.
@@ -51,12 +39,6 @@ granted_to() {
     mariadb) sql "SHOW GRANTS FOR $(role "$1")@'%'" | sed "s/$(role "$1")/ROLE/" ;;
     esac | sort
 }
-paste_in() { # SQL text, as an administrator
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" ;;
-    mariadb) as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" ;;
-    esac
-}
 
 # The table of technique insert is known as soon as the account may read rowlock's.
 paste_advice() {
@@ -73,14 +55,13 @@ paste_advice() {
     finds ok privileges '*' --db "$url"
     finds ok self-test '*' --db "$url"
     add_role b
-    rowlock schema print "${ROWLOCK_TEST_URL%%:*}" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
-        --role "$(role b)" | paste_in
+    print_grants "$(role b)" | paste_in
     granted_to a >pasted
     granted_to b >printed
     [ -s printed ]
     diff printed pasted
-    drop_role a
-    drop_role b
+    drop_role "$(role a)"
+    drop_role "$(role b)"
 }
 
 @test "privileges: EXECUTE on a database of MariaDB includes the procedures that a restore lacks" {
@@ -115,7 +96,7 @@ paste_advice() {
     [ "$(advice privileges --db "$url")" = "$expected" ]
     echo "$expected" | paste_in
     finds ok privileges '*' --db "$url"
-    drop_role c
+    drop_role "$(role c)"
 }
 
 # A privilege that locks need fails the check beside it.
@@ -147,13 +128,11 @@ paste_advice() {
     [[ $output != *history* ]]
     paste_advice
     finds ok privileges '*' --db "$url"
-    drop_role h
+    drop_role "$(role h)"
 }
 
 @test "privileges: those of a role count as the account's own" {
     add_role d
-    rowlock schema print "${ROWLOCK_TEST_URL%%:*}" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
-        --role "$(role d)_all" >grants
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "CREATE ROLE $(role d)_all; GRANT $(role d)_all TO $(role d)" ;;
     mariadb)
@@ -161,13 +140,13 @@ paste_advice() {
              SET DEFAULT ROLE $(role d)_all $(is_mysql && echo TO || echo FOR) $(role d)@'%'"
         ;;
     esac
-    paste_in <grants
+    print_grants "$(role d)_all" | paste_in
     finds ok privileges '*' --db "$url"
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "DROP OWNED BY $(role d)_all; DROP ROLE $(role d)_all" ;;
     mariadb) sql "DROP ROLE $(role d)_all" ;;
     esac
-    drop_role d
+    drop_role "$(role d)"
 }
 
 # The last one: it removes the schema.
@@ -181,11 +160,10 @@ paste_advice() {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || sql "CREATE TABLE its_own (n INT);
         GRANT SELECT ON its_own TO $(role e)@'%'"
     run rowlock --db "$url" doctor --only privileges
-    echo "$output"
     case $ROWLOCK_TEST_ENGINE in
     postgresql) [ "$output" = "" ] ;;
     mariadb) [[ $output == FAIL*GRANT* ]] ;; # it would see no schema of another account's
     esac
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || sql "DROP TABLE its_own"
-    drop_role e
+    drop_role "$(role e)"
 }

@@ -7,49 +7,33 @@
 
 load lib
 load serve
+load roles
 
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    application=application_${ROWLOCK_TEST_URL##*_} monitor=monitor_${ROWLOCK_TEST_URL##*_}
+application=application_${ROWLOCK_TEST_URL##*_} monitor=monitor_${ROWLOCK_TEST_URL##*_}
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
     install_technique
+    create_role "$application"
+    create_role "$monitor"
+    print_grants "$application" >grants.sql
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) roles_of_postgresql ;;
-    mariadb) roles_of_mariadb ;;
-    esac
+    postgresql) echo "GRANT pg_monitor TO $monitor;" ;;
+    # the comment has those of the role that only monitors
+    mariadb) sed -n "s/^--   \(GRANT .*\) TO monitoring;.*/\1 TO $monitor@'%';/p" grants.sql ;;
+    esac >monitor.sql
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || [ "$(wc -l <monitor.sql)" -gt 10 ]
+    cat grants.sql monitor.sql | paste_in
     token=$(rowlock acquire --ttl 1h held) given=$(rowlock acquire --ttl 1h given)
+    export token given
     rowlock acquire --ttl 1h broken >/dev/null
     rowlock job seen --every 50w -- true
     rowlock refresh rates --max-age 1h -- true
 }
-teardown() {
-    local role
-    for role in "$application" "$monitor"; do
-        case $ROWLOCK_TEST_ENGINE in
-        postgresql) sql "DROP OWNED BY $role; DROP ROLE $role" ;;
-        mariadb) sql "DROP USER $role@'%'" ;;
-        esac
-    done
-    rowlock schema uninstall --force
+teardown_file() {
+    drop_role "$application"
+    drop_role "$monitor"
 }
-grants() { rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants "$@"; }
-roles_of_postgresql() {
-    sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN"
-    grants --role "$application" >grants.sql
-    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
-    password=
-}
-roles_of_mariadb() {
-    password=:least
-    sql "CREATE USER $monitor@'%' IDENTIFIED BY 'least', $application@'%' IDENTIFIED BY 'least'"
-    grants --role "$application@%" >grants.sql
-    # the comment has those of the role that only monitors
-    sed -n "s/^--   \(GRANT .*\) TO monitoring;.*/\1 TO $monitor@'%';/p" grants.sql >monitor.sql
-    [ "$(wc -l <monitor.sql)" -gt 10 ]
-    cat grants.sql monitor.sql | as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
-}
-as() { # ROLE VERB ARGUMENT...
-    "$ROWLOCK" --db "${ROWLOCK_TEST_URL%%://*}://$1$password@${ROWLOCK_TEST_URL#*@}$tls" "${@:2}"
-}
+as() { "$ROWLOCK" --db "$(url_of_role "$1")" "${@:2}"; } # ROLE VERB ARGUMENT...
 
 # VERB ARGUMENT..., and the exit statuses: of application, of pg_monitor, of MariaDB's monitoring
 # account. 69 is the refusal of a missing privilege.
@@ -120,8 +104,7 @@ column() { # of the table
     local role
     for role in "$application" "$monitor"; do
         [ "$role-$ROWLOCK_TEST_ENGINE" != "$monitor-mariadb" ] || continue
-        ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL%%://*}://$role$password@${ROWLOCK_TEST_URL#*@}$tls \
-            start_serve
+        ROWLOCK_TEST_URL=$(url_of_role "$role") start_serve
         for page in / /locks /jobs /subjects /history /metrics; do
             get $page
         done

@@ -7,32 +7,14 @@
 # Rest: postgresql mariadb
 
 load lib
+load roles
 
-role() { echo "least_${ROWLOCK_TEST_URL##*_}"; }
-create_role() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "CREATE ROLE $(role) LOGIN" ;;
-    mariadb) sql "CREATE USER $(role)@'%' IDENTIFIED BY 'least'" ;;
-    esac
+role=least_${ROWLOCK_TEST_URL##*_}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    create_role "$role"
 }
-drop_role() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "DROP OWNED BY $(role); DROP ROLE $(role)" ;;
-    mariadb) sql "DROP USER $(role)@'%'" ;;
-    esac
-}
-run_script() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$1" ;;
-    mariadb) as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" <"$1" ;;
-    esac
-}
-url_of_role() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) echo "postgresql://$(role)@${ROWLOCK_TEST_URL#*@}" ;;
-    mariadb) echo "${ROWLOCK_TEST_URL%%://*}://$(role):least@${ROWLOCK_TEST_URL#*@}$tls" ;;
-    esac
-}
+teardown() { drop_role "$role"; }
 as_owner_of_all() { # an earlier test's schema is the superuser's
     case $ROWLOCK_TEST_ENGINE in
     postgresql) "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@" ;;
@@ -40,13 +22,10 @@ as_owner_of_all() { # an earlier test's schema is the superuser's
     mariadb) if is_mysql; then "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@"; else rowlock "$@"; fi ;;
     esac
 }
-teardown() { drop_role; }
 
 @test "printed, run by the client, and used by a role with the least privileges" {
-    create_role
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$(role)" >schema.sql
-    run_script schema.sql
-    url=$(url_of_role)
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$role" | paste_in
+    url=$(url_of_role "$role")
     run -0 "$ROWLOCK" --db "$url" demo --workers 3 --hold 1
     run -0 "$ROWLOCK" --db "$url" run --tx a 'b b' ü -- echo done
     [ "$output" = done ]
@@ -57,17 +36,14 @@ teardown() { drop_role; }
 }
 
 @test "technique insert on an existing table: the printed GRANTs alone are enough" {
-    create_role
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
     as_owner_of_all schema uninstall
     rowlock schema install --technique insert --table businessobjectlock
-    rowlock schema print --grants --role "$(role)" >grants.sql
-    run_script grants.sql
-    run -0 "$ROWLOCK" --db "$(url_of_role)" run -n --tx a -- true
+    rowlock schema print --grants --role "$role" | paste_in
+    run -0 "$ROWLOCK" --db "$(url_of_role "$role")" run -n --tx a -- true
 }
 
 @test "the dialect is the URL's, or the named one; no connection is made" {
-    create_role
     dialect=${ROWLOCK_TEST_URL%%://*}
     rowlock schema print >by-url
     "$ROWLOCK" schema print --db "$dialect://nobody@127.0.0.1:1/none" >unreachable
@@ -90,9 +66,8 @@ commented() {
     esac
 }
 @test "each public function has a comment that explains it, and the manual page lists it" {
-    create_role
     as_owner_of_all schema uninstall
-    rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
+    install_technique
     commented | sort >commented
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_

@@ -6,6 +6,7 @@
 # Quick: mariadb/row
 
 load lib
+load roles
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -149,7 +150,6 @@ token() { # acquires and releases a lease
         esac
         if grep -qE 'function|procedure|trigger' repaired; then return 1; fi
         run rowlock schema install
-        echo "$output"
         [[ $output == *"installed already"*"technique $ROWLOCK_TEST_TECHNIQUE"* ]]
         rowlock release farm --token "$token"
         [ "$(rowlock next "$damage")" = 2 ]
@@ -182,9 +182,7 @@ token() { # acquires and releases a lease
     rowlock next invoice
     rowlock job nightly --every 50w -- true
     rowlock refresh prices --max-age 1h -- true
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run farm -- true
-    is_waiting() { rowlock ls | grep -q waiting; }
-    until_true is_waiting
+    start_waiter farm
     run -75 rowlock schema uninstall
     [[ $output == *"leases: 1 (farm); waiters: 1 (farm); "* ]]
     [[ ${output#*waiters: 1} == \
@@ -251,18 +249,12 @@ token() { # acquires and releases a lease
 @test "without a privilege nothing changes, and the printed GRANT is enough" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     role=needs_${ROWLOCK_TEST_URL##*_}
+    url=$(url_of_role "$role")
+    create_role "$role"
     case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        sql "CREATE ROLE $role LOGIN"
-        sql "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
-        url=postgresql://$role@${ROWLOCK_TEST_URL#*@}
-        ;;
-    mariadb)
-        sql "CREATE USER $role@'%' IDENTIFIED BY 'secret';
-             GRANT CREATE, CREATE VIEW, SELECT, INSERT, UPDATE, DELETE
-             ON ${ROWLOCK_TEST_URL##*/}.* TO $role@'%'"
-        url=${ROWLOCK_TEST_URL%%://*}://$role:secret@${ROWLOCK_TEST_URL#*@}$tls
-        ;;
+    postgresql) sql "REVOKE CREATE ON SCHEMA public FROM PUBLIC" ;;
+    mariadb) sql "GRANT CREATE, CREATE VIEW, SELECT, INSERT, UPDATE, DELETE
+                  ON ${ROWLOCK_TEST_URL##*/}.* TO $role@'%'" ;;
     esac
     run -69 "$ROWLOCK" --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
     [[ $output != *"schema print"* ]]
@@ -279,10 +271,7 @@ token() { # acquires and releases a lease
     fi
     "$ROWLOCK" --db "$url" schema uninstall
     [ "$(n_objects)" = 0 ]
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "DROP OWNED BY $role; DROP ROLE $role" ;;
-    mariadb) sql "DROP USER $role@'%'" ;;
-    esac
+    drop_role "$role"
 }
 
 # Remains of an older rowlock, which noticed the missing privilege only after the first tables.
@@ -294,7 +283,6 @@ token() { # acquires and releases a lease
         as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" <four.sql
         [ "$(n_objects)" = 4 ]
         run rowlock run -n x -- true
-        echo "$output"
         [[ $output == *"is not installed in this database; run: rowlock schema install"* ]]
         run rowlock schema upgrade
         [[ $output == *"is not installed in this database; run: rowlock schema install"* ]]

@@ -5,6 +5,7 @@
 # Quick: postgresql/native
 
 load lib
+load roles
 
 setup_file() {
     rowlock schema install # also the file of SQLite
@@ -20,7 +21,7 @@ setup() {
 teardown() {
     rowlock schema uninstall --force
     sql "DROP TABLE IF EXISTS rowlock_object"
-    drop_role
+    drop_old_role
 }
 # The text of version 1. MySQL 9.6 removed MD5(). On MariaDB 10.11.14 only an account with
 # privileges on all databases can create its view, which selects columns of JSON_TABLE (MDEV-27898).
@@ -38,34 +39,30 @@ as_rowlock_of_mariadb() {
         --password="$password" "$@"
 }
 role() { echo "old_${ROWLOCK_TEST_URL##*_}"; }
-drop_role() {
+drop_old_role() { # which few tests create
     case $ROWLOCK_TEST_ENGINE in
     postgresql) [ -z "$(sql "SELECT 1 FROM pg_roles WHERE rolname = '$(role)'")" ] ||
-        sql "DROP OWNED BY $(role); DROP ROLE $(role)" ;;
+        drop_role "$(role)" ;;
     mariadb) sql "DROP USER IF EXISTS $(role)@'%'" ;;
     esac
 }
 
 # An account with the least privileges of version 1; sets old_url.
 add_role() {
+    create_role "$(role)"
+    old_url=$(url_of_role "$(role)")
     version_1 >granting.sql
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        sql "CREATE ROLE $(role) LOGIN"
         sed -n '/^-- The minimum that the role application needs/,/^COMMIT;$/{/^COMMIT;$/!p}' \
-            granting.sql | sed "s/\bapplication\b/$(role)/g" |
-            psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN"
-        old_url="postgresql://$(role)@${ROWLOCK_TEST_URL#*@}"
+            granting.sql | sed "s/\bapplication\b/$(role)/g"
         ;;
     mariadb)
-        sql "CREATE USER $(role)@'%' IDENTIFIED BY 'old'"
-        sed -n "s/^\(GRANT .* TO \)application;/\1$(role)@'%';/p" granting.sql |
-            as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
+        sed -n "s/^\(GRANT .* TO \)application;/\1$(role)@'%';/p" granting.sql
         [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] ||
-            sql "GRANT SELECT, INSERT, DELETE ON rowlock_object TO $(role)@'%'"
-        old_url="${ROWLOCK_TEST_URL%%://*}://$(role):old@${ROWLOCK_TEST_URL#*@}$tls"
+            echo "GRANT SELECT, INSERT, DELETE ON rowlock_object TO $(role)@'%';"
         ;;
-    esac
+    esac | paste_in
 }
 old() { "$ROWLOCK" --db "$old_url" "$@"; }
 
@@ -109,8 +106,7 @@ counts() { # JOB
 @test "upgrade keeps the rows, and counts the runs that the history has" {
     install_version_1
     [ "$(version)" = 1 ]
-    run --separate-stderr rowlock schema upgrade
-    [ "$status" = 0 ]
+    run -0 --separate-stderr rowlock schema upgrade
     [[ $output == "rowlock is upgraded in "*"technique $ROWLOCK_TEST_TECHNIQUE"* ]]
     [ "$(version)" = 2 ]
     [ "$(counts mail)" = '2|1|1|0|1|0|0|3500' ]
@@ -159,9 +155,7 @@ columns() { # tables and views with their columns, sorted
     install_version_1
     for verb in "schema install" "run x -- true" jobs ls; do
         # shellcheck disable=SC2086
-        run rowlock $verb
-        echo "$output"
-        [ "$status" = 69 ]
+        run -69 rowlock $verb
         [[ $output == *"the schema is version 1, this library needs 2"* ]]
         [[ $output == *"; run: rowlock schema upgrade"* ]]
     done
@@ -186,7 +180,7 @@ columns() { # tables and views with their columns, sorted
 
 @test "two nodes upgrade at once: one does, the other finds it done" {
     install_version_1
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
+    start_rowlock schema upgrade
     rowlock schema upgrade
     wait "$started"
     [ "$(version)" = 2 ]
@@ -262,8 +256,7 @@ uses_everything() { # NAME
     old run --limit 5 "$name permits" -- true
     old run --tx "$name" -- true
     token=$(rowlock acquire --ttl 1h "$name")
-    run old run -w 1.2 "$name" -- true
-    [ "$status" = 75 ]
+    run -75 old run -w 1.2 "$name" -- true
     start "$ROWLOCK" --db "$old_url" run -w 1h "$name" -- true
     until_true is_waited_for "$name"
     rowlock release "$name" --token "$token"
@@ -357,7 +350,7 @@ fence_in_a_transaction() { # until the file let-go exists
     install_version_1
     put_lease
     fence_in_a_transaction
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
+    start_rowlock schema upgrade
     upgrade=$started
     until is_gone "$upgrade"; do
         renews
@@ -369,7 +362,7 @@ fence_in_a_transaction() { # until the file let-go exists
     [ "$(version)" = 1 ]
     grep -q "could not upgrade the schema: transactions that use its tables are open; end them" err
     renews
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
+    start_rowlock schema upgrade
     touch let-go
     wait "$fencer"
     wait "$started"
@@ -408,8 +401,7 @@ put_leases() { # of several names, and of permits
     rowlock schema upgrade
     [ "$(sql "SELECT token, count(*) FROM rowlock.lease GROUP BY 1 ORDER BY 1")" = \
         $'201|3\n202|6' ]
-    run rowlock run -n q --limit 3 -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n q --limit 3 -- true
     rowlock release b --token 201
     rowlock release p --token 202
     sql "DROP PUBLICATION leases"
@@ -427,8 +419,7 @@ put_leases() { # of several names, and of permits
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f dump
     for wanted in a b c "q --limit 3"; do
         # shellcheck disable=SC2086
-        run rowlock acquire -n --ttl 1m $wanted
-        [ "$status" = 75 ]
+        run -75 rowlock acquire -n --ttl 1m $wanted
     done
 }
 
@@ -453,8 +444,7 @@ put_leases() { # of several names, and of permits
                   AND tgenabled = 'A'")" = 3 ]
         for wanted in a b c "q --limit 3"; do
             # shellcheck disable=SC2086
-            run rowlock acquire -n --ttl 1m $wanted
-            [ "$status" = 75 ]
+            run -75 rowlock acquire -n --ttl 1m $wanted
         done
     done
 }
@@ -486,16 +476,13 @@ has_run() { sql "SELECT is_called FROM public.$1"; }
          GRANT CREATE ON SCHEMA public TO $(role)"
     make_trap "$(role)"
     for verb in upgrade install; do
-        run "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
-        echo "$output"
-        [ "$status" != 0 ]
+        run ! "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
         [ "$(has_run "$(role)")" = f ]
         [ $verb = install ] ||
             [[ $output == *"the schema rowlock already exists and belongs to $(role)"* ]]
     done
     "$ROWLOCK" schema print postgresql --extension --from 1 | sed '/^\\echo/d' >extension.sql
     run psql -qX -1 -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f extension.sql
-    echo "$output"
     [[ $output == *"the schema rowlock already exists and belongs to $(role)"* ]]
     [ "$(has_run "$(role)")" = f ]
     # a view called meta
@@ -505,9 +492,7 @@ has_run() { sql "SELECT is_called FROM public.$1"; }
          CREATE VIEW rowlock.meta AS SELECT rowlock.peek() AS version, 'native' AS technique,
              NULL::text AS object, NULL::integer AS id_width, false AS owned"
     for verb in upgrade install; do
-        run "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
-        echo "$output"
-        [ "$status" != 0 ]
+        run ! "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
         [ "$(has_run "$(role)")" = f ]
     done
     sql "DROP SCHEMA rowlock CASCADE"

@@ -8,6 +8,7 @@
 
 # shellcheck disable=SC2154
 load lib
+load ../command/roles
 
 setup_file() {
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/operators.sql"
@@ -50,8 +51,7 @@ TEXT
     run -75 rowlock run -w 2 b -- true
     [[ $output == *"'b' is held by"* ]]
     run -75 rowlock run -n --tx b -- true
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- true
-    until_true is_waited_for b
+    start_waiter b
     rowlock ls
     rowlock ls b
     rowlock renew b --token "$token" --ttl 5m
@@ -82,9 +82,7 @@ TEXT
 @test "nor do GRANTs and uninstall" {
     application=operators_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $application"
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" \
-        >grants.sql
-    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
+    print_grants "$application" | paste_in
     sql "DROP OWNED BY $application; DROP ROLE $application"
     rowlock schema uninstall --force
 }

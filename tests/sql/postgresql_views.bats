@@ -7,6 +7,7 @@
 
 # shellcheck disable=SC2154
 load lib
+load ../command/roles
 
 setup_file() { install_technique; }
 teardown() {
@@ -22,9 +23,8 @@ teardown() {
              expires > now() + interval '1 min', since <= clock_timestamp(),
              host <> '', key = rowlock.key('x')
              FROM rowlock.holders")" = "x|lease|exclusive|$token||ask Ann|f|0|t|t|t|t" ]
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note first x -- true
-    until_true is_waited_for x
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --note second x -- true
+    start_waiter x --note first
+    start_rowlock run -s --note second x -- true
     two() { [ "$(db "SELECT count(*) FROM rowlock.waiters")" = 2 ]; }
     until_true two
     [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token,
@@ -53,22 +53,17 @@ teardown() {
 @test "permits are one row per token" {
     db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)" \
         "SELECT rowlock.acquire('p', '5 min', 'permit', 3)"
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh \
-        -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
-    until_true is_there held
+    hold_by run --limit 3 p
     [ "$(db "SELECT count(*), count(DISTINCT token), sum(permits), max(\"limit\")
              FROM rowlock.holders WHERE mode = 'permit'")" = '3|3|3|3' ]
-    touch let-go
+    let_go
 }
 
 @test "transactions by name or, if it is unknown, by key; and their waiters" {
     db "SELECT rowlock.prepare(n) FROM unnest('{x,counter:c}'::text[]) n" "SELECT rowlock.next('c')"
     open_session a
-    ask a "BEGIN"
-    ask a "SELECT rowlock.next('c')"
-    ask a "SELECT rowlock.exclusive('x')"
-    ask a "SELECT 'pid=' || pg_backend_pid()"
-    answer a '^pid='
+    in_session a BEGIN "SELECT rowlock.next('c')" "SELECT rowlock.exclusive('x')" \
+        "SELECT 'pid=' || pg_backend_pid()"
     pid=$(sed -n 's/^pid=//p' a)
     mode=exclusive
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || mode=
@@ -80,8 +75,7 @@ teardown() {
     [ "$(db "SELECT name, kind, pid FROM rowlock.holders
              WHERE key = rowlock.key('x')")" = "$name|$kind|$pid" ]
     open_session b
-    ask b "SELECT 'pid=' || pg_backend_pid()"
-    answer b '^pid='
+    in_session b "SELECT 'pid=' || pg_backend_pid()"
     ask b "SELECT rowlock.exclusive('counter:c')"
     until_true somebody_waits
     waiter=$(sed -n 's/^pid=//p' b)
@@ -89,18 +83,14 @@ teardown() {
              WHERE name = 'counter:c'") \
         == "counter:c|transaction|exclusive|$waiter|psql|t" ]]
     [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'counter:c'")" = 1 ]
-    ask a "COMMIT"
-    ask a "SELECT 'ended'"
-    answer a ended
-    ask b "SELECT 'ended'"
-    answer b ended
+    in_session a COMMIT
+    in_session b
     [ "$(db "SELECT count(*) FROM rowlock.holders")" = 0 ]
 }
 
 @test "another program's advisory lock is marked as such" {
     open_session a
-    ask a "SELECT pg_advisory_lock(4711), 'done'"
-    answer a 'done$'
+    in_session a "SELECT pg_advisory_lock(4711)"
     [ "$(db "SELECT name IS NULL, kind, mode, key
              FROM rowlock.holders")" = 't|unknown|exclusive|4711' ]
 }
@@ -128,22 +118,17 @@ teardown() {
         = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]
     rowlock expire rates
     [ "$(db "SELECT updated IS NULL FROM rowlock.subjects WHERE name = 'rates'")" = t ]
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job nightly2 --every 1d -- sh \
-        -c 'echo >runs; until [ -e let-go ]; do sleep 0.02; done'
-    until_true is_there runs
+    hold_by job nightly2 --every 1d
     [ "$(db "SELECT j.state, h.name FROM rowlock.jobs j JOIN rowlock.holders h
              USING (token)")" = 'running|job:nightly2' ]
-    touch let-go
-    wait "$started"
+    let_go
 }
 
 @test "the printed GRANTs let pg_monitor and the application read the views and use ls, no more" {
     monitor=monitor_${ROWLOCK_TEST_URL##*_}
     application=application_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN" >/dev/null
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" \
-        >grants.sql
-    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
+    print_grants "$application" | paste_in
     db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('subject:s')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     rowlock job seen --every 50w -- true
@@ -183,8 +168,7 @@ TEXT
 
 @test "uninstall drops the views, and keeps other roles' objects" {
     sql "CREATE VIEW rowlock.mine AS SELECT 1 AS one"
-    run rowlock schema uninstall --force
-    [ "$status" != 0 ]
+    run ! rowlock schema uninstall --force
     [[ $output == *mine* ]]
     sql "DROP VIEW rowlock.mine"
     rowlock schema uninstall --force

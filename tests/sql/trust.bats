@@ -5,44 +5,29 @@
 # Quick: first
 # Rest: postgresql mariadb
 
-bats_require_minimum_version 1.5.0
 load ../command/lib
+load ../command/roles
 
+role=trusted_${ROWLOCK_TEST_URL##*_}
+setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    role=trusted_${ROWLOCK_TEST_URL##*_}
-    install_technique
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "CREATE ROLE $role LOGIN" ;;
-    mariadb) sql "CREATE USER $role@'%' IDENTIFIED BY 'least'" ;;
-    esac
+    create_role "$role"
 }
 teardown() {
     let_go
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) sql "DROP OWNED BY $role; DROP ROLE $role" ;;
-    mariadb) sql "DROP USER $role@'%'" ;;
-    esac
-    rowlock schema uninstall --force
-}
-as_role() { # STATEMENT
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt -v ON_ERROR_STOP=1 "postgresql://$role@${ROWLOCK_TEST_URL#*@}" -c "$1" ;;
-    mariadb)
-        mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$role" \
-            -pleast -N -B "${ROWLOCK_TEST_URL##*/}" -e "$1"
-        ;;
-    esac
+    drop_role "$role"
 }
 client() { # of the role, which reads statements
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "postgresql://$role@${ROWLOCK_TEST_URL#*@}" ;;
+    postgresql) psql -qXAt -v ON_ERROR_STOP=1 "$(url_of_role "$role")" ;;
     mariadb)
         mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$role" \
             -pleast -n -N -B "${ROWLOCK_TEST_URL##*/}"
         ;;
     esac
 }
+as_role() { client <<<"$1;"; } # STATEMENT
 hold_by() { # STATEMENT: as the role, until let_go
     mkfifo in.$$
     client <in.$$ >held.out 2>held.err &
@@ -57,42 +42,16 @@ let_go() {
     holder=
     rm -f in.*
 }
-grant() { # as the printed text grants to a role that locks
-    local name=$role
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || name=$role@%
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$name" >grants.sql
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql ;;
-    mariadb) as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" <grants.sql ;;
-    esac
-}
+grant() { print_grants "$role" | paste_in; }
 
 @test "a role that locks can delete the lease of another" {
     local table=rowlock.lease
     grant
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || table=rowlock_lease
     rowlock acquire --ttl 1h x
-    run rowlock run -n x -- true
-    [ "$status" = 75 ]
+    run -75 rowlock run -n x -- true
     as_role "DELETE FROM $table WHERE name = 'x'"
     rowlock run -n x -- true
-}
-
-@test "a role that locks can use up the tokens: then no caller gets a lease" {
-    grant
-    rowlock run x -- true
-    local last=9223372036854775807 # a table draws the tokens on MySQL, else a sequence
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) as_role "SELECT setval('rowlock.number', $last)" ;;
-    mariadb)
-        if is_mysql; then as_role "INSERT INTO rowlock_token (number) VALUES ($last)"
-        else as_role "DO SETVAL(rowlock_token, $((last - 1)))"; fi
-        ;;
-    esac
-    run rowlock run -n x -- true
-    echo "$status: $output"
-    [ "$status" != 0 ]
-    rowlock run --tx -n x -- true
 }
 
 # The status of a transaction lock and of a lease of the name x, which no caller of rowlock has.
@@ -107,8 +66,7 @@ statuses() {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     local expected='0 0'
     [ "$ROWLOCK_TEST_TECHNIQUE" != native ] || expected='75 75'
-    run as_role "SELECT rowlock.key('x')"
-    [ "$status" != 0 ]
+    run ! as_role "SELECT rowlock.key('x')"
     hold_by "SELECT pg_advisory_lock(hashtextextended('x' COLLATE \"C\", 32210706056045419));"
     [ "$(statuses)" = "$expected" ]
     let_go
@@ -123,8 +81,7 @@ statuses() {
     statuses
     case $ROWLOCK_TEST_ENGINE in
     mariadb)
-        run as_role "SELECT * FROM $table FOR UPDATE"
-        [ "$status" != 0 ]
+        run ! as_role "SELECT * FROM $table FOR UPDATE"
         sql "GRANT SELECT ON $table TO $role@'%'"
         hold_by "START TRANSACTION; SELECT COUNT(*) FROM $table FOR UPDATE;"
         [ "$(statuses)" = '75 75' ]
@@ -135,8 +92,23 @@ statuses() {
         [ $table = rowlock_object ] || table=rowlock.name
         sql "GRANT USAGE ON SCHEMA rowlock TO $role; GRANT SELECT ON $table TO $role"
         as_role "SELECT * FROM $table"
-        run as_role "SELECT * FROM $table FOR SHARE"
-        [ "$status" != 0 ]
+        run ! as_role "SELECT * FROM $table FOR SHARE"
         ;;
     esac
+}
+
+# The last one: no lease is granted afterwards.
+@test "a role that locks can use up the tokens: then no caller gets a lease" {
+    grant
+    rowlock run x -- true
+    local last=9223372036854775807 # a table draws the tokens on MySQL, else a sequence
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) as_role "SELECT setval('rowlock.number', $last)" ;;
+    mariadb)
+        if is_mysql; then as_role "INSERT INTO rowlock_token (number) VALUES ($last)"
+        else as_role "DO SETVAL(rowlock_token, $((last - 1)))"; fi
+        ;;
+    esac
+    run ! rowlock run -n x -- true
+    rowlock run --tx -n x -- true
 }
