@@ -258,7 +258,7 @@ SELECT current_setting('server_version_num')::integer < 150000 AS old \gset
 \else
     SELECT pg_backup_start('standby', true);
 \endif
-\! cp -a "$FROM" "$TO" && rm -rf "$TO"/postmaster.* "$TO"/pg_replslot/* && : >"$TO/standby.signal"
+\! cp -a "$FROM" "$TO"; rm -rf "$TO"/postmaster.* "$TO"/pg_replslot/* && : >"$TO/standby.signal"
 \o :label
 \if :old
     SELECT labelfile FROM pg_stop_backup(false);
