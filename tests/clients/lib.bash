@@ -53,8 +53,6 @@ reports_a_break() {
     start "${@:2}"
     until_true grep -q importing out
     rowlock break import
-    status=0
-    wait "$started" || status=$?
-    [ "$status" = 1 ]
+    ends_with 1 "$started"
     grep -q "$1" err
 }

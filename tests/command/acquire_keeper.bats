@@ -17,6 +17,12 @@ acquire_while() { # PID NAME [OPTION...]
 is_named() { # PID WORD: waits until the process runs that program
     [ "$(head -z -n 1 "/proc/$1/cmdline" | tr -d '\0')" = "$2" ]
 }
+start_that_notes_term() { # a process that writes the file told when it gets TERM
+    mkfifo fifo
+    start bash -c 'trap "touch told; exit 0" TERM; touch ready
+        until false; do read -rt 0.02 <>fifo; done'
+    until_true is_there ready
+}
 keeper_of() { item "$1" '$[0].pid'; }
 renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 
@@ -64,10 +70,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 }
 
 @test "p5 a broken lease: the process gets TERM, and the name is free when it has ended" {
-    mkfifo fifo
-    start bash -c 'trap "touch told; exit 0" TERM; touch ready
-        until false; do read -rt 0.02 <>fifo; done'
-    until_true is_there ready
+    start_that_notes_term
     acquire_while "$started" broken --ttl 15s
     keeper=$(keeper_of broken)
     rowlock break broken
@@ -100,32 +103,19 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     until_true is_gone "$started"
 }
 
-client() { # a process of the database itself: reads statements
-    case $ROWLOCK_TEST_ENGINE in
-    sqlite) sqlite3 -bail "${ROWLOCK_TEST_URL#sqlite:}" ;;
-    postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
-    mariadb) as_root_of_mariadb -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" ;;
-    esac
-}
 @test "p5 a database that does not answer: the process gets TERM before the lease can pass" {
-    mkfifo fifo
-    start bash -c 'trap "touch told; exit 0" TERM; touch ready
-        until false; do read -rt 0.02 <>fifo; done'
-    until_true is_there ready
+    start_that_notes_term
     acquire_while "$started" blocked --ttl 3s
     keeper=$(keeper_of blocked)
-    mkfifo statements
-    client <statements >said 2>&1 3>&- &
-    exec 5>statements
+    open_client
     case $ROWLOCK_TEST_ENGINE in
-    sqlite) echo ".timeout 10000"; echo "BEGIN IMMEDIATE; SELECT 'blocked';" ;;
-    postgresql) echo "BEGIN; LOCK TABLE rowlock.heartbeat; SELECT 'blocked';" ;;
-    mariadb) echo "LOCK TABLES rowlock_heartbeat WRITE; SELECT 'blocked';" ;;
-    esac >&5
-    until_true grep -q blocked said
+    sqlite) in_client 'PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE' ;;
+    postgresql) in_client 'BEGIN; LOCK TABLE rowlock.heartbeat' ;;
+    mariadb) in_client 'LOCK TABLES rowlock_heartbeat WRITE' ;;
+    esac
     until_true is_there told # the database is still blocked
     grep "gets TERM: the lease of 'blocked' could not be renewed in time" err
-    exec 5>&-
+    close_client
     wait
     until_true is_gone "$keeper"
 }

@@ -82,27 +82,15 @@ setup_file() { install_technique; }
 
 # start_fence NAME TOKEN: a transaction that has checked the token, and ends on request.
 start_fence() {
-    rm -f statements out
-    mkfifo statements
+    open_client
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) start psql -qXAt "$ROWLOCK_TEST_URL" -f statements ;;
-    mariadb) start mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -n \
-        -N -B \
-        "${ROWLOCK_TEST_URL##*/}" -e "source statements" ;;
+    postgresql) in_client "BEGIN; SELECT rowlock.fence('$1', $2)" ;;
+    mariadb) in_client "START TRANSACTION; CALL rowlock_fence('$1', $2)" ;;
     esac
-    fence=$started
-    exec 8>statements
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) echo "BEGIN; SELECT rowlock.fence('$1', $2);" >&8 ;;
-    mariadb) echo "START TRANSACTION; CALL rowlock_fence('$1', $2);" >&8 ;;
-    esac
-    echo "SELECT 'is fenced';" >&8
-    until_true grep -q 'is fenced' out
 }
 end_fence() {
     echo "COMMIT;" >&8
-    exec 8>&-
-    wait "$fence"
+    close_client
 }
 
 @test "break --now that is interrupted at a fence has no effect, at once or later" {

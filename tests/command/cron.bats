@@ -62,7 +62,7 @@ TAB
     is_running_somewhere stays
     kill -s KILL "$(cat stays.pid)"
     until_true said "^rowlock: stays: ended by signal 9 after "
-    run_is stays 0 exit 137
+    run_is stays 0 exit=137
     stop_cron
 }
 
@@ -155,7 +155,7 @@ TAB
     until_true is_there taken.pid
     said "^rowlock: taken: the previous run (token [0-9]*) was lost$"
     said "^rowlock: taken: started, retry 1, token"
-    run_is taken 1 outcome lost
+    run_is taken 1 outcome=lost
     kill -s TERM "$daemon"
     stop_cron
 }
@@ -170,8 +170,8 @@ TAB
     is_running_somewhere orphan
     touch let-go
     until_true runs_nowhere orphan
-    run_is orphan 0 outcome done
-    run_is orphan 0 output hi
+    run_is orphan 0 outcome=done
+    [ "$(view orphan 'history[0].output')" = hi ]
 }
 
 @test "a frozen run does not delay the others" {
@@ -210,7 +210,7 @@ TAB
     is_running_somewhere slow
     touch let-go
     ends_with 0 "$daemon"
-    run_is slow 0 outcome done
+    run_is slow 0 outcome=done
 }
 
 @test "TERM: after the grace the remaining runs are ended, also if they ignore TERM, and recorded" {
@@ -225,9 +225,8 @@ TAB
     stop_cron
     is_gone "$(cat polite.pid)"
     is_gone "$(cat stubborn.pid)"
-    run_is polite 0 outcome failed
-    run_is polite 0 exit 143
-    run_is stubborn 0 exit 137
+    run_is polite 0 outcome=failed exit=143
+    run_is stubborn 0 exit=137
     is_free job:polite
     is_free job:stubborn
     said "^rowlock: polite: sent TERM$"
@@ -242,8 +241,7 @@ TAB
     until_true test -s polite.pid
     stop_cron
     is_gone "$(cat polite.pid)"
-    run_is polite 0 outcome failed
-    run_is polite 0 exit 143
+    run_is polite 0 outcome=failed exit=143
     run ! said "polite: done"
 }
 
@@ -255,7 +253,7 @@ TAB
     until_true said "claims nothing more"
     kill -s INT "$daemon"
     ends_with 0 "$daemon"
-    run_is slow 0 exit 143
+    run_is slow 0 exit=143
 }
 
 @test "HUP: the file is read again; a wrong one is refused, and the old one stays in force" {
@@ -344,7 +342,7 @@ TAB
     daemon=$started
     until_true is_there ran
     until_true runs_nowhere a
-    run_is a 0 outcome done
-    run_is a 0 output kept
+    run_is a 0 outcome=done
+    [ "$(view a 'history[0].output')" = kept ]
     stop_cron
 }

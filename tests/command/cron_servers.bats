@@ -30,10 +30,10 @@ TAB
     until_true has_run often 2
     is_running_somewhere long
     until_true runs_nowhere ends
-    run_is ends 0 outcome done
+    run_is ends 0 outcome=done
     touch let-go
     until_true runs_nowhere long
-    run_is long 0 outcome done
+    run_is long 0 outcome=done
     [ "$(grep -c "does not answer, trying" err)" = 1 ]
     stop_cron
 }

@@ -22,11 +22,8 @@ undo_is() { rowlock doctor --only undo | grep -q "^$1"; }
     finds ok undo '*InnoDB keeps * old versions of rows'
     sql "CREATE TABLE many (n INT) ENGINE = InnoDB"
     sql "INSERT INTO many VALUES (0)"
-    mkfifo in
-    as_root_of_mariadb test_own <in >out 2>&1 3>&- 4>&- &
-    all_started+=($!)
-    exec 6>in
-    echo "START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT * FROM many;" >&6
+    open_client
+    in_client 'START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT * FROM many'
     until_true has_oldest
     as_root_of_mariadb test_own <<'SQL'
 SET GLOBAL innodb_flush_log_at_trx_commit = 0;
@@ -37,6 +34,6 @@ END//
 SQL
     finds warn undo '*for an old transaction*-> end the oldest transaction: SELECT *'
     sql "KILL $(oldest)"
-    exec 6>&-
+    exec 8>&-
     until_true undo_is ok
 }

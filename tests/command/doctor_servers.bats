@@ -96,36 +96,19 @@ setup() {
     done
 }
 
-# hold_name NAME: in a transaction of the engine's own client; $holder is its pid
-hold_name() {
-    mkfifo "$1.in"
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "$ROWLOCK_TEST_URL" <"$1.in" >"$1.out" 2>&1 3>&- 4>&- & ;;
-    mariadb)
-        as_root_of_mariadb -N -B --unbuffered test_own <"$1.in" >"$1.out" 2>&1 3>&- 4>&- &
-        ;;
-    esac
-    holder=$!
-    all_started+=("$holder")
-    exec 6>"$1.in"
-}
-is_said() { grep -q "$2" "$1"; }
-
 @test "transactions: one that holds a name for more than 5 minutes" {
     finds ok transactions '*no reported transaction*'
-    hold_name held
+    open_client
     case $ROWLOCK_TEST_ENGINE in
     postgresql) # a name that no table contains, and one of a counter, which has a name
         rowlock next numbers >/dev/null
-        echo "BEGIN; SELECT rowlock.exclusive('held'); SELECT rowlock.exclusive('counter:numbers');
-            SELECT 'locked';" >&6
+        in_client "BEGIN; SELECT rowlock.exclusive('held'), rowlock.exclusive('counter:numbers')"
         ;;
     mariadb) # the server reports a holder to those who wait for it
-        echo "CALL rowlock_begin_exclusive('held'); SELECT 'locked';" >&6
+        in_client "CALL rowlock_begin_exclusive('held')"
         ;;
     esac
-    until_true is_said held.out locked
-    start_rowlock run --tx -w 1h held -- true 6>&-
+    start_rowlock run --tx -w 1h held -- true
     until_true somebody_waits
     finds ok transactions '*'
     set_clock +10m
@@ -139,7 +122,7 @@ is_said() { grep -q "$2" "$1"; }
         finds warn transactions "*'held' is held since 20*" --db "$ROWLOCK_TEST_ADMIN"
         ;;
     esac
-    exec 6>&-
+    exec 8>&-
     wait "${all_started[@]}" || true
     finds ok transactions '*'
 }

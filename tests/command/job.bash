@@ -10,10 +10,13 @@ rarely=(--every 50w)
 view() { # NAME PATH: a field of the job in `jobs --json`
     rowlock --json jobs "$1" | json "\$[0].$2"
 }
-run_is() { # NAME N PATH VALUE: checks a field of run N of the history; 0 is the latest
-    local is
-    is=$(view "$1" "history[$2].$3")
-    [ "$is" = "$4" ] || { echo "$1, run $2: $3 is '$is', not '$4'"; return 1; }
+run_is() { # NAME N FIELD=VALUE...: checks run N of the history, in one answer; 0 is the latest
+    local name=$1 n=$2
+    shift 2
+    rowlock --json jobs "$name" |
+        jq -r --argjson n "$n" '.[0].history[$n] as $run |
+            $ARGS.positional[] | "\(.)=\($run[.] // "")"' --args "${@%%=*}" >fields
+    diff <(printf '%s\n' "$@") fields
 }
 runs_of() { rowlock --json jobs "$1" | json_sql "json_array_length(document, '\$[0].history')"; }
 is_running_somewhere() { [ -n "$(view "$1" running_at)" ]; }

@@ -47,7 +47,7 @@ setup_file() { install_technique; }
     [[ ${lines[0]} == "rowlock: 'early' is due at "*": waiting "* ]]
     [ "${lines[1]}" = "rowlock: 'early' runs" ]
     [ "${lines[2]}" = "$(as_utc "$due") 1" ]
-    run_is early 0 due "$(as_utc "$due")"
+    run_is early 0 due="$(as_utc "$due")"
     [[ ! $(view early 'history[0].started') < $(as_utc "$due") ]]
 }
 
@@ -70,19 +70,17 @@ setup_file() { install_technique; }
 @test "job exits with the command's status, and records it" {
     run job status "${rarely[@]}" -- sh -c 'echo out; exit 5'
     [ "$status/$output" = 5/out ]
-    run_is status 0 outcome failed
-    run_is status 0 exit 5
+    run_is status 0 outcome=failed exit=5
     [ "$(view status last_exit)/$(view status last_output)" = $'5/out\n' ] ||
         [ "$(view status last_exit)/$(view status last_output)" = 5/out ]
     [ "$(view status last_node)" = "$(hostname)" ]
     [ -n "$(view status failed_since)" ]
     run -127 job missing "${rarely[@]}" -- ./nosuch
-    run_is missing 0 exit 127
+    run_is missing 0 exit=127
     [[ $output = *"./nosuch: No such file"* &&
         $(view missing last_output) = *"./nosuch: No such file"* ]]
     job good "${rarely[@]}" -- true
-    run_is good 0 outcome done
-    run_is good 0 exit 0
+    run_is good 0 outcome=done exit=0
     [ -z "$(view good failed_since)" ]
 }
 
@@ -90,8 +88,7 @@ setup_file() { install_technique; }
     start_node signalled
     kill -s TERM "$node"
     ends_with 143 "$node"
-    run_is signalled 0 outcome failed
-    run_is signalled 0 exit 143
+    run_is signalled 0 outcome=failed exit=143
     is_free job:signalled
 }
 
@@ -99,14 +96,13 @@ setup_file() { install_technique; }
     run -124 job long "${rarely[@]}" --max-run 2s --kill-after 100ms -- \
         bash -c 'trap "" TERM; while :; do sleep 970; done'
     [[ $output == *"'job:long' exceeded --max-run"* ]]
-    run_is long 0 outcome "timed out"
-    run_is long 0 exit 124
+    run_is long 0 outcome="timed out" exit=124
     is_free job:long
 }
 
 @test "--at-least: the name stays held after a quick run, until break" {
     job quick --every 1s --at-least 1h -- true
-    run_is quick 0 outcome done
+    run_is quick 0 outcome=done
     runs_nowhere quick
     is_held job:quick
     run job -E 3 quick --every 1s --at-least 1h -- echo ran
@@ -114,7 +110,7 @@ setup_file() { install_technique; }
     run rowlock break job:quick
     [ "$output" = "1 lease of 'job:quick' broken: it is free" ]
     is_free job:quick
-    run_is quick 0 outcome done
+    run_is quick 0 outcome=done
 }
 
 # conformance/job has more about each of them.
@@ -129,8 +125,7 @@ setup_file() { install_technique; }
             [ $? = 3 ] || break
             sleep 0.05
         done
-        run_is again 0 repeat "$repetition"
-        run_is again 0 exit 9
+        run_is again 0 repeat="$repetition" exit=9
         run -3 again --backoff 1h
     done
     run -3 again --backoff 1ms
@@ -158,10 +153,8 @@ until_expired() { # NAME: until the lease of a dead node has expired
     job -E 3 killed "${rarely[@]}" "${on_failure[@]}" -- touch again 2>err
     [ -e again ]
     grep -q "token $token) was lost" err
-    run_is killed 1 outcome lost
-    run_is killed 1 token "$token"
-    run_is killed 0 outcome done
-    run_is killed 0 repeat 1
+    run_is killed 1 outcome=lost token="$token"
+    run_is killed 0 outcome=done repeat=1
     reported() { # by the node that records it, once; and the next recovery
         changes_are $'killed fine 0 \nkilled lost  ' || changes_are $'killed lost  \nkilled fine 0 '
     }
@@ -182,12 +175,11 @@ until_expired() { # NAME: until the lease of a dead node has expired
     ends_with 123 "$first"
     is_gone "$first_command"
     is_running_somewhere frozen
-    run_is frozen 1 token "$token"
-    run_is frozen 1 outcome late
-    run_is frozen 0 outcome running
+    run_is frozen 1 token="$token" outcome=late
+    run_is frozen 0 outcome=running
     let_go
-    run_is frozen 0 outcome done
-    run_is frozen 1 outcome late
+    run_is frozen 0 outcome=done
+    run_is frozen 1 outcome=late
 }
 
 # ---- runs whose command never started ---------------------------------------------------------
@@ -196,8 +188,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     start_too_late job:late job --verbose late "${rarely[@]}" --retry 0 --ttl 4s -- touch ran
     ends_with 123 "$started"
     [ ! -e ran ]
-    run_is late 0 outcome "not started"
-    run_is late 0 exit ""
+    run_is late 0 outcome="not started" exit=
     [ "$(view late last_outcome)" = "not started" ]
     [ -z "$(view late running_token)" ]
     jobs=rowlock_jobs
@@ -208,9 +199,8 @@ until_expired() { # NAME: until the lease of a dead node has expired
     [[ $output == "failing: 'late' since "* ]]
     runs_again() { job late "${rarely[@]}" --retry 0 --backoff 1ms -- touch ran && [ -e ran ]; }
     until_true runs_again
-    run_is late 0 outcome done
-    run_is late 0 repeat 0
-    run_is late 1 outcome "not started"
+    run_is late 0 outcome=done repeat=0
+    run_is late 1 outcome="not started"
     run -0 rowlock jobs --check late
 }
 
@@ -229,8 +219,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     until_expired job:polite
     job polite "${rarely[@]}" -- touch again
     [ -e again ]
-    run_is polite 0 repeat 1
-    run_is polite 0 outcome done
+    run_is polite 0 repeat=1 outcome=done
 }
 
 @test "whichever descriptor is missing: every run recorded as done was executed" {
@@ -270,7 +259,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     rowlock break job:broken
     ends_with 123 "$node"
     is_gone "$(cat command)"
-    run_is broken 0 outcome broken
+    run_is broken 0 outcome=broken
     [ ! -e changes ] # the command of --on-failure did not run
     run -3 job -E 3 broken "${rarely[@]}" --retry 3 --backoff 1ms -- touch more
     [ ! -e more ]
@@ -312,7 +301,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     all_started+=($!)
     until_true is_there begun
     is_free job:held
-    run_is held 0 outcome failed
+    run_is held 0 outcome=failed
     touch let-go
     wait $! || [ $? = 1 ]
     [ "$(cat due)" = "$(cat of-run)" ]

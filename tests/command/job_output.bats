@@ -56,7 +56,7 @@ kept() { view "$1" last_output; }
     job a "${rarely[@]}" -- sh -c 'seq 100000; touch done' 2>err | head -n 1
     until_true is_there done
     until_true runs_nowhere a
-    run_is a 0 outcome done
+    run_is a 0 outcome=done
     grep -q "cannot pass the command's output on" err
 }
 
@@ -73,7 +73,7 @@ kept() { view "$1" last_output; }
     rowlock break job:a
     ends_with 123 "$holder"
     is_gone "$(cat command)"
-    run_is a 0 outcome broken
+    run_is a 0 outcome=broken
     [ "$(view a 'last_output' | head -n 5 | tail -n 1)" = y ]
 }
 
@@ -87,7 +87,7 @@ kept() { view "$1" last_output; }
 
 @test "without standard descriptors" {
     job a "${rarely[@]}" -- sh -c 'echo kept; cat' <&- >&- 2>&-
-    run_is a 0 outcome done
+    run_is a 0 outcome=done
     [ "$(kept a)" = kept ]
 }
 

@@ -26,8 +26,9 @@ documented() {
 }
 ask() { rowlock --json "$@"; }
 
+setup_file() { install_technique; }
+
 @test "schema" {
-    rowlock schema install
     rowlock schema uninstall --force
     ask schema install --technique "$ROWLOCK_TEST_TECHNIQUE" |
         documented schema schema technique database
@@ -35,7 +36,6 @@ ask() { rowlock --json "$@"; }
 }
 
 @test "leases: acquire, hold, renew, check, ls, break, release" {
-    install_technique
     ask acquire --ttl 1h a >taken
     documented acquire name token owner expires <taken
     token=$(json '$.token' <taken)
@@ -55,7 +55,6 @@ ask() { rowlock --json "$@"; }
 }
 
 @test "jobs, with the history and the counts; cron --check" {
-    install_technique
     rowlock job a --every 1h -- true
     ask jobs a | documented jobs name schedule next_run running_at running_pid running_since \
         running_token last_due last_started last_finished last_took_ms last_outcome last_exit \
@@ -77,7 +76,6 @@ ask() { rowlock --json "$@"; }
 }
 
 @test "subjects, refresh, expire" {
-    install_technique
     ask refresh s --max-age 1h -- true | documented refresh refreshed
     ask subjects | documented subjects subject description status began ended updated age_ms by \
         host pid error exit
@@ -85,7 +83,6 @@ ask() { rowlock --json "$@"; }
 }
 
 @test "next, vacuum, doctor" {
-    install_technique
     ask next n | documented next name first last
     ask vacuum | documented vacuum removed
     ask doctor --only schema | documented doctor check status finding advice

@@ -5,6 +5,7 @@
 # Quick: sqlite/native
 # Rest: sqlite/native
 
+# shellcheck disable=SC2086 # lists of words
 load lib
 
 setup_file() { install_technique; }
@@ -104,19 +105,10 @@ setup_file() { install_technique; }
 
 # ---- standard output ---------------------------------------------------------------------------
 
-exits() { # STATUS COMMAND...
-    local want=$1 got=0
-    shift
-    "$@" || got=$?
-    echo "$*: $got" >>exits # standard output may be closed here
-    [ "$got" = "$want" ]
-}
-
 @test "output that cannot be printed is an error, of every verb" {
     for verb in "ls" "ls --json" "ls free --json" "jobs --json" "subjects --json" "vacuum" \
         "schema print sqlite" \
         "help" "--help" "ls --help" "--version"; do
-        # shellcheck disable=SC2086
         exits 125 rowlock $verb >/dev/full 2>said
         grep -q "cannot write to standard output" said
     done
@@ -130,11 +122,9 @@ exits() { # STATUS COMMAND...
 
 @test "a verb that prints a token acquires no lease when standard output is closed" {
     for verb in "acquire --ttl 1h" "hold --for 1h --note x"; do
-        # shellcheck disable=SC2086
         exits 125 rowlock $verb silent >&- 2>said
         grep -q "standard output has no reader: nothing was done" said
         is_free silent
-        # shellcheck disable=SC2086
         exits 125 rowlock $verb silent >/dev/full 2>said
         is_free silent
     done

@@ -56,7 +56,9 @@ until_true() { # COMMAND...
 is_there() { [ -e "$1" ]; }
 has_text() { [ -s "$1" ]; } # for the output of a shell's >, which is there before it has text
 is_gone() { # PID: has ended, or is a zombie, which holds nothing
-    ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+    local state
+    { read -r state <"/proc/$1/stat"; } 2>/dev/null || return 0
+    [[ ${state##*) } == [ZX]* ]]
 }
 
 # How many sessions of this database wait for a lock, as the server reports it.
@@ -89,6 +91,31 @@ waiting_sessions() {
 }
 somebody_waits() { [ "$(waiters)" != 0 ]; }
 
+# open_client: starts the engine's own client, on MariaDB as root. It reads statements from
+# descriptor 8, and writes its answers to the file answers; its process is $client.
+open_client() {
+    rm -f statements answers
+    mkfifo statements
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) exec sqlite3 "${ROWLOCK_TEST_URL#sqlite:}" ;;
+    postgresql) exec psql -qXAt "$ROWLOCK_TEST_URL" ;;
+    mariadb) exec mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -n \
+        -N -B "${ROWLOCK_TEST_URL##*/}" ;;
+    esac <statements >answers 2>&1 3>&- 4>&- &
+    client=$!
+    all_started+=("$client")
+    exec 8>statements
+}
+in_client() { # STATEMENTS: returns when they are done
+    all_done=$((${all_done:-0} + 1))
+    echo "$1; SELECT 'all done $all_done';" >&8
+    until_true grep -qx "all done $all_done" answers
+}
+close_client() {
+    exec 8>&-
+    wait "$client"
+}
+
 end_sessions() { # kills every session of rowlock in this database
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
@@ -106,11 +133,11 @@ end_sessions() { # kills every session of rowlock in this database
     esac
 }
 
-# start COMMAND...: in the background, without bats' own descriptors; its pid is in $started. A
+# start COMMAND...: in the background, without bats' own descriptors and 8; its pid is $started. A
 # shell without job control makes its background commands ignore some signals: these get their
 # default action again.
 start() {
-    env --default-signal=INT,QUIT "$@" >>out 2>>err 3>&- 4>&- &
+    env --default-signal=INT,QUIT "$@" >>out 2>>err 3>&- 4>&- 8>&- &
     started=$!
     all_started+=("$started")
 }
@@ -189,6 +216,13 @@ listener='sub see { open my $seen, ">>", "seen"; print $seen "$_[0]\n" }
         $SIG{$name} = sub { see($name) } if ($SIG{$name} // "") ne "IGNORE";
     }
     see("ready"); select undef, undef, undef, 0.02 until -e "stop"; exit 5'
+exits() { # STATUS COMMAND...: for one whose standard output is closed, or full
+    local want=$1 got=0
+    shift
+    "$@" || got=$?
+    echo "$*: $got" >>exits
+    [ "$got" = "$want" ]
+}
 has_seen() { grep -qx "$1" seen 2>/dev/null; }
 # How it ended: "exit N" or "signal N".
 how_it_ended() {
@@ -204,7 +238,7 @@ json() { # PATH: the value at that path in the JSON on standard input
 }
 json_sql() { # EXPRESSION: its value for the document on standard input
     local document
-    document=$(cat)
+    IFS= read -rd '' document || true # all of it, without a process
     sqlite3 -batch :memory: "SELECT $1 FROM (SELECT '${document//\'/\'\'}' AS document)"
 }
 item() { # NAME PATH: a field of the name in `ls --json`
@@ -212,7 +246,7 @@ item() { # NAME PATH: a field of the name in `ls --json`
 }
 is_held() { rowlock ls "$1" >/dev/null; }
 is_free() { ! is_held "$1"; }
-is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
+is_waited_for() { [[ $(rowlock ls "$1") == *' waiting '* ]]; }
 nobody_waits_for() { ! is_waited_for "$1"; }
 start_waiter() { # NAME [OPTION...]: a `run` that is in the queue when this returns
     start_rowlock run "${@:2}" "$1" -- true

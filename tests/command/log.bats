@@ -266,18 +266,17 @@ rowlock schema set history changes that" ]]
     level all --keep-good 1m --keep-bad 1h
     rowlock run good -- true
     ends_badly bad
-    case $ROWLOCK_TEST_ENGINE in
-    sqlite) sql "UPDATE $table SET ended = ended - 120000" ;;
-    postgresql) sql "UPDATE $table SET ended = ended - interval '2 min'" ;;
-    mariadb) sql "UPDATE $table SET ended = ended - INTERVAL 2 MINUTE" ;;
-    esac
+    older() { # MINUTES
+        case $ROWLOCK_TEST_ENGINE in
+        sqlite) sql "UPDATE $table SET ended = ended - $1 * 60000" ;;
+        postgresql) sql "UPDATE $table SET ended = ended - interval '$1 min'" ;;
+        mariadb) sql "UPDATE $table SET ended = ended - INTERVAL $1 MINUTE" ;;
+        esac
+    }
+    older 2
     rowlock vacuum
     [ "$(hows)" = 'bad revoked' ]
-    case $ROWLOCK_TEST_ENGINE in
-    sqlite) sql "UPDATE $table SET ended = ended - 7200000" ;;
-    postgresql) sql "UPDATE $table SET ended = ended - interval '2 hours'" ;;
-    mariadb) sql "UPDATE $table SET ended = ended - INTERVAL 2 HOUR" ;;
-    esac
+    older 120
     rowlock vacuum
     [ -z "$(hows)" ]
     level slow --keep-good 24h --keep-bad 7d

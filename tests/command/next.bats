@@ -38,24 +38,14 @@ setup_file() { install_technique; }
 }
 
 @test "next draws no number that cannot be printed, and names the one that it failed to print" {
-    status=0
-    rowlock next unread >&- 2>said || status=$?
-    cat said
-    [ "$status" = 125 ]
+    exits 125 rowlock next unread >&- 2>said
     grep -q "standard output has no reader: nothing was done" said
-    status=0
-    rowlock next unread 1</dev/null 2>said || status=$?
-    [ "$status" = 125 ]
+    exits 125 rowlock next unread 1</dev/null 2>said
     [ "$(rowlock next unread)" = 1 ]
-    status=0
-    rowlock next unread >/dev/full 2>said || status=$?
-    cat said
-    [ "$status" = 125 ]
+    exits 125 rowlock next unread >/dev/full 2>said
     grep -q "^rowlock: cannot write to standard output: No space left on device$" said
     grep -q "^rowlock: 2 of 'unread' is drawn, and was not printed: it is lost$" said
-    status=0
-    rowlock next --count 20000 unread >/dev/full 2>said || status=$?
-    [ "$status" = 125 ]
+    exits 125 rowlock next --count 20000 unread >/dev/full 2>said
     grep -q "^rowlock: 3 to 20002 of 'unread' are drawn, and were not all printed$" said
     [ "$(rowlock next unread)" = 20003 ]
 }
@@ -64,11 +54,8 @@ setup_file() { install_technique; }
     mkfifo pipe
     exec 9<>pipe
     exec 8>pipe 9>&- # a pipe without a reader
-    status=0
-    rowlock next readerless >&8 2>said || status=$?
+    exits 125 rowlock next readerless >&8 2>said
     exec 8>&-
-    cat said
-    [ "$status" = 125 ]
     [ "$(rowlock next readerless)" = 1 ]
 }
 

@@ -13,15 +13,12 @@ setup_file() { install_technique; }
 @test "p5: the database cannot be written: the command is dead before the lease can pass" {
     start_tree --ttl 9s a # long enough to see below that it is still held
     # a transaction that holds the file's only write lock until its input ends
-    mkfifo lock
-    start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
-    exec 5>lock
-    printf '%s\n' 'PRAGMA busy_timeout = 10000;' 'BEGIN IMMEDIATE;' '.shell touch locked' >&5
-    until_true is_there locked
+    open_client
+    in_client 'PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE'
     until_true tree_is_gone
     is_held a
     ends_with 123 "$holder"
-    exec 5>&-
+    close_client
     grep -q \
         "^rowlock: the lock on 'a' is lost, stopping the command: the database does not answer" err
 }
@@ -83,18 +80,13 @@ has_no_usr1() { # pending: it is signal 10
 
 @test "a signal during the release ends rowlock, and the lease is released" {
     start_stoppable --ttl 1m a
-    mkfifo lock
-    start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
-    writer=$started
-    exec 5>lock
-    printf '%s\n' 'PRAGMA busy_timeout = 10000;' 'BEGIN IMMEDIATE;' '.shell touch locked' >&5
-    until_true is_there locked
+    open_client
+    in_client 'PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE'
     touch stop
     until_true is_alone "$holder"
     kill -s STOP "$holder"
     kill -s TERM "$holder"
-    exec 5>&-
-    wait "$writer"
+    close_client
     kill -s CONT "$holder"
     ends_with 143 "$holder"
     is_free a

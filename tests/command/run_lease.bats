@@ -5,6 +5,7 @@
 # Quick: sqlite/native
 # Rest: sqlite postgresql
 
+# shellcheck disable=SC2086 # lists of words
 load lib
 load run.bash
 
@@ -52,7 +53,6 @@ hold_leased() { hold_by run "$@"; } # [OPTION...] NAME
 @test "75: held by another; the holder, since when, and its note; -E chooses the status" {
     hold_leased --note 'until noon' a
     for option in -n --nb --nonblock "-w 0"; do
-        # shellcheck disable=SC2086
         run -75 leased $option a -- touch ran
         [[ $output == "rowlock: 'a' is held by "*"pid $holder "*"since "*"until noon"* ]]
     done
@@ -203,7 +203,6 @@ hold_leased() { hold_by run "$@"; } # [OPTION...] NAME
 
 @test "a lock that an ancestor holds is refused at once, at any depth; -w does not wait for it" {
     for option in "" "-w 60" -s "--limit 2"; do
-        # shellcheck disable=SC2086
         run -9 leased a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- \
             "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run $option -E 9 a -- touch ran
         [[ $output == *"'a' is held by your own ancestor"* ]]
@@ -216,7 +215,6 @@ hold_leased() { hold_by run "$@"; } # [OPTION...] NAME
 @test "a lease beneath an ancestor's transaction, and the reverse, are refused" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for options in "--tx:" ":--tx"; do
-        # shellcheck disable=SC2086
         run leased ${options%:*} a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run ${options#*:} a -- \
             touch ran
         echo "$output"

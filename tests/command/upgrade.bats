@@ -4,6 +4,7 @@
 # Runs on: sqlite postgresql mariadb
 # Quick: postgresql/native
 
+# shellcheck disable=SC2086 # lists of words
 load lib
 load roles
 
@@ -103,8 +104,14 @@ counts() { # JOB
                 runs_not_started, last_success FROM ${own}job WHERE name = '$1'" | tr '\t' '|'
 }
 
-@test "upgrade keeps the rows, and counts the runs that the history has" {
+@test "every verb refuses an older version, and names the upgrade, which keeps rows, counts runs" {
+    local verb
     install_version_1
+    for verb in "schema install" "run x -- true" jobs ls; do
+        run -69 rowlock $verb
+        [[ $output == *"the schema is version 1, this library needs 2"* ]]
+        [[ $output == *"; run: rowlock schema upgrade"* ]]
+    done
     [ "$(version)" = 1 ]
     run -0 --separate-stderr rowlock schema upgrade
     [[ $output == "rowlock is upgraded in "*"technique $ROWLOCK_TEST_TECHNIQUE"* ]]
@@ -148,18 +155,6 @@ columns() { # tables and views with their columns, sorted
                    WHERE table_schema = DATABASE() AND table_name LIKE 'rowlock%'
                    ORDER BY 1, 2" ;;
     esac
-}
-
-@test "install refuses an older version, as every other verb does, and names the upgrade" {
-    local verb
-    install_version_1
-    for verb in "schema install" "run x -- true" jobs ls; do
-        # shellcheck disable=SC2086
-        run -69 rowlock $verb
-        [[ $output == *"the schema is version 1, this library needs 2"* ]]
-        [[ $output == *"; run: rowlock schema upgrade"* ]]
-    done
-    [ "$(version)" = 1 ]
 }
 
 @test "an interrupted upgrade is repeated: the version is written last" {
@@ -325,31 +320,17 @@ renews() { # a statement of version 1, as its programs send it
                        CALL rowlock_renew_lease(101, 60000, 'held', NULL)")" = 0 ] ;;
     esac
 }
-fence_in_a_transaction() { # until the file let-go exists
-    rm -f let-go fenced
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        start bash -c "{ echo \"BEGIN; SELECT rowlock.fence('held', 101);\"; echo '\! touch fenced'
-            until [ -e let-go ]; do sleep 0.05; done; echo 'COMMIT;'; } |
-            psql -qXAt -v ON_ERROR_STOP=1 '$ROWLOCK_TEST_ADMIN'"
-        ;;
-    mariadb)
-        start bash -c "{ echo \"START TRANSACTION; CALL rowlock_fence('held', 101);\"
-            echo '\! touch fenced'; until [ -e let-go ]; do sleep 0.05; done; echo 'COMMIT;'; } |
-            mariadb --no-defaults -n --socket='$ROWLOCK_TEST_MARIADB_SOCKET/socket' -u root \
-            '${ROWLOCK_TEST_URL##*/}'"
-        ;;
-    esac
-    fencer=$started
-    until_true is_there fenced
-}
 
 @test "an upgrade does not wait for long behind a fence, and leases are renewed meanwhile" {
     local upgrade renewals=0
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # a file has one writer
     install_version_1
     put_lease
-    fence_in_a_transaction
+    open_client
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) in_client "BEGIN; SELECT rowlock.fence('held', 101)" ;;
+    mariadb) in_client "START TRANSACTION; CALL rowlock_fence('held', 101)" ;;
+    esac
     start_rowlock schema upgrade
     upgrade=$started
     until is_gone "$upgrade"; do
@@ -363,8 +344,8 @@ fence_in_a_transaction() { # until the file let-go exists
     grep -q "could not upgrade the schema: transactions that use its tables are open; end them" err
     renews
     start_rowlock schema upgrade
-    touch let-go
-    wait "$fencer"
+    echo 'COMMIT;' >&8
+    close_client
     wait "$started"
     [ "$(version)" = 2 ]
     rowlock ls held
@@ -373,14 +354,11 @@ fence_in_a_transaction() { # until the file let-go exists
 @test "an upgrade does not wait for sessions that have read the queue, as every waiter has" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     install_version_1
-    rm -f let-go there
-    start bash -c "{ echo 'BEGIN; SELECT count(*) FROM rowlock.waiter;'; echo '\! touch there'
-        until [ -e let-go ]; do sleep 0.05; done; } | psql -qXAt '$ROWLOCK_TEST_URL'"
-    until_true is_there there
+    open_client
+    in_client 'BEGIN; SELECT count(*) FROM rowlock.waiter'
     rowlock schema upgrade
     [ "$(version)" = 2 ]
-    touch let-go
-    wait "$started"
+    close_client
 }
 
 put_leases() { # of several names, and of permits
@@ -418,7 +396,6 @@ put_leases() { # of several names, and of permits
     install_technique
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f dump
     for wanted in a b c "q --limit 3"; do
-        # shellcheck disable=SC2086
         run -75 rowlock acquire -n --ttl 1m $wanted
     done
 }
@@ -437,13 +414,11 @@ put_leases() { # of several names, and of permits
         sql "INSERT INTO rowlock.least_token SELECT n, nextval('rowlock.number')
              FROM unnest(ARRAY['a', 'b', 'c', 'q']) n"
         psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f empty
-        # shellcheck disable=SC2086
         pg_restore --data-only $how -d "$ROWLOCK_TEST_ADMIN" dump
         rowlock schema upgrade
         [ "$(sql "SELECT count(*) FROM pg_trigger WHERE tgname ~ '^(reveal|refuse)_'
                   AND tgenabled = 'A'")" = 3 ]
         for wanted in a b c "q --limit 3"; do
-            # shellcheck disable=SC2086
             run -75 rowlock acquire -n --ttl 1m $wanted
         done
     done

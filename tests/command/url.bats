@@ -4,6 +4,7 @@
 # appears shows which one it used.
 # Runs on: once
 
+# shellcheck disable=SC2086 # lists of words
 load lib
 
 setup() {
@@ -190,13 +191,10 @@ is_quiet() {
 @test "an empty setting is refused: it must not select this machine's own database" {
     put_url config/rowlock/url user
     for verb in vacuum ls "run a -- touch ran"; do
-        # shellcheck disable=SC2086
         ROWLOCK_URL='' run -64 "$ROWLOCK" $verb
         [[ $output == *"ROWLOCK_URL is set, but empty"*local* ]]
-        # shellcheck disable=SC2086
         ROWLOCK_URL_FILE='' run -64 "$ROWLOCK" $verb
         [[ $output == *"ROWLOCK_URL_FILE is set, but empty"* ]]
-        # shellcheck disable=SC2086
         run -64 "$ROWLOCK" --db '' $verb
         [[ $output == *"--db requires a URL"* ]]
     done
@@ -231,10 +229,8 @@ is_quiet() {
     [[ $output != *"for this user on this machine only"* ]]
     # An operator without ROWLOCK_URL must not mistake "nothing is held" for the farm's answer.
     for verb in ls vacuum "break a" "schema install" "check a --token 1"; do
-        # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
         [[ $output == *"for this user on this machine only"* ]]
-        # shellcheck disable=SC2086
         run "$ROWLOCK" --db local $verb
         [[ $output != *"for this user on this machine only"* ]]
     done
@@ -287,7 +283,6 @@ SH
     for verb in ls vacuum "run a -- touch ran" "run -q a -- touch ran" "acquire --ttl 1m a" \
         "use a -- touch ran" \
         "next a" "schema install" "jobs" "job a --every 1h -- touch ran"; do
-        # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
         echo "$verb: $status: $output"
         [ "$status" = 64 ]
@@ -310,19 +305,17 @@ SH
 @test "verbs that count or refresh for a whole farm refuse without a URL" {
     for verb in "next a" "refresh a --max-age 0 -- touch ran" "expire a" \
         "use a --max-age 0 --refresh true -- touch ran" "job a --every 1h -- touch ran"; do
-        # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
         echo "$verb: $status: $output"
         [ "$status" = 64 ]
         [[ $output == "rowlock: ${verb%% *}: no database was named"*"--db"*"'local'"* ]]
         [ ! -e ran ]
         [ ! -e state ]
-        # shellcheck disable=SC2086
         run -0 "$ROWLOCK" --db local $verb
         rm -rf state ran
     done
     echo 'every 50w a -- touch ran' >tab
-    run -64 "$ROWLOCK" cron tab
+    run -64 timeout 60 "$ROWLOCK" cron tab
     [[ $output == "rowlock: cron: no database was named"*"--db"*"'local'"* ]]
     [ ! -e ran ] && [ ! -e state ]
 }
@@ -331,7 +324,6 @@ SH
     for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" \
         "use -q a -- true" \
         "hold -q --for 1s --note x b"; do
-        # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
         echo "$verb: $status: $output"
         [ "$status" = 0 ]
@@ -380,7 +372,6 @@ SH
         vacuum "break a" "break --now a" "expire a" "renew a --token 1" "release a --token 1" \
         "check a --token 1" "schema upgrade" "schema uninstall" "schema set history all" \
         "serve --listen unix:$here/socket"; do
-        # shellcheck disable=SC2086
         run timeout 60 "$ROWLOCK" --db "sqlite:$here/mistyped.db" $words
         echo "$words: $status: $output"
         [ "$status" = 69 ]
@@ -399,13 +390,11 @@ SH
 @test "a verb that acquires creates the SQLite file, unless the URL has ?mode=rw" {
     for words in "run a -- true" "acquire --ttl 1h a" "hold a --note n --for 1h" "next a" \
         "job a --every 1h -- true" "refresh a --max-age 1h -- true" "schema install"; do
-        # shellcheck disable=SC2086
         run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" $words
         echo "$words: $status: $output"
         [ "$status" = 69 ]
         [[ $output == *"does not exist"* ]]
         [ ! -e new.db ]
-        # shellcheck disable=SC2086
         "$ROWLOCK" --db "sqlite:$here/new.db" $words
         [ -s new.db ]
         rm -f new.db*

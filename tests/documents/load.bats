@@ -81,10 +81,7 @@ setup_file() { install_technique; }
     start_loader --generate 1000000000 --workers 3
     await_rows 50
     kill -INT "$loader_pid"
-    status=0
-    wait "$loader_pid" || status=$?
-    cat summary messages
-    [ "$status" = 1 ]
+    ends_with 1 "$loader_pid"
     output=$(cat summary)
     [ "$(number created)" = "$(rows)" ]
     [ $(($(number read) + $(number undone))) = 1000000000 ]
@@ -95,9 +92,7 @@ setup_file() { install_technique; }
     start_loader --generate 1000000000 --workers 6
     await_rows 50
     kill -TERM "$loader_pid"
-    status=0
-    wait "$loader_pid" || status=$?
-    [ "$status" = 1 ]
+    ends_with 1 "$loader_pid"
 }
 
 @test "another worker takes over the document of a killed one, and counts it once" {
@@ -109,10 +104,7 @@ setup_file() { install_technique; }
         victims=$(workers_of "$loader_pid" 2>/dev/null) || break
         kill -KILL "${victims%% *}" || true
     done
-    status=0
-    wait "$loader_pid" || status=$?
-    cat summary messages
-    [ "$status" = 0 ]
+    ends_with 0 "$loader_pid"
     output=$(cat summary)
     [ "$(number workers-died)" -ge 1 ]
     [ "$(number read)" = 8000 ]

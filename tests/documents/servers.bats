@@ -14,10 +14,7 @@ setup_file() { install_technique; }
         await_rows "$n"
         end_sessions || true # one of them may have ended
     done
-    status=0
-    wait "$loader_pid" || status=$?
-    cat summary messages
-    [ "$status" = 0 ]
+    ends_with 0 "$loader_pid"
     output=$(cat summary)
     [ "$(number connections-lost)" -ge 3 ]
     [ "$(number read)" = 12000 ]

@@ -5,9 +5,7 @@
 
 @test "a lock on an application's MYSQL" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_MARIADB" schema install
-    run "$ROWLOCK_TEST_BIN/examples/lock_mariadb" "$ROWLOCK_TEST_MARIADB_SOCKET/socket" root \
+    run -0 "$ROWLOCK_TEST_BIN/examples/lock_mariadb" "$ROWLOCK_TEST_MARIADB_SOCKET/socket" root \
         "${ROWLOCK_TEST_MARIADB##*/}"
-    echo "$output"
-    [ "$status" = 0 ]
     [[ $output == *"is locked until"*"unlocked"* ]]
 }

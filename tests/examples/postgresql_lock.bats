@@ -5,8 +5,6 @@
 
 @test "a lock on an application's PGconn" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_POSTGRESQL" schema install
-    run "$ROWLOCK_TEST_BIN/examples/lock_postgresql" "$ROWLOCK_TEST_POSTGRESQL"
-    echo "$output"
-    [ "$status" = 0 ]
+    run -0 "$ROWLOCK_TEST_BIN/examples/lock_postgresql" "$ROWLOCK_TEST_POSTGRESQL"
     [[ $output == *"is locked until"*"unlocked"* ]]
 }

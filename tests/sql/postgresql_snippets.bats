@@ -32,9 +32,7 @@ setup_file() { install_technique; }
     create_bond
     token=$(rowlock hold --for 1h --note 'ask Ann' import)
     snippet lease.py
-    status=0
-    wait "$snippet" || status=$?
-    [ "$status" = 1 ]
+    ends_with 1 "$snippet"
     says 'another session imports'
     [ "$(handled)" = 0 ]
     rowlock release import --token "$token"

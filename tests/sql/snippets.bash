@@ -96,10 +96,7 @@ learns_of_its_loss() {
     until_true somebody_waits
     rowlock break import
     free_bond
-    status=0
-    wait "$snippet" || status=$?
-    cat said
-    [ "$status" = 1 ]
+    ends_with 1 "$snippet" || { cat said && false; }
     says 'the lease is lost: another program may work now'
     [ "$(sql "SELECT handled FROM bond ORDER BY id DESC" | paste -sd' ')" = "1 0" ]
     is_free import

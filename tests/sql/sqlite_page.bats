@@ -114,32 +114,21 @@ acquire() { # NAME OPTION...: sets token
     [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name = '$BOND'")" = 0 ]
 }
 
-session() { # a shell that reads statements from descriptor 4
-    mkfifo in
-    exec 4<>in
-    sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" <in >session.out 2>&1 3>&- 4>&- &
-    started=$!
-    all_started+=("$started")
-}
-end_session() {
-    exec 4>&-
-    wait "$started"
-    cat session.out
-    [ ! -s session.out ]
+end_session() { # STATEMENTS: the last ones of the client; none of its statements has failed
+    echo "$1;" >&8
+    close_client
+    cat answers
+    [ "$(wc -l <answers)" = 1 ]
 }
 
 @test "p1 lock: its transaction excludes those of rowlock" {
-    session
-    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name)
-                   VALUES ('counter:invoice');" '.shell touch locked' >&4
-    until_true is_there locked
+    open_client
+    in_client "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES ('counter:invoice')"
     run rowlock next -w 1 invoice
     one=$status
     start_rowlock next invoice
     next=$started
-    echo "UPDATE bond SET price = (SELECT count(*) FROM rowlock_counter); COMMIT;" >&4
-    started=${all_started[0]}
-    end_session
+    end_session "UPDATE bond SET price = (SELECT count(*) FROM rowlock_counter); COMMIT"
     wait "$next"
     echo "$one $output"
     [ "$one" = 75 ]
@@ -202,17 +191,12 @@ SQL
 
 @test "p4 fence: no other session ends the lease before COMMIT" {
     acquire import
-    session
-    writer=$started
-    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_fence (name, token)
-                   VALUES ('import', $token);" '.shell touch fenced' >&4
-    until_true is_there fenced
+    open_client
+    in_client "BEGIN IMMEDIATE; INSERT INTO rowlock_fence (name, token) VALUES ('import', $token)"
     start_rowlock break --now import
     breaker=$started
-    printf '%s\n' "UPDATE bond SET price = (SELECT count(*) FROM rowlock_lease
-                   WHERE token = $token); COMMIT;" >&4
-    started=$writer
-    end_session
+    end_session "UPDATE bond SET price = (SELECT count(*) FROM rowlock_lease
+        WHERE token = $token); COMMIT"
     wait "$breaker"
     [ "$(price)" = 1 ]
     is_free import

@@ -28,7 +28,7 @@ client() { # of the role, which reads statements
     esac
 }
 as_role() { client <<<"$1;"; } # STATEMENT
-hold_by() { # STATEMENT: as the role, until let_go
+hold_as_role() { # STATEMENT: as the role, until let_go
     mkfifo in.$$
     client <in.$$ >held.out 2>held.err &
     holder=$!
@@ -67,7 +67,7 @@ statuses() {
     local expected='0 0'
     [ "$ROWLOCK_TEST_TECHNIQUE" != native ] || expected='75 75'
     run ! as_role "SELECT rowlock.key('x')"
-    hold_by "SELECT pg_advisory_lock(hashtextextended('x' COLLATE \"C\", 32210706056045419));"
+    hold_as_role "SELECT pg_advisory_lock(hashtextextended('x' COLLATE \"C\", 32210706056045419));"
     [ "$(statuses)" = "$expected" ]
     let_go
     [ "$(statuses)" = '0 0' ]
@@ -83,7 +83,7 @@ statuses() {
     mariadb)
         run ! as_role "SELECT * FROM $table FOR UPDATE"
         sql "GRANT SELECT ON $table TO $role@'%'"
-        hold_by "START TRANSACTION; SELECT COUNT(*) FROM $table FOR UPDATE;"
+        hold_as_role "START TRANSACTION; SELECT COUNT(*) FROM $table FOR UPDATE;"
         [ "$(statuses)" = '75 75' ]
         let_go
         [ "$(statuses)" = '0 0' ]
