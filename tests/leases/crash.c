@@ -125,6 +125,24 @@ TEST(p6_killed_after_every_message_it_sent_while_it_waited)
     print_message("# held up at %d places\n", n);
 }
 
+/* Between two waits it looks, and tries by a statement that the server commits. If the cut came
+   then, another client is cut off. */
+static struct child cut_off_in_a_wait(const struct holder_plan *plan)
+{
+    for (;;) {
+        struct child child;
+
+        proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+        child = t_child(t_hold_body, plan);
+        t_until_somebody_waits();
+        proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
+        if (t_somebody_waits())
+            return child;
+        kill_it(&child);
+        t_until_sessions(2);
+    }
+}
+
 /* The proxy discards what it sends from then on, so its COMMIT cannot arrive, and no lease can
    exist. */
 TEST(p6_cut_off_while_it_waited_for_a_transaction)
@@ -138,9 +156,7 @@ TEST(p6_cut_off_while_it_waited_for_a_transaction)
     if (t_facts()->plain)
         t_not_here(WHY_IDLE_LIMIT);
     t_ok(t_begin(one, t_x("cut off"), 0));
-    child = t_child(t_hold_body, &plan);
-    t_until_somebody_waits();
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
+    child = cut_off_in_a_wait(&plan);
     t_ok(rowlock_commit(one, &t_error));
     print_message("# free after %lld ms\n", t_until_free(t_x("cut off"), PROMISE_MS));
     t_int(t_has_spoken(&child), 0);

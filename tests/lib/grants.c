@@ -451,21 +451,21 @@ void t_until_sessions(int n)
     t_until(t_sessions() <= n);
 }
 
-void t_until_somebody_waits(void)
+int t_somebody_waits(void)
 {
-    long long end = t_now() + T_TIMEOUT_MS;
     long session;
 
-    for (;;) {
-        if (t_engine()->waits && count_of(t_engine()->waits, 0) > 0)
-            return;
-        for (size_t i = 0; !t_engine()->waits && (session = session_number(i)) > 0; i++)
-            if (t_engine()->is_waiting(t_admin(), session))
-                return;
-        if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "no session waits for a lock");
-        t_pause(2);
-    }
+    if (t_engine()->waits)
+        return count_of(t_engine()->waits, 0) > 0;
+    for (size_t i = 0; (session = session_number(i)) > 0; i++)
+        if (t_engine()->is_waiting(t_admin(), session))
+            return 1;
+    return 0;
+}
+
+void t_until_somebody_waits(void)
+{
+    t_until(t_somebody_waits());
 }
 
 void t_until_table_waits(int n)

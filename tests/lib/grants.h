@@ -137,7 +137,8 @@ int t_lockers(void);
 void t_until_sessions(int n);
 /* Kills the n-th of them; returns 1 if there was one. */
 int t_kill_session(int n);
-/* Polls until some session on the database under test waits for a lock (server engines). */
+/* Whether some session on the database under test waits for a lock (server engines). */
+int t_somebody_waits(void);
 void t_until_somebody_waits(void);
 /* Polls until at least `n` sessions wait for a table that is locked as a whole. */
 void t_until_table_waits(int n);

@@ -119,6 +119,18 @@ TEST(several_holders_share_the_queue)
     shows("a\na\n└─ #1\n");
 }
 
+TEST(leases_come_before_transactions_which_keep_the_order_of_the_list)
+{
+    begin();
+    for (int pid = 9; pid > 1; pid--)
+        add(ROWLOCK_HOLDS_TX, "a", pid, 0, "");
+    add(ROWLOCK_HOLDS, "a", 1, 7, "");
+    shows("a\na\na\na\na\na\na\na\na\n");
+    t_int(tree.lines[0].holder->pid, 1);
+    for (size_t i = 1; i < tree.n_lines; i++)
+        t_int(tree.lines[i].holder->pid, 10 - (int)i);
+}
+
 TEST(a_queue_whose_holder_is_not_reported)
 {
     given("a<3@3");

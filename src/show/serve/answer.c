@@ -86,12 +86,13 @@ static void write_page(struct page *page, void (*put)(struct page *page), struct
 {
     page->out = open_memstream(&out->body, &out->size);
     page->status = 200;
+    page->failed = &out->failed;
     out->type = HTML;
     if (!page->out)
         return;
     put(page);
     out->status = (unsigned)page->status;
-    if (fclose(page->out)) {
+    if (fclose(page->out) || out->failed) {
         free(out->body);
         out->body = NULL;
     }

@@ -31,6 +31,7 @@ struct answer {
     const char *type;
     char *body; /* NULL: no memory */
     size_t size;
+    int failed;    /* without memory in between: the body is incomplete, and freed */
     int is_static; /* the body is not malloc'd: it belongs to this program, or to `shown` */
     int is_styled; /* it is a picture with a style of its own */
 };

@@ -47,7 +47,8 @@ static int has_other_name(const struct page *page, const struct view *view)
 static size_t put_list(const struct page *page, const struct view *view)
 {
     int with_name = has_other_name(page, view);
-    struct html_table table = html_table_begin(page->out, "Endings, the latest first");
+    struct html_table table =
+        html_table_begin(page->out, page->failed, "Endings, the latest first");
     size_t n = 0;
 
     for (size_t i = 0; i < view->pasts.n; i++)

@@ -150,9 +150,9 @@ void html_clock(FILE *out, int64_t at_ms)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-struct html_table html_table_begin(FILE *page, const char *caption)
+struct html_table html_table_begin(FILE *page, int *failed, const char *caption)
 {
-    return (struct html_table){.page = page, .out = page, .caption = caption};
+    return (struct html_table){.page = page, .out = page, .failed = failed, .caption = caption};
 }
 
 /* Sets the ARIA roles, so that the table keeps its meaning where the style sheet turns rows into
@@ -164,15 +164,21 @@ static void begin_head(struct html_table *table)
             "<thead role=\"rowgroup\"><tr role=\"row\">",
             table->caption);
     table->out = open_memstream(&table->first, &table->size);
-    if (!table->out)
+    if (!table->out) {
         table->out = table->page;
+        *table->failed = 1;
+    }
 }
 
 static void end_head(struct html_table *table)
 {
     fputs("</tr></thead>\n<tbody role=\"rowgroup\">", table->page);
-    if (table->out != table->page && fclose(table->out) == 0)
-        fputs(table->first, table->page);
+    if (table->out != table->page) {
+        if (fclose(table->out) == 0 && table->first)
+            fputs(table->first, table->page);
+        else
+            *table->failed = 1;
+    }
     free(table->first);
     table->out = table->page;
 }

@@ -47,6 +47,7 @@ void html_clock(FILE *out, int64_t at_ms);
 struct html_table {
     FILE *out; /* of the present cell */
     FILE *page;
+    int *failed; /* set: out of memory */
     const char *caption;
     size_t n; /* rows */
     int in_cell;
@@ -54,7 +55,7 @@ struct html_table {
     size_t size;
 };
 
-struct html_table html_table_begin(FILE *page, const char *caption);
+struct html_table html_table_begin(FILE *page, int *failed, const char *caption);
 void html_row(struct html_table *table);
 /* Begins the next cell. "*TITLE": numbers, aligned at the right. */
 FILE *html_cell(struct html_table *table, const char *title);

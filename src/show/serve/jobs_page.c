@@ -37,7 +37,7 @@ static void list_job(struct html_table *table, const struct rowlock_job_view *jo
 static size_t list_jobs(const struct page *page)
 {
     const struct view *view = page->shown->all;
-    struct html_table table = html_table_begin(page->out, "Jobs");
+    struct html_table table = html_table_begin(page->out, page->failed, "Jobs");
     size_t n = 0;
 
     for (size_t i = 0; i < view->jobs.n; i++) {
@@ -175,7 +175,7 @@ static void put_output_of(FILE *out, const struct rowlock_run *run)
 
 static void put_runs(const struct page *page, const struct view *view)
 {
-    struct html_table table = html_table_begin(page->out, "Runs, the latest first");
+    struct html_table table = html_table_begin(page->out, page->failed, "Runs, the latest first");
     int64_t now_ms = page->shown->now_ms;
 
     for (size_t i = 0; i < view->runs.n; i++) {

@@ -54,7 +54,8 @@ static void put_name(struct html_table *table, const struct lock_tree *locks,
 
 static size_t put_names(const struct page *page, const struct lock_tree *locks)
 {
-    struct html_table table = html_table_begin(page->out, "Names with holders or waiters");
+    struct html_table table =
+        html_table_begin(page->out, page->failed, "Names with holders or waiters");
     size_t n = 0;
 
     for (size_t i = 0; i < locks->n_names; i++) {
@@ -104,7 +105,7 @@ static struct tree_name find(const struct page *page, const struct tree_item **i
 
 static void put_holders(const struct page *page, const struct tree_item *items, size_t n)
 {
-    struct html_table table = html_table_begin(page->out, "Holders");
+    struct html_table table = html_table_begin(page->out, page->failed, "Holders");
 
     for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
         const struct rowlock_holder *holder = &items[i].holder;
@@ -127,7 +128,7 @@ static void put_holders(const struct page *page, const struct tree_item *items, 
 
 static void put_waiters(const struct page *page, const struct tree_item *items, size_t n)
 {
-    struct html_table table = html_table_begin(page->out, "Waiters, in their order");
+    struct html_table table = html_table_begin(page->out, page->failed, "Waiters, in their order");
 
     for (size_t i = 0; i < n && i < HOLDERS_MOST; i++) {
         const struct rowlock_holder *waiter = &items[i].holder;

@@ -98,7 +98,8 @@ static int by_queue(const void *left, const void *right)
 
 static void put_names(const struct page *page, const struct tree_name **names, size_t n)
 {
-    struct html_table table = html_table_begin(page->out, "Names with the longest queues");
+    struct html_table table =
+        html_table_begin(page->out, page->failed, "Names with the longest queues");
 
     qsort(names, n, sizeof *names, by_queue);
     for (size_t i = 0; i < n && i < QUEUES_MOST; i++) {
@@ -120,6 +121,8 @@ static void put_queues(const struct page *page)
     const struct tree_name **names = calloc(locks->n_names + 1, sizeof *names);
     size_t n = 0;
 
+    if (!names)
+        *page->failed = 1;
     for (size_t i = 0; names && i < locks->n_names; i++)
         if (locks->names[i].n_waiters > 0)
             names[n++] = &locks->names[i];
@@ -145,7 +148,7 @@ static int by_age(const void *left, const void *right)
 
 static void put_holders(const struct page *page, const struct rowlock_holder **held, size_t n)
 {
-    struct html_table table = html_table_begin(page->out, "Held locks");
+    struct html_table table = html_table_begin(page->out, page->failed, "Held locks");
 
     qsort(held, n, sizeof *held, by_age);
     for (size_t i = 0; i < n && i < HELD_MOST; i++) {
@@ -166,6 +169,8 @@ static void put_held(const struct page *page)
     const struct rowlock_holder **held = calloc(locks->n_items + 1, sizeof *held);
     size_t n = 0;
 
+    if (!held)
+        *page->failed = 1;
     for (size_t i = 0; held && i < locks->n_items; i++)
         if (locks->items[i].holder.holding != ROWLOCK_WAITS)
             held[n++] = &locks->items[i].holder;
@@ -195,7 +200,8 @@ static int by_next(const void *left, const void *right)
 
 static void put_jobs_of(const struct page *page, const struct rowlock_job_view **jobs, size_t n)
 {
-    struct html_table table = html_table_begin(page->out, "Jobs that run, and the next");
+    struct html_table table =
+        html_table_begin(page->out, page->failed, "Jobs that run, and the next");
     int64_t since_ms, now_ms = page->shown->now_ms;
 
     qsort(jobs, n, sizeof *jobs, by_next);
@@ -219,6 +225,8 @@ static void put_jobs(const struct page *page)
     size_t n = view->jobs.n;
     const struct rowlock_job_view **jobs = calloc(n + 1, sizeof *jobs);
 
+    if (!jobs)
+        *page->failed = 1;
     page_section(page, "jobs", "Running and next jobs", -1);
     for (size_t i = 0; jobs && i < n; i++)
         jobs[i] = &view->jobs.items.job[i];

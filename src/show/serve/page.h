@@ -16,6 +16,7 @@ struct page {
     const char *name;   /* the parameter `name`; "": none */
     const char *filter; /* the parameter `q` */
     int status;         /* the status of HTTP */
+    int *failed;        /* out of memory: the page is not sent */
 };
 
 /* Begins a document. `kind` is its heading; with `subject`, the name that the page is about, it is

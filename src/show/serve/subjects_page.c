@@ -39,7 +39,7 @@ static void put_about(FILE *out, const struct rowlock_subject_view *subject)
 static size_t put_subjects(const struct page *page)
 {
     const struct view *view = page->shown->all;
-    struct html_table table = html_table_begin(page->out, "Subjects");
+    struct html_table table = html_table_begin(page->out, page->failed, "Subjects");
     size_t n = 0;
 
     for (size_t i = 0; i < view->subjects.n; i++) {

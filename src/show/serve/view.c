@@ -25,6 +25,7 @@ struct view *view_new(enum view_kind kind, const char *name)
     }
     view->kind = kind;
     view->references = 1;
+    view->locks.order = ROWLOCK_BY_NAME;
     return view;
 }
 

@@ -12,6 +12,7 @@ int tree_add(const struct rowlock_holder *holder, void *data)
 {
     struct lock_tree *tree = data;
     struct rowlock_rows *texts = &tree->texts;
+    size_t at = tree->n_items;
     struct tree_item *item =
         rowlock__grown(tree->items, tree->n_items, &tree->size_items, sizeof *tree->items);
 
@@ -19,7 +20,7 @@ int tree_add(const struct rowlock_holder *holder, void *data)
         return tree->failed = -1;
     tree->items = item;
     item += tree->n_items++;
-    *item = (struct tree_item){.holder = *holder};
+    *item = (struct tree_item){.holder = *holder, .place = at};
     item->holder.name = rowlock__rows_keep(texts, holder->name);
     item->holder.owner = rowlock__rows_keep(texts, holder->owner);
     item->holder.host = rowlock__rows_keep(texts, holder->host);
@@ -33,17 +34,18 @@ int tree_add(const struct rowlock_holder *holder, void *data)
     return tree->failed = texts->failed ? -1 : 0;
 }
 
+/* Of one name: leases, transactions, waiters; each in the order of the list. */
 static int by_name(const void *left, const void *right)
 {
-    const struct rowlock_holder *a = &((const struct tree_item *)left)->holder;
-    const struct rowlock_holder *b = &((const struct tree_item *)right)->holder;
-    int order = strcmp(a->name, b->name);
+    static const int ranks[] = {[ROWLOCK_HOLDS] = 0, [ROWLOCK_HOLDS_TX] = 1, [ROWLOCK_WAITS] = 2};
+    const struct tree_item *a = left, *b = right;
+    int order = strcmp(a->holder.name, b->holder.name);
 
     if (!order)
-        order = rowlock__order(a->holding == ROWLOCK_WAITS, b->holding == ROWLOCK_WAITS);
+        order = rowlock__order(ranks[a->holder.holding], ranks[b->holder.holding]);
     if (!order)
-        order = rowlock__order(a->ticket, b->ticket);
-    return order ? order : rowlock__order(a->token, b->token);
+        order = rowlock__order(a->holder.ticket, b->holder.ticket);
+    return order ? order : rowlock__order((int64_t)a->place, (int64_t)b->place);
 }
 
 static void count(struct tree_name *name, const struct rowlock_holder *holder)

@@ -9,6 +9,7 @@
 
 struct tree_item {
     struct rowlock_holder holder; /* a copy */
+    size_t place;                 /* in the list */
     size_t name;                  /* index of its name */
     int has_owner;                /* it has an owner id of the form of random.h */
     uint32_t hash, parent; /* the hash of that id, and of the owner id of its caller's lease */
