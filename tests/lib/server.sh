@@ -481,9 +481,9 @@ end_remains() {
         sleep 0.1
     done
 }
-stop_servers() { # all below $ROWLOCK_TEST_FOLDER
+stop_servers() { # [SIGNAL], all below $ROWLOCK_TEST_FOLDER
     local file
     for file in "$ROWLOCK_TEST_FOLDER"/*/pid; do
-        if [ -e "$file" ]; then stop_server "$(basename "$(dirname "$file")")"; fi
+        if [ -e "$file" ]; then stop_server "$(basename "$(dirname "$file")")" "$@"; fi
     done
 }
