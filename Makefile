@@ -72,7 +72,7 @@ SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
 BASE_FLAGS := -std=c11 -Iinclude -Isrc -I$(BUILD)/gen -pthread \
               -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(SANFLAGS)
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS) $(HTTP_CFLAGS)
-$(BUILD)/obj/src/driver/registry.o: LIB_FLAGS += \
+$(BUILD)/obj/src/driver/registry.o: private LIB_FLAGS += \
   -D'ROWLOCK_DRIVERS(XX)=$(foreach d,$(DRIVERS),XX($(d)))'
 LIBS := -ldl -pthread
 # The library needs POSIX.1-2008 only, outside of src/system/linux. The command is for Linux.

@@ -74,8 +74,10 @@ static int exec_retrying(struct rowlock_link *link, const char *text,
 
     do {
         native = S.sqlite3_exec(link->db, text, NULL, NULL, NULL);
-        if (native == SQLITE_OK)
+        if (native == SQLITE_OK) {
+            rowlock__clear_error(error); /* of the wait */
             return ROWLOCK_OK;
+        }
         code = rowlock__sqlite_failure(link, error);
     } while (((native & 0xff) == SQLITE_BUSY || (native & 0xff) == SQLITE_LOCKED) &&
              rowlock__sqlite_waits(&pause, budget, &code, error));

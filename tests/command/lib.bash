@@ -36,7 +36,7 @@ is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]
 tls='' password=secret
 ! is_mysql || tls='?ssl=on' password=''
 
-# Repeats the COMMAND until it succeeds, for three minutes, and 400 times on a loaded machine. The
+# Repeats the COMMAND until it succeeds, for three minutes, and at least 400 times. The
 # pauses are as long as the COMMAND takes, because what it waits for needs the processor too. The
 # COMMAND may be a function, which sees these local names.
 until_true() { # COMMAND...

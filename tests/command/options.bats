@@ -468,6 +468,8 @@ names_completed() { completed "$1" | grep -v '^-'; }
             'the role (or account )?clerk\b|(the table (public\.)?|unique key in )bobj\b' said
         run ! grep -qE '\b(application|rowlock_object)\b' text
     done
+    "$ROWLOCK" schema print postgresql --table bobj >text # it selects the technique
+    grep -qw bobj text
 }
 
 @test "a mistyped verb or option: the closest one is suggested, also for other programs' words" {

@@ -168,7 +168,8 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
     local refused
     refused=$(clients hold 40)
     echo "$refused are refused"
-    [ "$refused" -ge 1 ] && [ "$refused" -le 15 ]
+    [ "$refused" -ge 1 ]
+    [ "$refused" -le 15 ]
     rm ready
     start perl "$lib/clients.pl" "$own:$port" hold 25
     until_true is_there ready

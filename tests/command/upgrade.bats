@@ -339,7 +339,7 @@ renews() { # a statement of version 1, as its programs send it
         sleep 1 # it gives up after about 30 s
     done
     [ $renewals -gt 1 ]
-    run wait "$upgrade"
+    ends_with 75 "$upgrade"
     [ "$(version)" = 1 ]
     grep -q "could not upgrade the schema: transactions that use its tables are open; end them" err
     renews

@@ -312,6 +312,7 @@ SH
         [ ! -e ran ]
         [ ! -e state ]
         run -0 "$ROWLOCK" --db local $verb
+        [[ $verb != *touch* ]] || [ -e ran ]
         rm -rf state ran
     done
     echo 'every 50w a -- touch ran' >tab
@@ -320,7 +321,11 @@ SH
     [ ! -e ran ] && [ ! -e state ]
 }
 
-@test "-q does not hide that a lock is only local" {
+@test "a lock is only local: run warns, and -q does not hide it" {
+    run -0 "$ROWLOCK" run a -- echo fine
+    [[ ${lines[0]} == *"for this user on this machine only" ]]
+    [ "${lines[1]}" = fine ]
+    rm -rf state
     for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" \
         "use -q a -- true" \
         "hold -q --for 1s --note x b"; do

@@ -39,14 +39,18 @@ setup_file() { install_technique; }
     mkdir one two three
     put one/a A 2014-01-15T10:00:00+02:00
     run loader --empty --id id --time at --verify one
-    [ "$status" = 0 ] && [ "$(number created)" = 1 ]
+    [ "$status" = 0 ]
+    [ "$(number created)" = 1 ]
     put two/a A 2014-01-15T08:00:00Z other
     put two/b A 2014-01-15T09:59:59.999999+02:00
     run loader --id id --time at two
-    [ "$status" = 0 ] && [ "$(number older)" = 2 ]
+    [ "$status" = 0 ]
+    [ "$(number older)" = 2 ]
     put three/a A 2014-01-15T08:00:00.000001
     run loader --id id --time at --verify one two three
-    [ "$status" = 0 ] && [ "$(number older)" = 3 ] && [ "$(number updated)" = 1 ]
+    [ "$status" = 0 ]
+    [ "$(number older)" = 3 ]
+    [ "$(number updated)" = 1 ]
     [ "$(rows)" = 1 ]
 }
 

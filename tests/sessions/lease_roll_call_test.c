@@ -84,6 +84,18 @@ TEST(p7_no_waiter_is_called_while_the_name_is_held)
     t_int(hand_number(two, "SELECT count(roll_call) FROM %s", t_table("waiter")), 0);
 }
 
+TEST(p7_no_waiter_ahead_is_called_while_another_caller_holds_the_name)
+{
+    void *head = hand_fresh(), *two = hand_open(), *holder = hand_open();
+    long long second;
+
+    hand_lease(holder, X);
+    hand_queue(head, X, 1);
+    second = hand_queue(two, X, 1);
+    t_int(hand_overtake(two, X, second, 0), 0);
+    t_int(hand_number(two, "SELECT count(roll_call) FROM %s", t_table("waiter")), 0);
+}
+
 /* The waiter notices within a slice of its wait that it was called. */
 TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
 {

@@ -190,7 +190,8 @@ grant() { # DESCRIPTOR TOKEN LOCK
     until_true said one 'leases 0'
     resume_node_1
     until_true said one committed
-    is_fine one && is_fine two
+    is_fine one
+    is_fine two
     both_have 'SELECT GROUP_CONCAT(token ORDER BY token) FROM g_lease' 1,2
 }
 @test "the second grant fails at its COMMIT, if the grant writes the row of the name" {

@@ -211,11 +211,13 @@ commits() { # FILE: its session waits in a COMMIT
 @test "p1 shared leases go together, permits up to their limit" {
     one=$(acquire read shared)
     two=$(acquire read shared)
-    [ "$one" -gt 0 ] && [ "$two" -gt "$one" ]
+    [ "$one" -gt 0 ]
+    [ "$two" -gt "$one" ]
     [ "$(acquire read)" = NULL ]
     one=$(acquire licence permit 2)
     two=$(acquire licence permit 2)
-    [ "$one" -gt 0 ] && [ "$two" -gt "$one" ]
+    [ "$one" -gt 0 ]
+    [ "$two" -gt "$one" ]
     [ "$(acquire licence permit 2)" = NULL ]
     run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
     [[ ${lines[0]} == \

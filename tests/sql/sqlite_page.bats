@@ -35,7 +35,8 @@ refused() { # WORDS NAME [TOKEN]: the block fails with these words, and changes 
     local words=$1
     shift
     run do_block "$@"
-    [ "$status" != 0 ] && [ "$status" != 99 ]
+    [ "$status" != 0 ]
+    [ "$status" != 99 ]
     [[ $output == *"$words"* ]]
     [ "$(price)" = 100 ]
 }

@@ -89,8 +89,9 @@ void turn_client_counter(struct client *client);
 void turn_refused(struct client *client);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
-/* Closes the session and executes `rowlock run`, under a transaction lock or a lease of a key: 0 if
-   it exited with 0, which means that the lock lasted until the command had ended. */
+/* Closes the session and executes `rowlock run`, under a transaction lock or a lease of a key.
+   Returns its exit status, or -1: a signal ended it. 0 means that the lock lasted until the command
+   had ended. */
 int worker_run(struct client *client, int transaction);
 /* Begins a transaction and locks the name by the SQL functions: 0 if it has the lock. */
 int worker_sql_lock(struct client *client, const char *name);

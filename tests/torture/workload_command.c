@@ -104,7 +104,7 @@ int worker_run(struct client *client, int transaction)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     worker_draw(client, 1); /* the child drew from its own copy */
-    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void turn_command(struct client *client)

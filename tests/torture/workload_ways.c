@@ -8,6 +8,7 @@
 #include "torture/worker.h"
 
 #define WAIT_MS 3000
+#define NOT_ACQUIRED 75 /* exit status of `rowlock run` */
 
 static void log_committed(struct client *client, int key, int failed)
 {
@@ -71,8 +72,13 @@ static void turn_sql_transaction(struct client *client)
    after it. */
 static void run(struct client *client, int transaction)
 {
+    int status;
+
     worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
-    log_committed(client, 0, worker_run(client, transaction));
+    status = worker_run(client, transaction);
+    if (status == NOT_ACQUIRED)
+        worker_log(client, PHASE_FAIL, KIND_HOLD, 0, "0");
+    log_committed(client, 0, status);
     worker_open(client);
 }
 
