@@ -10,9 +10,11 @@ SELECT {now} AS now;
 CREATE VIEW IF NOT EXISTS rowlock_holders AS
 SELECT lease.name, 'lease' AS kind, lease.mode, lease.token,
        CASE lease.mode WHEN 'permit' THEN count(*) END AS permits, lease."limit", lease.pid,
-       lease.host, lease.command AS program, lease.note,
+           lease.host,
+       lease.command AS program, lease.note,
        {time min(lease.acquired)} AS since,
-       {time heartbeat.expires} AS expires, heartbeat.stop AS broken,
+       {time heartbeat.expires} AS expires,
+       heartbeat.stop AS broken,
        (SELECT count(*) FROM rowlock_waiter AS waiter
          WHERE waiter.name = lease.name AND waiter.alive_until > clock.now) AS waiting
   FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token,
@@ -25,7 +27,8 @@ CREATE VIEW IF NOT EXISTS rowlock_waiters AS
 SELECT waiter.name, 'lease' AS kind, waiter.mode, waiter.ticket,
        row_number() OVER (PARTITION BY waiter.name ORDER BY waiter.ticket) AS place,
        CASE waiter.mode WHEN 'permit' THEN waiter.count END AS permits, waiter."limit", waiter.pid,
-       waiter.host, waiter.command AS program, waiter.note,
+           waiter.host,
+       waiter.command AS program, waiter.note,
        {time waiter.since} AS since
   FROM rowlock_waiter AS waiter, rowlock_clock AS clock
  WHERE waiter.alive_until > clock.now;
@@ -73,7 +76,9 @@ SELECT subject.name, subject.description,
        CASE WHEN subject.died THEN 'ERROR' ELSE subject.status END AS status,
        {time subject.began} AS began,
        {time subject.ended} AS ended,
-       CASE WHEN subject.counts THEN {time subject.updated} END AS updated,
+       CASE WHEN subject.counts
+            THEN {time subject.updated} END
+                AS updated,
        CASE WHEN subject.counts THEN max(subject.now - subject.updated, 0) END AS age_ms,
        subject.basis IS NOT NULL AS made, subject.program, subject.host, subject.pid,
        CASE WHEN subject.died THEN 'its holder died' ELSE subject.error END AS error, subject.exit
