@@ -1,12 +1,12 @@
 -- Changes the tables of older versions, as sql/mariadb/schema/upgrade.sql.
 
--- From version 1. The kept runs give the first counts. MySQL has no ADD COLUMN IF NOT EXISTS.
+-- From version 1. The kept runs give the first counts. MySQL has no ADD COLUMN IF NOT EXISTS; and
+-- an account needs no ALTER if no column is missing.
 DELIMITER //
 DROP PROCEDURE IF EXISTS rowlock_once//
-CREATE PROCEDURE rowlock_once()
+CREATE PROCEDURE rowlock_once(IN p_table VARCHAR(64), IN p_column VARCHAR(200))
 BEGIN
     DECLARE v_wait BIGINT DEFAULT @@SESSION.lock_wait_timeout;
-    DECLARE CONTINUE HANDLER FOR 1060 BEGIN END; -- the column exists
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         SET SESSION lock_wait_timeout = v_wait;
@@ -14,14 +14,21 @@ BEGIN
     END;
 
     SET SESSION lock_wait_timeout = 1;
-    ALTER TABLE rowlock_job ADD COLUMN {added rowlock_job runs_done};
-    ALTER TABLE rowlock_meta ADD COLUMN {added rowlock_meta history};
-    ALTER TABLE rowlock_lease ADD COLUMN {added rowlock_lease waited};
-    ALTER TABLE rowlock_heartbeat ADD COLUMN {added rowlock_heartbeat quiet_until};
-    ALTER TABLE rowlock_name ADD COLUMN {added rowlock_name least_token};
+    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
+                    WHERE table_schema = DATABASE() AND table_name = p_table
+                      AND column_name = SUBSTRING_INDEX(p_column, ' ', 1)) THEN
+        SET @rowlock_text = CONCAT('ALTER TABLE ', p_table, ' ADD COLUMN ', p_column);
+        PREPARE addition FROM @rowlock_text;
+        EXECUTE addition;
+        DEALLOCATE PREPARE addition;
+    END IF;
     SET SESSION lock_wait_timeout = v_wait;
 END//
-CALL rowlock_once()//
+CALL rowlock_once('rowlock_job', '{added rowlock_job runs_done}')//
+CALL rowlock_once('rowlock_meta', '{added rowlock_meta history}')//
+CALL rowlock_once('rowlock_lease', '{added rowlock_lease waited}')//
+CALL rowlock_once('rowlock_heartbeat', '{added rowlock_heartbeat quiet_until}')//
+CALL rowlock_once('rowlock_name', '{added rowlock_name least_token}')//
 DROP PROCEDURE rowlock_once//
 DELIMITER ;
 {first_counts};
