@@ -122,6 +122,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 
 @test "a keeper that gets a signal to end ends the process first" {
     start sleep 300
+    until_true is_named "$started" sleep # its standard error is the file
     acquire_while "$started" told
     keeper=$(keeper_of told)
     kill -s TERM "$keeper"
