@@ -237,7 +237,9 @@ END $$;
 
 -- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards,
 -- so a look behind a thousand waiters costs as much as behind 17: a waiter with a session lock
--- needs no exact position. Deletes tickets whose alive_until has passed.
+-- needs no exact position. Deletes tickets whose alive_until has passed. The comparison of name and
+-- ticket, here and below, keeps a planner that expects few rows from the index of tickets, in which
+-- it would read the tickets of all names.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -250,7 +252,8 @@ BEGIN
     FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
         found_before := 0;
         FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
-                     WHERE w.name = want.name AND w.ticket < look_before.ticket
+                     WHERE w.name = want.name
+                       AND (w.name, w.ticket) < (want.name, look_before.ticket)
                      ORDER BY w.ticket DESC LIMIT 17 LOOP
             CONTINUE WHEN coalesce(each.alive_until <= pg_catalog.clock_timestamp(), false)
                 AND rowlock.remove_unseen(each.ticket);
@@ -272,7 +275,7 @@ BEGIN
     RETURN (SELECT pg_catalog.count(*)
               FROM (SELECT FROM rowlock.waiter w
                      WHERE w.name = count_before.name COLLATE "C"
-                       AND w.ticket < count_before.ticket
+                       AND (w.name, w.ticket) < (count_before.name COLLATE "C", count_before.ticket)
                      ORDER BY w.ticket DESC LIMIT 300) q);
 END $$;
 
@@ -286,7 +289,7 @@ BEGIN
     SELECT o.name, a.ticket INTO name, number
       FROM (SELECT w.name FROM rowlock.waiter w WHERE w.ticket = look_ahead.ticket LIMIT 1) o,
    LATERAL (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
-             WHERE w.name = o.name AND w.ticket < look_ahead.ticket
+             WHERE w.name = o.name AND (w.name, w.ticket) < (o.name, look_ahead.ticket)
              ORDER BY w.ticket DESC LIMIT 1) a
      WHERE a.alive_until > pg_catalog.clock_timestamp();
     before := CASE WHEN number IS NULL THEN 0 ELSE rowlock.count_before(name, ticket) END;

@@ -79,7 +79,8 @@ BEGIN
           FROM rowlock.look_lease(wants, true) k;
         SELECT q.ticket, q.alive_until, pg_catalog.count(*) OVER () AS before INTO ahead
           FROM (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
-                 WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket < wait_turn.ticket
+                 WHERE w.name = wait_turn.name COLLATE "C"
+                   AND (w.name, w.ticket) < (wait_turn.name COLLATE "C", wait_turn.ticket)
                  ORDER BY w.ticket DESC LIMIT 17) q ORDER BY q.ticket DESC LIMIT 1;
         left_ms := ({in_ms until - pg_catalog.clock_timestamp()})::bigint;
         is_next := ahead.ticket IS NULL AND way.status IN (0, 4);

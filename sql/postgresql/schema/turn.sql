@@ -80,7 +80,8 @@ BEGIN
         RETURN;
     ELSIF kind = 0 THEN
         SELECT w.ticket INTO number FROM rowlock.waiter w
-         WHERE w.name = one COLLATE "C" AND w.ticket < turn.ticket ORDER BY w.ticket DESC LIMIT 1;
+         WHERE w.name = one COLLATE "C" AND (w.name, w.ticket) < (one COLLATE "C", turn.ticket)
+         ORDER BY w.ticket DESC LIMIT 1;
         IF FOUND THEN
             status := 11;
             RETURN;
