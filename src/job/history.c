@@ -193,7 +193,7 @@ static int read_jobs(struct rowlock_connection *connection,
     int code;
 
     if (!of_job)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     snprintf(of_job, size, ROWLOCK_JOB_PREFIX "%s", like);
     code = read_pasts(connection, filter, of_job, exact, pasts, error);
     free(of_job);
@@ -244,7 +244,7 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
     if (!code)
         code = check_filter(filter, error);
     if (!code && filter->name && !(like = rowlock__glob_to_like(filter->name, &exact)))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     if (!code)
         code = read_pasts(connection, filter, like, exact, &pasts, error);
     if (!code && filter->jobs && like)

@@ -161,7 +161,7 @@ static int read_troubles(struct rowlock_connection *connection,
     int code;
 
     if (!pattern)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     troubles->chosen = exact && rowlock__sql(connection, ROWLOCK_SQL_JOB_TROUBLE);
     if (troubles->chosen)
         code = ask_server(connection, pattern, choice, troubles, error);

@@ -28,7 +28,7 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
         own->text =
             rowlock__replace_word(own->text, "rowlock_object", connection->installed.object);
         if (!own->text)
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            return rowlock__no_memory(error);
     }
     return ROWLOCK_OK;
 }

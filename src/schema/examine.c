@@ -322,7 +322,7 @@ int rowlock_durability(struct rowlock_connection *connection, char **out,
     if (!code)
         code = rowlock__ask(connection, ROWLOCK_SQL_DURABILITY, NULL, warning_row, &warning, error);
     if (!code && warning.lost)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     if (code)
         free(warning.text);
     else

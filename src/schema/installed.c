@@ -184,7 +184,7 @@ int rowlock__read_extension(struct rowlock_connection *connection, char **out,
     if (rowlock__sql(connection, ROWLOCK_SQL_EXTENSION))
         code = rowlock__ask(connection, ROWLOCK_SQL_EXTENSION, NULL, version_row, &version, error);
     if (!code && version.there && !version.text)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     if (code)
         free(version.text);
     else

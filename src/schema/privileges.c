@@ -151,7 +151,7 @@ int rowlock__read_privileges(struct rowlock_connection *connection,
         compare_all(&comparison, rowlock__grants(connection->dialect));
         *account = strdup(((const struct privilege *)comparison.held.row)->privilege);
         if (!*account)
-            code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            code = rowlock__no_memory(error);
     }
     rowlock__rows_clear(&comparison.held);
     return code;

@@ -157,7 +157,7 @@ int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
         !rowlock__has_plain_schema(dialect)) /* emulate/ looks for each object */
         whole = made_repeatable(whole);
     if (!whole)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__no_memory(error);
     *out = whole;
     return ROWLOCK_OK;
 }
@@ -184,7 +184,7 @@ static int join(const struct rowlock_dialect *dialect, const char *const *parts,
         length += code ? 0 : strlen(texts[i]) + 1;
     }
     if (!code && !(whole = malloc(length)))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     for (size_t i = 0, at = 0; !code && i < n; i++)
         at += (size_t)snprintf(whole + at, length - at, "%s%s", texts[i], *texts[i] ? "\n" : "");
     for (size_t i = 0; i < n; i++)
@@ -232,7 +232,7 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
             at += (size_t)sprintf(text + at, "%s", piece->parts);
     *out = text ? rowlock__replace_word(text, "rowlock_object", object) : NULL;
     free(text);
-    return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return *out ? ROWLOCK_OK : rowlock__no_memory(error);
 }
 
 const char *rowlock__grants(const struct rowlock_dialect *dialect)

@@ -67,7 +67,7 @@ int rowlock__missing(struct rowlock_connection *connection, struct rowlock_parts
     if (!code && !found.version && !parts.missing) {
         parts.unsafe = true;
         if (!(parts.missing = strdup("the row of meta")))
-            code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+            code = rowlock__no_memory(error);
     }
     if (code)
         free(parts.missing);

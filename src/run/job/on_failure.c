@@ -155,9 +155,8 @@ void job_change_run(const struct change_hook *hook, struct job_change *change, i
         message("%s: cannot start the command of --on-failure: %s", change->job, strerror(errno));
     if (input >= 0)
         close(input);
-    if (waits)
-        sigprocmask(SIG_SETMASK, &hook->signals->original,
-                    NULL); /* a signal may end us meanwhile */
+    if (waits) /* a signal may end us meanwhile */
+        sigprocmask(SIG_SETMASK, &hook->signals->original, NULL);
     if (pid > 0)
         await_end(pid, change, waits);
     free(change->output);

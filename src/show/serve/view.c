@@ -165,11 +165,6 @@ static int ask_jobs(struct filling *filling, struct rowlock_connection *connecti
     return code;
 }
 
-static int no_memory(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-}
-
 /* A pattern that only this name matches. */
 static char *pattern_of(const char *name)
 {
@@ -193,7 +188,7 @@ static int ask_log(struct filling *filling, struct rowlock_connection *connectio
     int code;
 
     if (name && *name && !pattern)
-        return no_memory(error);
+        return rowlock__no_memory(error);
     code = rowlock_history(connection, &filter, visit_past, filling, error);
     free(pattern);
     return code;
@@ -219,11 +214,11 @@ static int ask(struct view *view, enum view_text text, struct rowlock_connection
     int code;
 
     if (listing_open(&filling.listing))
-        return no_memory(error);
+        return rowlock__no_memory(error);
     code = lists[text].ask(&filling, connection, name, error);
     listing_end(&filling.listing);
     if (fclose(filling.listing.out) || view->failed)
-        code = code ? code : no_memory(error);
+        code = code ? code : rowlock__no_memory(error);
     filling.listing.out = NULL;
     if (!code) {
         view->texts[text] = filling.listing.text;
@@ -250,6 +245,6 @@ int view_fill(struct view *view, struct rowlock_connection *connection, struct r
             code = ask(view, text, connection, error);
     view->done_ms = rowlock__now_ms();
     if (!code && (view->kind == VIEW_ALL ? tree_grow : tree_gather_names)(&view->locks))
-        code = no_memory(error);
+        code = rowlock__no_memory(error);
     return code;
 }

@@ -50,7 +50,7 @@ static int read_jobs(struct rowlock_connection *connection, const struct top_cho
     int code = rowlock_job_troubles(connection, &part, visit_job, &jobs, &data->job_counts, error);
 
     data->jobs = jobs.table;
-    return !code && jobs.failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
+    return !code && jobs.failed ? rowlock__no_memory(error) : code;
 }
 
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
@@ -73,7 +73,7 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
     if (!code)
         code = rowlock_list_some(connection, &part, tree_add, &data->tree, error);
     if (!code && tree_grow(&data->tree))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        code = rowlock__no_memory(error);
     data->tree.glob = NULL; /* it belongs to the caller */
     data->read_ms = rowlock__now_ms();
     if (code)
