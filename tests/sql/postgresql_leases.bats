@@ -16,6 +16,7 @@ teardown() {
          DELETE FROM rowlock.job; DELETE FROM rowlock.run;
          ALTER TABLE rowlock.lease RESET (autovacuum_enabled);
          ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled);
+         ALTER TABLE rowlock.waiter RESET (autovacuum_enabled);
          ALTER TABLE rowlock.job RESET (autovacuum_enabled);
          ALTER TABLE rowlock.run RESET (autovacuum_enabled)"
 }
@@ -311,11 +312,13 @@ expects_no_row() { # TABLE
 
 @test "a lease is searched by the index of names, also if the planner expects no lease" {
     db "SELECT rowlock.prepare('a'), rowlock.prepare('b')"
-    for table in lease heartbeat; do expects_no_row $table; done
+    for table in lease heartbeat waiter; do expects_no_row $table; done
     sql "INSERT INTO rowlock.lease (token, name, mode)
             SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i;
         INSERT INTO rowlock.heartbeat (token, expires)
-            SELECT i, 'infinity' FROM generate_series(1, 30000) i"
+            SELECT i, 'infinity' FROM generate_series(1, 30000) i;
+        INSERT INTO rowlock.waiter (ticket, name, mode)
+            SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i"
     while read -r first second; do
         case $ROWLOCK_TEST_TECHNIQUE:$first in insert:shared*) continue ;; esac
         pages=$(pages "rowlock.$first" "rowlock.$second")
@@ -326,6 +329,7 @@ exclusive('a') exclusive('b')
 shared('a') shared('b')
 acquire('a','5min') acquire('b','5min')
 acquire('c','5min','shared') acquire('d','5min','shared')
+acquire('e','5min','permit',2) acquire('f','5min','permit',2)
 look('x',true) look('y',true)
 look_lease('78:x:0:0',true) look_lease('79:x:0:0',true)
 expired('78:x:0') expired('79:x:0')

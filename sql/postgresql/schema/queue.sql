@@ -119,11 +119,14 @@ END $$;
 -- Checks the queue for a grant, under the name locks. 0: the caller is next; 11: `number` is
 -- directly ahead; 12: the caller's ticket is gone. A caller without a ticket requires an empty
 -- queue: it deletes dead tickets, because no waiter behind them would do so. Tickets whose
--- alive_until has passed are deleted in any case.
+-- alive_until has passed are deleted in any case. The comparison of name and ticket, here and in
+-- other searches of this table, keeps a planner that expects few rows from the index of tickets, in
+-- which it would read the tickets of all names.
 CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+    until constant bigint := coalesce(nullif(ticket, 0), 9223372036854775807);
     want record;
     each record;
 BEGIN
@@ -137,8 +140,7 @@ BEGIN
             RETURN;
         END IF;
         FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
-                     WHERE w.name = want.name
-                       AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+                     WHERE w.name = want.name AND (w.name, w.ticket) < (want.name, until)
                      ORDER BY w.ticket LOOP
             CONTINUE WHEN coalesce(each.alive_until <= pg_catalog.clock_timestamp(), false)
                 AND rowlock.remove_unseen(each.ticket);
@@ -146,8 +148,7 @@ BEGIN
                 AND rowlock.remove_dead(each.ticket);
             status := 11;
             number := (SELECT w.ticket FROM rowlock.waiter w
-                        WHERE w.name = want.name
-                          AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+                        WHERE w.name = want.name AND (w.name, w.ticket) < (want.name, until)
                         ORDER BY w.ticket DESC LIMIT 1);
             RETURN;
         END LOOP;
@@ -173,7 +174,8 @@ BEGIN
                     UNION ALL
                     SELECT w."limit", 'waited for' FROM rowlock.waiter w
                      WHERE w.name = u.name AND w."limit" <> u."limit"
-                       AND (other_limit.ticket = 0 OR w.ticket < other_limit.ticket)
+                       AND (w.name, w.ticket)
+                         < (u.name, coalesce(nullif(other_limit.ticket, 0), 9223372036854775807))
                        AND (w.alive_until IS NULL
                             OR w.alive_until > pg_catalog.clock_timestamp())) o
      WHERE u.mode = 'permit'
@@ -237,9 +239,7 @@ END $$;
 
 -- Returns the last ticket ahead of a ticket, and how many are ahead. It reads at most 17 backwards,
 -- so a look behind a thousand waiters costs as much as behind 17: a waiter with a session lock
--- needs no exact position. Deletes tickets whose alive_until has passed. The comparison of name and
--- ticket, here and below, keeps a planner that expects few rows from the index of tickets, in which
--- it would read the tickets of all names.
+-- needs no exact position. Deletes tickets whose alive_until has passed.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -436,7 +436,7 @@ BEGIN
         FOR unmarked IN SELECT e.name, e.ticket
                           FROM rowlock.unpack_lease(wants) u
                           JOIN rowlock.waiter e ON e.name = u.name
-                         WHERE e.ticket < overtake.ticket AND e.roll_call IS NULL
+                         WHERE (e.name, e.ticket) < (u.name, overtake.ticket) AND e.roll_call IS NULL
                            FOR UPDATE OF e SKIP LOCKED LOOP
             UPDATE rowlock.waiter w SET roll_call = number
              WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;
@@ -445,7 +445,7 @@ BEGIN
     END IF;
     FOREACH each IN ARRAY ARRAY(
         SELECT e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e ON e.name = u.name
-         WHERE e.ticket < overtake.ticket AND e.roll_call <= overtake.roll_call
+         WHERE (e.name, e.ticket) < (u.name, overtake.ticket) AND e.roll_call <= overtake.roll_call
            FOR UPDATE OF e SKIP LOCKED) LOOP
         IF NOT rowlock.is_blocked(each, wants) THEN
             DELETE FROM rowlock.waiter w WHERE w.ticket = each;
@@ -517,9 +517,9 @@ BEGIN
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
                w.command, w.note, ({in_ms w.since})::bigint, NULL::bigint, NULL::bigint, w."limit",
                w."count", false
-          FROM rowlock.waiter w
-         WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
-           AND CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
+          FROM (SELECT o.* FROM rowlock.waiter o
+                 WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) w
+         WHERE CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
                     ELSE (((rowlock.session_key(w.ticket) >> 32) & 4294967295)::oid,
                           (rowlock.session_key(w.ticket) & 4294967295)::oid)
                          IN (SELECT m.classid, m.objid FROM session_locked m) END

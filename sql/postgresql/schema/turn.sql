@@ -27,7 +27,8 @@ BEGIN
                {unheld grant_first.name COLLATE "C"}
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
-                                  AND w.ticket < grant_first.ticket)) n
+                                  AND (w.name, w.ticket)
+                                    < (grant_first.name COLLATE "C", grant_first.ticket))) n
      WHERE n.number > greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), n.least,
                                0::bigint);
     IF drawn % 127::bigint = 0 THEN
