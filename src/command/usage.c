@@ -51,9 +51,10 @@ void print_overview(const struct verb *verbs)
         "\n"
         "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
         "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"
-        "overdue or failing, 2: lost; 64 usage, 69 database unreachable or without schema, 75 not\n"
-        "acquired, 123 lock lost, 124 run time exceeded, 125 rowlock failed, 126 cannot execute,\n"
-        "127 not found; of run, job, refresh and use: the command's.");
+        "slow, overdue or failing, 2: lost; of doctor 1: warnings, 2: a failed check; 64 usage,\n"
+        "69 database unreachable or without schema, 75 not acquired, 123 lock lost, 124 run time\n"
+        "exceeded, 125 rowlock failed, 126 cannot execute, 127 not found; of run, job, refresh\n"
+        "and use: the command's.");
 }
 
 int takes_command(const struct verb *verb)

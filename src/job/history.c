@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dialect/outcome.h"
+#include "driver/failure.h"
 #include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
@@ -320,6 +321,8 @@ int rowlock_set_history(struct rowlock_connection *connection,
 
         code = rowlock__ask_alone(connection, ROWLOCK_SQL_HISTORY_SET, values, false, NULL, NULL,
                                   error);
+        if (code == ROWLOCK_EDENIED) /* the GRANTs of a role that locks do not allow it */
+            rowlock__advise(error, "use the account that installed rowlock");
     }
     return code;
 }

@@ -108,14 +108,14 @@ static void say_stopping(const struct left *left, int64_t broken, const char *na
     int before = left->breaking->stopping;
 
     if (before >= broken)
-        fputs("already being stopped: broken before: ", stdout);
+        fputs("broken already: ", stdout);
     else if (before > 0)
         printf("broken (%d of them before): ", before);
     else
         fputs("broken: ", stdout);
     if (left->kept || !left->unattended)
-        fputs("the holder learns of it when it renews next, after a third of its ttl at most (10s "
-              "where that is 30s), and stops; the name is free then, or when the lease expires",
+        fputs("the holder learns of it when it renews next, after a third of its ttl at most (10 s "
+              "of the default 30 s), and stops; the name is free then, or when the lease expires",
               stdout);
     if (left->unattended)
         say_unattended(left, name);

@@ -20,10 +20,9 @@ static int remove_lost(const struct lease_argument *argument)
                 argument->name);
         return STATUS_LOST;
     }
-    message("there is no lease %" PRId64
-            " of '%s' any more: it was released already, or has ended; if "
-            "it was not released, the work under it may have overlapped with another holder's",
-            argument->token, argument->name);
+    message("%s: 'rowlock ls %s%s' shows what there is; if it was not released, the work under it "
+            "may have overlapped with another holder's",
+            argument->error.text, before_name(argument->name), argument->name);
     return STATUS_LOST;
 }
 

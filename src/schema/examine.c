@@ -14,7 +14,8 @@ struct examination {
     struct rowlock_connection *connection;
     struct rowlock_installed installed;
     struct rowlock_rows findings;
-    bool usable; /* the schema exists and can be read */
+    bool usable;   /* the schema exists and can be read */
+    bool complete; /* no part of it is missing */
 };
 
 static void add(struct examination *examination, const char *check,
@@ -179,6 +180,7 @@ static int examine_parts(struct examination *examination, struct rowlock_error *
     else if (!code)
         snprintf(text, sizeof text, "missing, or hidden from this account: %.200s%s", parts.missing,
                  parts.unsafe ? "" : OF_HISTORY);
+    examination->complete = !code && !parts.missing;
     if (!code)
         add(examination, "schema",
             parts.unsafe    ? ROWLOCK_UNSAFE
@@ -215,9 +217,9 @@ static int examine_rows(struct examination *examination, struct rowlock_error *e
     int code = examination->usable ? ask(examination, ROWLOCK_SQL_EXAMINE_SCHEMA, NULL, error)
                                    : ROWLOCK_OK;
 
-    if (code != ROWLOCK_EDENIED)
+    if (code != ROWLOCK_EDENIED && !(code == ROWLOCK_ESCHEMA && !examination->complete))
         return code;
-    rowlock__clear_error(error); /* the check of privileges reports it */
+    rowlock__clear_error(error); /* the check of privileges, or of the schema, reports it */
     return ROWLOCK_OK;
 }
 

@@ -15,7 +15,7 @@ setup_file() { install_technique; }
     [[ $output == *"; to free it now: rowlock break --now 'one'" ]]
     is_held one
     run -0 rowlock break one
-    [[ $output == "1 lease of 'one' already being stopped: broken before: no process renews it"* ]]
+    [[ $output == "1 lease of 'one' broken already: no process renews it"* ]]
     run rowlock break --json one
     [ "$output" = '{"name":"one","broken":1}' ]
     run -123 rowlock renew one --token "$token"

@@ -99,12 +99,17 @@ dump() {
 
 @test "schema: complete; a missing table; none installed" {
     finds ok schema '*complete, version 2, technique *'
+    missing=subject
     away subject
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||  # a view that other checks read
+        { missing="subject*holders" && sql "DROP VIEW rowlock.holders CASCADE"; }
     run rowlock doctor --only schema
     back subject
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || rowlock schema install
     echo "$output"
     [ "$status" = 2 ]
-    [[ $output == FAIL*schema*missing*"subject"*"-> rowlock schema install"* ]]
+    # shellcheck disable=SC2053
+    [[ $output == FAIL*schema*missing*$missing*"-> rowlock schema install"* ]]
     finds ok schema '*'
 }
 away() { # TABLE

@@ -51,7 +51,7 @@ setup_file() { install_technique; }
     [ "$(cat answer)" = '{"name":"b","token":'"$token"',"released":true}' ]
     run --separate-stderr -123 ask release b --token "$token"
     [ "$output" = '{"name":"b","token":'"$token"',"released":false}' ]
-    [[ $stderr == *"there is no lease $token of 'b' any more"* ]]
+    [[ $stderr == *"token $token is not (or no longer) that of a lease of 'b'"* ]]
 }
 
 @test "jobs, with the history and the counts; cron --check" {

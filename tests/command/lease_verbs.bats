@@ -148,7 +148,7 @@ setup_file() { install_technique; }
     [ -z "$output" ]
     is_free freed
     run -123 rowlock release freed --token "$token"
-    reason="it was released already, or has ended"
-    [[ $output == "rowlock: there is no lease $token of 'freed' any more: $reason"* ]]
+    reason="is not (or no longer) that of a lease of 'freed': 'rowlock ls freed' shows what"
+    [[ $output == "rowlock: token $token $reason there is; if it was not released"* ]]
     [[ $output != *"stop"* ]]
 }

@@ -331,10 +331,24 @@ TEST(the_crowd_is_served_to_the_last)
     bench_results_free(results);
 }
 
+/* A client that got no processor in the time of a measurement has failed, and is left out of the
+   next repetitions. */
+static int had_no_processor(struct bench_results *results)
+{
+    for (int i = 0; i < 3; i++)
+        if (strstr(bench_cell_of(results, 0, i)->why, "no client acquired it"))
+            return 1;
+    return 0;
+}
+
 TEST(contestants_are_alternated)
 {
-    struct bench_results *results = RUN("uncontended-1", 1, 4, &broken, &broken_b, &broken_c);
+    struct bench_results *results = NULL;
 
+    for (int tries = 0; tries < TRIES && (!results || had_no_processor(results)); tries++) {
+        bench_results_free(results);
+        results = RUN("uncontended-1", 1, 4, &broken, &broken_b, &broken_c);
+    }
     t_text(diary->who, "ABCCBAABCCBA");
     for (int i = 0; i < 3; i++) {
         t_text(bench_cell_of(results, 0, i)->why, "");

@@ -436,7 +436,8 @@ BEGIN
         FOR unmarked IN SELECT e.name, e.ticket
                           FROM rowlock.unpack_lease(wants) u
                           JOIN rowlock.waiter e ON e.name = u.name
-                         WHERE (e.name, e.ticket) < (u.name, overtake.ticket) AND e.roll_call IS NULL
+                         WHERE (e.name, e.ticket) < (u.name, overtake.ticket)
+                           AND e.roll_call IS NULL
                            FOR UPDATE OF e SKIP LOCKED LOOP
             UPDATE rowlock.waiter w SET roll_call = number
              WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;

@@ -222,7 +222,7 @@ BEGIN
     fenced := name;
     IF pg_catalog.current_setting('transaction_read_only') = 'on' THEN
         status := 10;
-        detail := '25006 a read-only transaction can hold no lease valid';
+        detail := '25006 a read-only transaction cannot fence';
         RETURN;
     END IF;
     LOOP
