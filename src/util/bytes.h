@@ -9,7 +9,7 @@
    again. */
 void rowlock__wipe(void *bytes, size_t n);
 
-/* The first place of `n` bytes in `size` bytes, or NULL. */
+/* The first place of `n` bytes in `size` bytes, or NULL. Neither needs a NUL. */
 const char *rowlock__find_bytes(const char *in, size_t size, const char *bytes, size_t n);
 
 /* The first place of `word` in `text`, in upper or lower case, or NULL. */
@@ -18,12 +18,12 @@ const char *rowlock__find_caseless(const char *text, const char *word);
 /* The three texts as one; malloc'd, or NULL. */
 char *rowlock__join(const char *first, const char *second, const char *third);
 
-/* Writes `n` bytes as hexadecimal digits, and a NUL. Returns the place of the NUL. */
+/* Writes `n` bytes as hexadecimal digits, in upper case, and a NUL: 2 * n + 1 bytes in all. Returns
+   the place of the NUL. */
 char *rowlock__put_hex(char *out, const char *bytes, size_t n);
 
-/* Replaces whole words in SQL text. */
-
-/* `text` with each whole word `from` replaced by `to`; malloc'd, or NULL. */
+/* SQL text with each whole word `from` replaced by `to`. A whole word has no letter, digit or
+   underscore next to it; quotes and comments are not recognized. malloc'd, or NULL. */
 char *rowlock__replace_word(const char *text, const char *from, const char *to);
 
 #endif

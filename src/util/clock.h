@@ -7,10 +7,11 @@
 
 #define ROWLOCK_NEVER INT64_MAX /* a time that never comes: no deadline */
 
-/* Milliseconds of the clock in system/system.h. */
+/* Milliseconds of the clock in system/system.h. Its times mean nothing on another machine, or after
+   a restart of this one: they are neither stored nor sent. */
 int64_t rowlock__now_ms(void);
 
-/* `from` + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */
+/* `from`, which is not negative, + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */
 int64_t rowlock__after(int64_t from, int64_t duration_ms);
 
 /* `to` - `from`, of any two times: a row may hold anything. Saturates. */
@@ -23,15 +24,17 @@ int64_t rowlock__most(int64_t a, int64_t b);
 /* The timeout with which poll() returns at the deadline: -1 for ROWLOCK_NEVER, at most INT_MAX. */
 int rowlock__poll_timeout(int64_t deadline_ms);
 
-/* Whether poll() reports `fd` within `wait_ms` (-1: waits until it does). A signal handler ends the
-   wait: it is not readable then. */
+/* Whether poll() reports `fd` within `wait_ms` (-1: waits until it does). Also true at its end and
+   after an error, which the next read() returns. A signal handler ends the wait: false. */
 int rowlock__is_readable(int fd, int wait_ms);
 
 enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
 
 /*
  * Waits until `fd` (-1: none) has one of the poll() `events`, `interrupt_fd` (-1: none) becomes
- * readable, or the deadline passes. An interrupt has priority over readiness.
+ * readable, or the deadline passes. An interrupt has priority over readiness. Signal handlers do
+ * not end the wait. READY also after an error of `fd` or of poll(): the caller's next call on it
+ * fails.
  */
 enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms);
 
@@ -39,9 +42,11 @@ enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64
 
 /* Backoff: pauses that grow, with jitter, for conditions that can only be polled. */
 
+/* The next pause lasts between half of next_ms and next_ms, a different time in each process. After
+   it next_ms grows by half, to at most most_ms. */
 struct rowlock_pause {
     int64_t next_ms, most_ms;
-    uint32_t seed; /* 0: seeded at the first pause */
+    uint32_t seed; /* of the jitter; 0: the first pause seeds it */
 };
 
 #define ROWLOCK_PAUSE_SQLITE        \
@@ -53,7 +58,9 @@ struct rowlock_pause {
         .next_ms = 10, .most_ms = 250 \
     } /* a wait for a lease, or before a statement is repeated */
 
-/* Sleeps once. READY: the pause has ended; DEADLINE: the deadline had passed before it began. */
+/* Sleeps once, at most until the deadline. READY: the pause has ended, perhaps at the deadline;
+   DEADLINE: the deadline had passed before it began, so it did not sleep; INTERRUPT: interrupt_fd
+   (-1: none) is readable. */
 enum rowlock_wake rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
                                  int64_t deadline_ms);
 

@@ -10,7 +10,7 @@
 
 /* The position, from 1, of a '[' without ']'; 0: there is none. */
 size_t rowlock__glob_mistake(const char *glob);
-/* Fails with EINVAL if the pattern has such a mistake. */
+/* Fails with EINVAL, and names the position, if the pattern has such a mistake. */
 int rowlock__glob_check(const char *glob, struct rowlock_error *error);
 
 /* A pattern of LIKE, with the escape character '!', that matches at least the same names: '?' and a

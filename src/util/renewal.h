@@ -19,7 +19,7 @@
 #define ROWLOCK_TTL_LEAST_MS 1000
 
 enum rowlock_renewal_act {
-    ROWLOCK_RENEWAL_SLEEP, /* until until_ms */
+    ROWLOCK_RENEWAL_SLEEP, /* until until_ms; ROWLOCK_NEVER: LOST was reported before */
     ROWLOCK_RENEWAL_SEND,  /* renew; replace a lost session first */
     ROWLOCK_RENEWAL_LOST   /* report it, once: no more steps follow */
 };
@@ -29,6 +29,7 @@ struct rowlock_renewal_step {
     int64_t until_ms;
 };
 
+/* Times are milliseconds of clock.h. The caller sets ttl_ms, and the rest to 0. */
 struct rowlock_renewal {
     int64_t ttl_ms; /* input */
     /* state; pause_ms is 0 if the last renewal did not fail */
@@ -37,16 +38,19 @@ struct rowlock_renewal {
     int code; /* output: why it is lost: ELOST (the database reported it), ECONN (its end passed) */
 };
 
-/* Whether a grant was answered so late that it must be renewed at once. */
+/* Whether a grant was answered so late, after more than a tenth of the ttl, that it must be renewed
+   at once. */
 bool rowlock__is_late_grant(int64_t ttl_ms, int64_t sent_ms, int64_t now_ms);
 
-/* The first step. */
+/* The first step after a grant: SLEEP, or SEND at once if the grant was late. */
 struct rowlock_renewal_step rowlock__renewal_start(struct rowlock_renewal *renewal, int64_t now_ms,
                                                    int64_t end_ms);
 /* Renews at once, whatever the last step was: also as the first step. */
 struct rowlock_renewal_step rowlock__renewal_now(struct rowlock_renewal *renewal, int64_t now_ms,
                                                  int64_t end_ms);
-/* The next step. `code`: the result of the previous one. */
+/* The next step. `code`: the result of the renewal that SEND asked for; of no meaning after SLEEP.
+   ELOST loses the lease at once, another error only at the end. `dice`: random bits for the jitter
+   of a pause (rowlock__dice). */
 struct rowlock_renewal_step rowlock__renewal_next(struct rowlock_renewal *renewal, int64_t now_ms,
                                                   int64_t end_ms, int code, uint32_t dice);
 

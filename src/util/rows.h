@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing array of rows of one size, with copies of their texts. */
+/*
+ * A growing array of rows of one size, with copies of their texts: the lists of the public API and
+ * of the command. A caller adds rows without looking at failures, and asks once, at the end, by
+ * rowlock__rows_complete.
+ */
 #ifndef ROWLOCK_UTIL_ROWS_H
 #define ROWLOCK_UTIL_ROWS_H
 
@@ -10,14 +14,15 @@
 #include "rowlock.h"
 
 struct rowlock_rows {
-    size_t size; /* of one row in bytes; the only member to initialize */
-    void *row;   /* the array of all rows */
-    size_t n, room;
-    struct rowlock_rows_text *texts;
-    bool failed; /* out of memory: rows or texts are missing */
+    size_t size;                     /* of one row in bytes; the only member to initialize */
+    void *row;                       /* the array of all rows */
+    size_t n, room;                  /* rows in it, and rows for which it has memory */
+    struct rowlock_rows_text *texts; /* the copies, as a chain */
+    bool failed;                     /* out of memory: rows or texts are missing */
 };
 
-/* A new row, zeroed, or NULL. Valid until the next call, which may move the rows. */
+/* A new row at the end, zeroed; NULL: out of memory. Valid until the next call, which may move the
+   rows. */
 void *rowlock__rows_add(struct rowlock_rows *rows);
 
 /* Row `i`, which exists. */
@@ -29,16 +34,18 @@ const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, siz
 /* The same of a terminated text; "" takes no memory. */
 const char *rowlock__rows_keep(struct rowlock_rows *rows, const char *text);
 
+/* By qsort(), which may change the order of equal rows. */
 void rowlock__rows_sort(struct rowlock_rows *rows, int (*order)(const void *, const void *));
 
 /* After the rows were gathered: `code`, or ENOMEM if rows or texts are missing. */
 int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
 
-/* Frees the rows and their texts; `rows` is empty then. */
+/* Frees the rows and their texts; `rows` is empty then and can be filled again. `failed` stays. */
 void rowlock__rows_clear(struct rowlock_rows *rows);
 
-/* Makes room for one more item in an array of `n` items of `size` bytes. Returns the array, which
-   may have moved; NULL: out of memory, and it is unchanged. */
+/* Makes room for one more item in an array of `n` items of `size` bytes, which has memory for
+   `*room`; at first NULL, 0, 0. Returns the array, which may have moved; NULL: out of memory, and
+   it is unchanged. */
 void *rowlock__grown(void *array, size_t n, size_t *room, size_t size);
 
 /* For sorting rows: -1, 0 or 1 as `a` is less than, equal to or greater than `b`. */

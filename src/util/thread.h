@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How the library starts its threads inside of an application. */
 #ifndef ROWLOCK_THREAD_H
 #define ROWLOCK_THREAD_H
 

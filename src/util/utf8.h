@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The length of the well-formed character at `text`, of which `left` bytes are
-   readable; 0: none. */
+/* The length in bytes of the well-formed character at `text`, of which `left` bytes, at least one,
+   are readable; 0: none. */
 size_t rowlock__utf8_character(const char *text, size_t left);
 
 /* The number of characters of well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at
@@ -19,7 +19,8 @@ long rowlock__utf8_length(const char *text, size_t bytes);
    The controls of ASCII are not among them. */
 unsigned rowlock__utf8_control(const char *text, size_t left);
 
-/* Copies whole characters as far as they fit; each byte that is not UTF-8 becomes '?'. */
+/* Copies whole characters as far as they fit in `size` bytes, at least one, and a NUL. Each byte
+   that is not UTF-8 becomes '?'. */
 void rowlock__utf8_copy(char *out, size_t size, const char *text);
 
 #endif
