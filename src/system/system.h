@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that a system may lack: linux/ has them for Linux, posix/ by POSIX alone. */
+/*
+ * Calls that a system may lack: linux/ has them for Linux, posix/ by POSIX alone; the Makefile
+ * chooses one of the two (docs/portability.md). The lowest room: every other one may use it. These
+ * are the calls of the library; command/ has those of the command, which runs on Linux only.
+ */
 #ifndef ROWLOCK_SYSTEM_H
 #define ROWLOCK_SYSTEM_H
 
@@ -25,10 +29,12 @@ int rowlock__wakeup_open(struct rowlock_wakeup *wakeup);
 /* Does nothing if it is not open. */
 void rowlock__wakeup_close(struct rowlock_wakeup *wakeup);
 
+/* Makes `fd` readable until it is taken. Any thread or process, and a signal handler; does not
+   block, does nothing if it is not open. */
 void rowlock__wakeup_send(const struct rowlock_wakeup *wakeup);
 
-/* How often it was sent since the last call; 0: never. If several threads take, only one of them
-   receives each wake-up. */
+/* How often it was sent since the last call; 0: never. Does not block. If several threads take,
+   only one of them receives each wake-up. */
 uint64_t rowlock__wakeup_take(const struct rowlock_wakeup *wakeup);
 
 /* ---- clock, descriptors, files --------------------------------------------------------------- */
@@ -41,7 +47,8 @@ int64_t rowlock__system_ms(void);
    another thread starts at the same moment may inherit them. */
 int rowlock__pipe(int ends[2]);
 
-/* Calls visit(data, fd) for each open descriptor. */
+/* Calls visit(data, fd) for each open descriptor of this process, in any order. Where /proc is
+   missing, and with POSIX alone, only for those below 4096. */
 void rowlock__visit_descriptors(void (*visit)(void *data, int fd), void *data);
 
 /* Whether the other side has ended this idle connection. `fd` < 0: false. With POSIX alone it is
@@ -62,13 +69,15 @@ void *rowlock__own_symbols(void);
    With POSIX alone it is loaded if it was not. The caller closes the handle. */
 void *rowlock__loaded_library(const char *file);
 
-/* The path of the library that has this function; NULL: unknown, as always with POSIX alone. */
+/* The path of the library that has this function; NULL: unknown, as always with POSIX alone. The
+   text belongs to the loader. */
 const char *rowlock__path_of_function(const void *function);
 
 /* This program's name without a folder. POSIX has no such function: there it is "program". */
 const char *rowlock__program_name(void);
 
-/* `n` unguessable bytes of the system's random generator. 0, or -1. */
+/* `n` unguessable bytes of the system's random generator. Blocks only while a machine that boots
+   has not filled it yet. 0, or -1. */
 int rowlock__random_bytes(void *out, size_t n);
 
 #endif

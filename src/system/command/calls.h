@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of Linux that the command needs. */
+/* Calls of Linux that the command needs; the library makes none of them. Calls that only Linux has
+   are in this folder, and nowhere else in the command (tools/check-rooms). */
 #ifndef ROWLOCK_SYSTEM_CALLS_H
 #define ROWLOCK_SYSTEM_CALLS_H
 
@@ -13,9 +14,12 @@
 /* A descriptor of that process, and of no later process with the same pid. It becomes readable when
    the process ends. -1 with errno; ENOSYS before Linux 5.3. */
 int process_descriptor(pid_t pid);
+/* Sends that process a signal; 0 only asks whether it has ended and been collected. 0; or -1 with
+   errno. */
 int process_signal(int process_fd, int number);
 
-/* This process, after a fork, is killed as soon as `parent` ends. -1: that has happened already. */
+/* This process, after a fork, is killed as soon as `parent` ends; to Linux that is the thread that
+   forked. -1: that has happened already. */
 int end_with_parent(pid_t parent);
 
 /* If this process is stopped, it wakes up as soon as its parent ends. Without this the kernel wakes
@@ -25,19 +29,21 @@ void wake_without_parent(void);
 /* Descendants whose parent ends become children of this process. 0; or -1 with errno. */
 int adopt_orphans(void);
 
-/* Hides this process's memory from core files and from other processes of this user. */
+/* Hides this process's memory from core files and from other processes of this user, because it may
+   hold a URL with a password. A forked child inherits it; exec ends it. */
 void hide_memory(void);
 
-/* The name that ps shows. */
+/* The name that ps shows, of which 15 bytes count. */
 void name_this_process(const char *name);
 
-/* The name, perhaps with a path, by which this program was called. */
+/* The name, perhaps with a path, by which this program was called; not to be freed. */
 char *called_as(void);
 
 /* The file of this program, even if it was replaced. For messages, too. */
 #define THIS_PROGRAM "/proc/self/exe"
 
-/* Executes this program again. Returns only after an error. */
+/* Executes this program again, with these arguments and the same environment. Returns only after an
+   error, with errno. */
 void execute_again(char *const argv[]);
 
 /* Many descriptors at once. */
@@ -46,17 +52,19 @@ void execute_again(char *const argv[]);
    nothing. */
 void close_all_but(const int *kept, size_t n);
 
-/* exec closes those from `from` on, before `to`. */
+/* From now on exec closes those from `from` on, before `to`. */
 void close_range_on_exec(int from, int to);
 
-/* A descriptor that is readable while one of `n` is. -1 with errno. */
+/* A descriptor that is readable while one of `n` is; the caller closes it. None of them may be a
+   regular file. -1 with errno. */
 int any_of(const int *fds, size_t n);
-/* From now on `any` ignores `fd`. */
+/* From now on `any`, made by any_of, ignores `fd`. */
 void any_of_others(int any, int fd);
 
 /* Memory that processes share, also after exec. */
 
-/* A descriptor of `size` zero bytes for mmap(). exec closes it. -1 with errno. */
+/* A descriptor of `size` zero bytes for mmap(). exec closes it; the memory exists until the last
+   descriptor and mapping of it are gone. -1 with errno. */
 int shared_memory(size_t size);
 
 /* A descriptor that reports signals, without handlers and their races. */
@@ -68,14 +76,14 @@ int signals_descriptor(const sigset_t *set);
 /* From now on it reports these. 0; or -1 with errno. */
 int signals_report(int fd, const sigset_t *set);
 
-/* Takes the next one: its number, or 0. `by_kernel` may be NULL: whether no process sent it, as
-   with a key at the terminal. */
+/* Takes the next one without blocking: its number, or 0 if none is pending. `by_kernel` (may be
+   NULL) becomes 1 if no process sent it, as with a key at the terminal. */
 int signals_next(int fd, int *by_kernel);
 
 /* Sockets between processes of this machine. exec closes them all. */
 
-/* Two connected sockets: each send() is one message, and each end sees the end of the other. 0; or
-   -1 with errno. */
+/* Two connected sockets that block: each send() is one message, and each end sees the end of the
+   other. 0; or -1 with errno. */
 int message_pair(int ends[2]);
 /* The same for bytes. */
 int stream_pair(int ends[2]);
@@ -91,17 +99,20 @@ int unix_socket(int type);
  * `name` and has not ended. Any user may announce any name, so the question includes the user.
  */
 
-/* A non-blocking descriptor; the announcement ends when it is closed. -1: the announcement is not
-   possible, perhaps because another process has made it. */
+/* A non-blocking descriptor; the announcement ends when it and its copies in child processes are
+   closed. Of `name` 107 bytes count. -1: the announcement is not possible, perhaps because another
+   process has made it. */
 int announce(const char *name);
-/* While the descriptor is readable, processes have asked. Takes their questions. */
+/* While the descriptor is readable, processes have asked. Takes their questions, of which only a
+   limited number can wait: an announcer that never takes them appears to be gone. */
 void announce_again(int fd);
+/* Asks, without blocking. False also if the questions that wait are too many. */
 int is_announced(const char *name);
 
 /* A descriptor that reports a time. It counts while the machine sleeps; a time-out of poll() does
    not. */
 
-/* -1 with errno. */
+/* Such a descriptor, at first without a time; non-blocking, closed by exec. -1 with errno. */
 int timer_descriptor(void);
 
 /* It becomes readable at that time of the clock in system/system.h, also if that has passed. It is
