@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define ROWLOCK_JOB_PREFIX "job:" /* a job's lock has the job's name after it */
+#define ROWLOCK_JOB_PREFIX "job:" /* the name that a job locks is this and the job's name */
 
 /* Every statement that the library sends, by the name of its file. If a dialect has no such file,
    its text is NULL, and the sending code decides what happens then. */
@@ -300,9 +300,10 @@
  * subject_list   name or NULL -> name, description, status, began, ended, updated, age_ms, program,
  *                host, pid, error, exit, made (0, 1); by name
  * lock_table     table, shared, wait_ms. If absent: a dialect with functions cannot lock tables,
- * and
- *                any other dialect locks the whole file in any case
+ *                and any other dialect locks the whole file in any case
  */
+/* The answers in a status row, a grant row or a place row. The SQL functions return these numbers,
+   so they never change. */
 enum rowlock_status {
     ROWLOCK_STATUS_OK = 0,
     ROWLOCK_STATUS_BUSY = 1,     /* another transaction holds it; or leased, and no wait allowed */
@@ -321,6 +322,7 @@ enum rowlock_status {
     ROWLOCK_STATUS_STOPPED = 14    /* broken: no further renewal */
 };
 
+/* The index of a statement in a dialect: ROWLOCK_SQL_GRANT, ... */
 enum rowlock_statement_id {
 #define ROWLOCK_XX(id, file) ROWLOCK_SQL_##id,
     ROWLOCK_STATEMENTS(ROWLOCK_XX)
@@ -352,8 +354,9 @@ struct rowlock_piece {
 
 struct rowlock_plain; /* plain.h */
 
+/* Everything here is constant, and any thread may read it. */
 struct rowlock_dialect {
-    const char *name;
+    const char *name; /* of its folder in sql/: "postgresql", ...; of its engine if it is plain */
     /* 1: a server with functions or procedures, or with src/emulate/ in their place, which do the
        waiting. 0: a file, whose driver waits; there only leases have packed wants. */
     int procedural;
@@ -363,6 +366,7 @@ struct rowlock_dialect {
     const struct rowlock_plain *plain;
 };
 
+/* tools/embed-sql generates these; the plain ones are found by rowlock__plain_dialect. */
 extern const struct rowlock_dialect rowlock__dialect_postgresql;
 extern const struct rowlock_dialect rowlock__dialect_yugabytedb;
 extern const struct rowlock_dialect rowlock__dialect_mariadb;

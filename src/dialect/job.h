@@ -103,10 +103,10 @@
     XX(number, now)
 
 #define ROWLOCK_COUNT_ONE(...) +1
-/* How many columns a list has. */
+/* How many columns a list has: ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS). */
 #define ROWLOCK_COUNT_OF(list) (0 list(ROWLOCK_COUNT_ONE))
 
-/* The columns of job_state. */
+/* The columns of job_state, in their order; dialect.h has their meaning. */
 enum rowlock_job_state_column {
     ROWLOCK_STATE_NOW,
     ROWLOCK_STATE_VERSION,
@@ -123,7 +123,8 @@ enum rowlock_job_state_column {
     ROWLOCK_STATE_COLUMNS
 };
 
-/* The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. */
+/* The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. The kind is
+   that of the function's parameter: text, number (64 bits) or integer (32 bits). */
 #define ROWLOCK_CLAIM_PARAMETERS(XX)   \
     XX(text, ROWLOCK_CLAIM_NAME)       \
     XX(number, ROWLOCK_CLAIM_TOKEN)    \

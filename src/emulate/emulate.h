@@ -20,7 +20,8 @@
 #include "dialect/plain.h"
 #include "driver/driver.h"
 
-/* The driver that carries out a plain dialect's functions. Its open() opens the inner link. */
+/* The driver that carries out a plain dialect's functions. Its open() opens the inner link, too. A
+   connection puts it over each link whose dialect has `plain` (session/connection.c). */
 extern const struct rowlock_driver rowlock__emulate_driver;
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decisions over the rows of a name, as pure functions: no I/O, no clock. */
+/* The decisions over the rows of a name, as pure functions: no I/O, no clock. They decide as the
+   functions of sql/postgresql and sql/mariadb do. Times are those of the database's clock. */
 #ifndef ROWLOCK_EMULATE_JUDGE_H
 #define ROWLOCK_EMULATE_JUDGE_H
 
@@ -11,7 +12,7 @@
 #include "rowlock.h"
 #include "util/rows.h"
 
-/* A lease's row and its heartbeat. */
+/* A lease's row and its heartbeat: one row per permit. */
 struct rowlock_held {
     int64_t token, limit, expires_ms;
     char kind;  /* 'x', 's', 'p' */
@@ -19,7 +20,7 @@ struct rowlock_held {
     bool own;   /* its owner is the caller */
 };
 
-/* A row of the queue. */
+/* A row of the queue. `roll_call`: the number of the call that it has not answered; 0: none. */
 struct rowlock_queued {
     int64_t ticket, limit, roll_call;
     char kind;
@@ -27,13 +28,14 @@ struct rowlock_queued {
     bool own;
 };
 
-/* The request. */
+/* The request for one name. */
 struct rowlock_asked {
     char kind;
     int64_t limit, count; /* permits */
     int64_t ticket;       /* ours; 0: none */
 };
 
+/* The answer; members that the status does not name are 0. */
 struct rowlock_judged {
     enum rowlock_status status;
     int64_t number;     /* LEASED: the token that ends first; QUEUED: the ticket directly before */
@@ -55,7 +57,8 @@ struct rowlock_judged rowlock__judge_leases(const struct rowlock_rows *leases,
 bool rowlock__conflicts(char asked, char held);
 
 /* Judges a request by the queue: OK if it is first, QUEUED, or UNQUEUED if its ticket is not in the
-   queue. Ignores tickets that are not alive. */
+   queue. A request without a ticket is behind the whole queue. Ignores tickets that are not alive,
+   and the caller's own ones. */
 struct rowlock_judged rowlock__judge_queue(const struct rowlock_rows *waiters,
                                            const struct rowlock_asked *asked);
 
@@ -66,19 +69,22 @@ int64_t rowlock__other_limit(const struct rowlock_rows *leases, const struct row
 
 /* ---- the history ---- */
 
-/* For how many milliseconds from now the release of a new lease leaves no row in the history. */
+/* For how many milliseconds from now the release of a new lease leaves no row in the history; -1:
+   it always leaves one. `level` is an enum rowlock_history_level, also below. */
 int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms);
 
-/* How a lease ended. */
+/* How a lease ended, as a word of the history: revoked, expired or released. `stopped`: it was
+   broken. */
 const char *rowlock__judge_end(bool stopped, bool expired);
-/* Whether the history keeps an end. */
+/* Whether the history keeps an end: on the level "slow" that of a lease that waited a second or was
+   held ten, or a problem; below it only a problem; OFF: none. */
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
 /* Whether a waiter that gives up leaves a row. After a short wait the caller may try again. */
 bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms);
 /* Whether that end is a problem, which the history keeps longer. */
 bool rowlock__is_problem(const char *how);
 
-/* The end of a run. */
+/* The end of a run: the rows that job_finish has read and locked, and the changes that it makes. */
 struct rowlock_run_end {
     /* in */
     enum rowlock_run_outcome outcome; /* the result of its command */
