@@ -13,14 +13,15 @@ struct rowlock_credentials {
     char *user, *password; /* NULL: not given */
 };
 
-/* Fails with EDENIED if the file cannot be read, or if others can read it, or with ENOMEM. On
-   success the caller frees `out`. */
+/* Reads both. Fails with EDENIED if the file cannot be read, is longer than 1023 bytes, or if
+   others can read or change it (util/secret_file.h), or with ENOMEM. On success the caller frees
+   `out`; otherwise it is as before. */
 int rowlock__credentials(struct rowlock_credentials *out, struct rowlock_error *error);
-/* Overwrites the password before it frees it. */
+/* Overwrites the password before it frees it. The members are NULL then. */
 void rowlock__credentials_free(struct rowlock_credentials *credentials);
 
-/* Replaces each occurrence of the password in `text` by asterisks. A password of one or two
-   characters stays: it could not be distinguished from the text. */
+/* Replaces each occurrence of the password, `length` bytes, in `text` by asterisks; NULL: none. A
+   password of one or two bytes stays: it could not be distinguished from the text. */
 void rowlock__hide_password(char *text, const char *password, size_t length);
 
 #endif

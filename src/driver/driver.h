@@ -18,6 +18,7 @@
 
 enum rowlock_type { ROWLOCK_NULL, ROWLOCK_INT, ROWLOCK_BYTES };
 
+/* A parameter, which the caller keeps during run(), or a column, which the driver keeps. */
 struct rowlock_value {
     enum rowlock_type type;
     int64_t number;    /* INT */
@@ -27,10 +28,12 @@ struct rowlock_value {
 
 #define ROWLOCK_COLUMNS 48 /* no result has more */
 
-/* Called once per row, during run(); the columns are valid until it returns. An INT column may
-   arrive as decimal text in BYTES: rowlock__value_number reads both. */
+/* Called once per row, during run(), also for rows that precede a failure; the columns are valid
+   until it returns. It must not use the link. An INT column may arrive as decimal text in BYTES:
+   rowlock__value_number reads both. */
 typedef void rowlock_row(void *data, const struct rowlock_value *columns, unsigned n);
 
+/* One statement with its parameters, and the receiver of its rows. */
 struct rowlock_call {
     const struct rowlock_statement *statement;
     const struct rowlock_value *values; /* statement->parameters of them */
@@ -40,7 +43,8 @@ struct rowlock_call {
     int64_t affected; /* out: rows inserted, updated or deleted */
 };
 
-enum rowlock_bracket {
+/* The transaction_flags of run(). */
+enum {
     ROWLOCK_INSIDE = 0, /* in the open transaction; without one, several calls must only read */
     ROWLOCK_BEGIN = 1,  /* begin before the first call (dialect->begin; NULL: the call begins) */
     ROWLOCK_COMMIT = 2, /* commit after the last */
@@ -59,6 +63,7 @@ struct rowlock_budget {
 #define ROWLOCK_GRACE_MS 2000
 #define ROWLOCK_AGAIN_MS 300
 
+/* How run() has left the session, in any case. */
 struct rowlock_outcome {
     enum rowlock_transaction left; /* of the transaction; after success KEPT or NONE */
     bool sent_commit;              /* a COMMIT was sent: with DEAD, the outcome is unknown */
@@ -84,9 +89,13 @@ struct rowlock_source {
                              this handle fails in open() (EINVAL) */
 };
 
+/*
+ * A driver, constant. A link belongs to one thread at a time; several links may be used at the same
+ * time. A function with a parameter `error` (may be NULL) fills it, and returns its code, or 0.
+ */
 struct rowlock_driver {
     const char *name;    /* "postgresql" */
-    const char *schemes; /* "postgresql,postgres" */
+    const char *schemes; /* of its URLs: "postgresql,postgres" */
     /*
      * Connects, or adopts the handle (then it sends nothing; EINVAL if the handle is not usable
      * now). On success the caller must close() the link. `*dialect` is that of the server.
@@ -111,7 +120,8 @@ struct rowlock_driver {
     int (*run)(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
                size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error);
-    /* Sends ROLLBACK; idempotent. If it fails, the link is dead, and so is the transaction. */
+    /* Sends ROLLBACK; does nothing if no transaction is open. After a failure the transaction
+       cannot be used; state() reports whether the session can. */
     int (*rollback)(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error);
     /* Asks only the client library; sends nothing to the server. */
@@ -127,12 +137,15 @@ struct rowlock_driver {
        no other process, and every run() fails; one in an open transaction may rely on the last
        call of this function. NULL: impossible for this driver. */
     bool (*replaced)(struct rowlock_link *link);
-    /* -1: none, as of a driver without this function. */
+    /* The session's socket, for watching whether the server ends it; never read, never closed. -1:
+       none, as of a driver without this function. */
     int (*socket)(const struct rowlock_link *link);
     /* The server's id of the session; 0: none. NULL only under emulate/. */
     int64_t (*backend_id)(const struct rowlock_link *link);
+    /* The client library's handle, for rowlock_postgresql_handle() and its like; it stays the
+       link's. NULL: none. */
     void *(*handle)(const struct rowlock_link *link);
-    struct rowlock_library *client; /* NULL only with `describe` */
+    struct rowlock_library *client; /* of this driver; NULL only with `describe` */
     /* Prints, for people, the client library that was found, or the package to install. Loads the
        library; starts no JVM. Every line after the first begins with four spaces. NULL: prints
        that of `client`. */
@@ -147,13 +160,14 @@ const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct row
 const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowlock_error *error);
 /* "sqlite postgresql mariadb": the drivers of this build. */
 const char *rowlock__driver_list(void);
-/* Prints a line for each driver, and the databases that were not tested. */
+/* Prints a line for each driver, and the databases that were not tested. Loads the libraries. */
 void rowlock__describe_drivers(FILE *out);
 
 /* The outcome of a transaction in that state: `otherwise` if none is open, or the state is ASK. */
 enum rowlock_transaction rowlock__left_in(enum rowlock_state state,
                                           enum rowlock_transaction otherwise);
-/* When a session is closed whose budget ends now. */
+/* When a session is closed whose budget ends now and whose server does not answer: after
+   ROWLOCK_GRACE_MS, or at the budget's give_up_ms if that is earlier. */
 int64_t rowlock__give_up_ms(const struct rowlock_budget *budget, int64_t now_ms);
 
 /* The number of an INT, or of decimal text in BYTES; 0 for NULL. */

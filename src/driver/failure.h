@@ -14,7 +14,8 @@
  * Fills `error` (may be NULL) with the code for the engine's error, the engine's message and the
  * matching advice, and returns the code. `engine` is the driver's name, or behind ODBC and JDBC the
  * product's: "oracle", "sqlserver", "db2", "derby", "h2", "hsqldb". `sqlstate` may be NULL or "",
- * `native` 0. Does not change error->transaction.
+ * `native` 0. An error that the table does not have becomes EDB. Does not change
+ * error->transaction.
  */
 int rowlock__failure(struct rowlock_error *error, const char *engine, const char *sqlstate,
                      int native, const char *message);
@@ -35,11 +36,12 @@ bool rowlock__failure_is_by_ddl(const struct rowlock_error *error);
 /* The error of a call on a session that was lost before: ECONN; the transaction is DEAD. */
 int rowlock__had_been_lost(struct rowlock_error *error);
 
-/* ECONN, and `*dead`, if the server has ended the idle session. Then no COMMIT is sent, and so the
-   outcome is known. */
+/* Called before a COMMIT, does not block. ECONN, and `*dead` becomes true, if the server has ended
+   the idle session: then the driver sends no COMMIT, and so the outcome is known. */
 int rowlock__check_before_commit(int socket, bool *dead, struct rowlock_error *error);
 
-/* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */
+/* Puts "; advice" at the end of the text of `error`, in place of the table's advice if the text
+   ends with one. `error` may be NULL. */
 void rowlock__advise(struct rowlock_error *error, const char *advice);
 
 #endif

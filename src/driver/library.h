@@ -15,30 +15,35 @@
 
 #include "rowlock.h"
 
+/* A function that the driver calls. */
 struct rowlock_symbol {
     const char *name;
     size_t offset; /* of the function pointer in the table */
 };
 
+/* One static object for each library; rowlock__load writes the members from `loaded` on and the
+   table, under `lock`. A loaded library stays until the process ends. */
 struct rowlock_library {
     const char *file;       /* "libpq.so.5" */
     const char *other_file; /* tried if there is no `file`; may be NULL */
     const char *package;    /* "libpq5": for the message */
     const struct rowlock_symbol *symbols;
     size_t n;
-    void *table;
+    void *table; /* a struct of function pointers: rowlock__postgresql and others */
     pthread_mutex_t lock;
     int loaded;
     const char *opened; /* one of the two files */
 };
 
-/* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing. */
+/* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing: a later
+   call tries again. */
 int rowlock__load(struct rowlock_library *library, struct rowlock_error *error);
 
-/* The path of a loaded library, or its file name if the system does not report the path. */
+/* The path of a loaded library, or its file name if the system does not report the path; not to be
+   freed. */
 const char *rowlock__library_path(const struct rowlock_library *library);
 
-/* Loads it, and prints its path, or the package to install. */
+/* Loads it, and prints a line with its path, or with the package to install. */
 void rowlock__describe_library(struct rowlock_library *library, FILE *out);
 
 #endif

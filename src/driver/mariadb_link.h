@@ -7,7 +7,7 @@
  * deadline and interrupt. After a deadline or interrupt it sends KILL QUERY over a short second
  * connection, gives the server 2 s to answer, then shuts the socket down. A borrowed handle works
  * the same if there is a URL for the second connection; otherwise its calls block, and the server's
- * max_statement_time is the limit.
+ * max_statement_time is the limit, which MySQL lacks.
  */
 #ifndef ROWLOCK_MARIADB_LINK_H
 #define ROWLOCK_MARIADB_LINK_H
@@ -96,19 +96,23 @@ extern struct rowlock_library rowlock__mariadb_client;
    library. */
 void rowlock__mariadb_forget_tls_errors(void);
 
+/* Of an operation: its budget has not ended; KILL QUERY was sent; its session is dead. */
 enum rowlock__mariadb_stage { STAGE_CALM, STAGE_CANCELED, STAGE_GIVEN_UP };
 
+/* The time limit of the operation under way: rowlock__mariadb_arm fills it. Times are those of
+   clock.h. */
 struct rowlock__mariadb_wait {
     struct rowlock_budget budget;
     enum rowlock__mariadb_stage stage;
-    enum rowlock_wake why; /* DEADLINE or INTERRUPT, after the state is no longer CALM */
+    enum rowlock_wake why; /* DEADLINE or INTERRUPT, after the stage is no longer CALM */
     int64_t grace_ms;      /* canceled: when to send KILL QUERY again */
-    int64_t give_up_ms;    /* when to shut the session down */
+    int64_t give_up_ms;    /* canceled: when to shut the session down */
     bool connecting;       /* there is no statement to cancel yet */
     bool pumped;           /* uses the non-blocking calls */
     int flags; /* of a borrowed TLS session's socket, to be restored; -1: nothing to do */
 };
 
+/* A statement that a session of our own keeps prepared; either form may be NULL. */
 struct rowlock__mariadb_prepared {
     const struct rowlock_statement *statement;
     MYSQL_STMT *stmt[2]; /* plain; with a time limit around it */
@@ -116,7 +120,8 @@ struct rowlock__mariadb_prepared {
 
 struct rowlock_link {
     MYSQL *mysql;
-    bool own, dead;
+    bool own;  /* opened by URL; else the caller's handle, which is never closed */
+    bool dead; /* the session is lost or was given up: no call is sent any more */
     bool tls;
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
@@ -134,7 +139,9 @@ struct rowlock_link {
 void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget *budget);
 /* Ends the operation, and restores the flags of a borrowed handle's socket. */
 void rowlock__mariadb_disarm(struct rowlock_link *link);
-/* Between _start and _cont: waits for the events in `status` and returns those that happened. */
+/* Between _start and _cont: waits for the events in `status` (MYSQL_WAIT_...) and returns those
+   that happened. Acts on the end of the budget, as above; MYSQL_WAIT_TIMEOUT after the session was
+   given up makes the call fail. */
 int rowlock__mariadb_pump(struct rowlock_link *link, int status);
 /* Calls a function by its _start, with these arguments, and its _cont. `out` gets the result. */
 #define ROWLOCK_MARIADB_PUMPED(link, function, out, handle, arguments)      \
@@ -147,24 +154,28 @@ void rowlock__mariadb_give_up(struct rowlock_link *link);
 unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, char *out,
                                 size_t size);
 /* Fills `error` from the engine's error; detects a dead session and a spent budget. Returns the
-   code. */
+   code: ETIMEDOUT or ECANCELED if the budget ended the statement, ECONN while connecting. */
 int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const char *sqlstate,
                              const char *text, struct rowlock_error *error);
 /* The same for the last error of link->mysql. */
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error);
-/* The transaction flag of the server's last answer that had one. */
+/* The transaction flag of the server's last answer that had one; the answer with an error has
+   none. */
 bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 
 /* mariadb_session.c */
 
-/* Opens link->mysql, which must be NULL, by link->url. link->wait must be armed. */
+/* Opens link->mysql, which must be NULL, by link->url, and sets the session up. link->wait must be
+   armed. Blocks until the budget's end, except that a host's name is resolved with the resolver's
+   own time limits. After a failure the caller closes the handle. */
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
-/* A link's cancel: KILL QUERY over a second connection. */
+/* A link's cancel: KILL QUERY over a second connection. Does nothing without link->url. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
 
 /* mariadb_statement.c */
 
-/* Runs one call. After an error, ask the server for the session's state. */
+/* Runs one call on an armed link, and passes its rows. After an error the caller asks the server
+   for the state of the transaction. */
 int rowlock__mariadb_call(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
 /* Closes the prepared statements. */
@@ -178,7 +189,8 @@ char *rowlock__mariadb_qualify(const char *text, const char *database);
 /* Whether the name can be inserted between backquotes: 1 to 64 bytes, all of them letters, digits,
    _, $, - or non-ASCII. */
 bool rowlock__mariadb_plain_database(const char *name);
-/* Runs a script; see mariadb_script.c for how it is split. */
+/* Runs a script; mariadb_script.c describes how it is split. On a borrowed handle the script runs
+   in link->database; the handle's own current database is restored. */
 int rowlock__mariadb_script(struct rowlock_link *link, const char *text,
                             struct rowlock_error *error);
 

@@ -21,7 +21,8 @@ struct rowlock__mariadb_url {
     int ssl_verify; /* of the server's certificate; 1, 0 or -1 as ssl */
 };
 
-/* EINVAL, with a text without the user, password and options' values; ENOMEM. */
+/* Parses the URL into `*out`, which the caller frees. EINVAL, with a text without the user,
+   password and options' values; ENOMEM. */
 int rowlock__mariadb_url(const char *url, struct rowlock__mariadb_url **out,
                          struct rowlock_error *error);
 

@@ -67,6 +67,7 @@ struct rowlock_postgresql_library {
 #undef ROWLOCK_XX
 };
 
+/* Valid after rowlock__load, which every open() calls. Called as PQ.PQstatus(...). */
 extern struct rowlock_postgresql_library rowlock__postgresql;
 extern struct rowlock_library rowlock__postgresql_client;
 
@@ -76,12 +77,12 @@ extern struct rowlock_library rowlock__postgresql_client;
 
 /* One prepared statement of an own connection; its index in the cache is part of its name. */
 struct rowlock_prepared {
-    const struct rowlock_statement *statement;
-    bool ready;
-    char name[30];
+    const struct rowlock_statement *statement; /* NULL: its result changed; never used again */
+    bool ready;                                /* the server knows it */
+    char name[30];                             /* "rowlock_0" */
 };
 
-/* One step of a round trip. */
+/* One step of a round trip, and so one answer of the server; two, if `parse`. */
 struct rowlock_step {
     const struct rowlock_statement *statement;
     struct rowlock_call *call; /* NULL: BEGIN, COMMIT, ROLLBACK */
@@ -92,7 +93,7 @@ struct rowlock_step {
 struct rowlock_link {
     PGconn *conn;
     const struct rowlock_dialect *dialect; /* PostgreSQL's or YugabyteDB's */
-    bool borrowed;
+    bool borrowed;    /* the caller's handle: never closed, nothing prepared on it */
     bool prepares;    /* own, and not behind a pooler */
     bool dead;        /* given up, whatever libpq reports */
     bool hung_up;     /* the server had closed before the current round trip was sent */
@@ -116,11 +117,15 @@ struct rowlock_round_trip {
     char text[400];
 };
 
-/* Adds a step. ENOMEM. */
+/* Adds a step to link->steps, which the caller has emptied by n_steps = 0. `call`, NULL for a
+   statement without parameters and rows, must stay until the round trip has ended. ENOMEM. */
 int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *statement,
                     struct rowlock_call *call, struct rowlock_error *error);
 
-/* Sends link->steps to the server in one round trip; the last parameter receives the answers. */
+/* Sends link->steps to the server in one round trip, and passes their rows; `round_trip` receives
+   its failure. Blocks until all answers are there. At the end of the budget it sends a cancel, and
+   repeats that; a server that does not answer by then (rowlock__give_up_ms) is given up: `lost`,
+   and the link is dead. */
 void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budget *budget,
                             struct rowlock_round_trip *round_trip);
 
@@ -128,20 +133,24 @@ void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budg
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
                         const struct rowlock_budget *budget, struct rowlock_round_trip *round_trip);
 
-/* The notice receiver of an own connection; `data` is the link. */
+/* The notice receiver of an own connection; `data` is the link. Without one libpq prints to
+   standard error. */
 void rowlock__pg_notice(void *data, const PGresult *result);
 
-/* Connects by URL, sets the session up, and determines the server's dialect. */
+/* Connects by URL, sets the session up, and determines the server's dialect. Blocks until the
+   budget's end, except that libpq resolves a host's name with the resolver's own time limits. After
+   a failure the caller closes the link. */
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,
                         const struct rowlock_budget *budget, struct rowlock_error *error);
 
-/* EINVAL if the handle is in use for something else; ECONN if it is lost. */
+/* Asks libpq whether a round trip can begin. EINVAL if the handle is in use for something else, or
+   in pipeline or nonblocking mode; ECONN if it is lost. */
 int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *error);
 
 /* A request to cancel, sent by a thread of its own: PQcancel blocks while the server is frozen. */
 struct rowlock_cancel;
 
-/* Starts the request. NULL if the thread could not be started. */
+/* Starts the request. NULL if the thread could not be started; the functions below need one. */
 struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn);
 /* Waits until the server has received the request, which then cannot hit a later statement. False
    if the deadline comes first. */

@@ -37,7 +37,6 @@
     XX(sqlite3_stmt_readonly)        \
     XX(sqlite3_exec)                 \
     XX(sqlite3_errmsg)               \
-    XX(sqlite3_errstr)               \
     XX(sqlite3_extended_errcode)     \
     XX(sqlite3_get_autocommit)       \
     XX(sqlite3_txn_state)            \
@@ -54,6 +53,7 @@ struct rowlock_sqlite_library {
 #undef ROWLOCK_XX
 };
 
+/* Valid after rowlock__load, which every open() calls. */
 extern struct rowlock_sqlite_library rowlock__sqlite;
 extern struct rowlock_library rowlock__sqlite_client;
 
@@ -69,10 +69,13 @@ struct rowlock_sqlite_files {
     } file[ROWLOCK_SQLITE_FILES];
 };
 
-/* Deleted, renamed or replaced since they were first seen here. The owner of a `borrowed` handle
-   may end the log, so for it only the database file counts. */
+/* Whether a file was deleted, renamed or replaced since it was first seen here. The owner of a
+   `borrowed` handle may end the log, so for it only the database file counts. A file that cannot be
+   looked at is not gone; a database in memory never is. */
 bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files);
 
+/* A statement compiled for this link. An own link keeps it; on a borrowed handle run() discards
+   it. */
 struct rowlock__sqlite_compiled {
     const struct rowlock_statement *statement;
     sqlite3_stmt **parts; /* one text may hold several statements */
@@ -81,25 +84,27 @@ struct rowlock__sqlite_compiled {
 
 struct rowlock_link {
     sqlite3 *db;
-    int borrowed;
-    int64_t caller_timeout; /* borrowed: the busy_timeout to restore */
+    int borrowed;           /* the caller's handle: never closed */
+    int64_t caller_timeout; /* borrowed: the busy_timeout to restore, in milliseconds */
     struct rowlock__sqlite_compiled *cache;
     size_t n;
-    unsigned commits;
-    bool replaced; /* the file was replaced; permanent */
+    unsigned commits; /* a link that commits often checkpoints the log less often */
+    bool replaced;    /* the file was replaced; permanent */
     struct rowlock_sqlite_files files;
 };
 
 /* Fills `error` from SQLite's last error. Returns the code. */
 int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *error);
 
-/* Whether a file that is busy may be asked again, after a pause. False: the budget has ended, and
-   after an interrupt `*code` and `error` report that. */
+/* Pauses, and returns whether a file that is busy may be asked again. False: the budget has ended;
+   after its deadline `*code` and `error` stay those of the busy file, after an interrupt they
+   report that. */
 bool rowlock__sqlite_waits(struct rowlock_pause *pause, const struct rowlock_budget *budget,
                            int *code, struct rowlock_error *error);
 
-/* Executes every statement of the text, waiting for a busy file until the budget ends. `call` may
-   be NULL. */
+/* Executes every statement of the text, waiting for a busy file until the budget ends. `call`,
+   which has the parameters and receives the rows, may be NULL. A transaction that has read before
+   and cannot become the writer fails at once with ESNAPSHOT, because a wait would not help. */
 int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error);
@@ -109,10 +114,8 @@ void rowlock__sqlite_forget(struct rowlock_link *link);
 
 /* The path of a SQLite database: creates its file, and explains why a path cannot be used. */
 
-struct rowlock_error;
-
-/* Creates the file with mode 0600, whatever the umask is, unless it exists. ECONN: a temporary
-   failure; ESERVER, EDENIED: the path must be corrected. */
+/* Creates the file with mode 0600, unless it exists. ECONN: a temporary failure; ESERVER, EDENIED:
+   the path, or its permissions, must be corrected. */
 int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
 
 /* Does not create it: ESERVER if the file does not exist; other errors as above. */

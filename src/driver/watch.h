@@ -38,7 +38,8 @@ struct rowlock_watched {
     enum rowlock_wake why;
 };
 
-/* ENOMEM if there is no memory or no thread. The caller closes the watch. */
+/* Makes a watch, and starts the thread if it is the first one. ENOMEM if there is no memory or no
+   thread. The caller frees the watch. */
 int rowlock__watch_new(struct rowlock_watch **out, struct rowlock_error *error);
 
 /*
@@ -77,7 +78,8 @@ void rowlock__watch_shut_down(const struct rowlock_watch *watch);
 void rowlock__watch_begin(struct rowlock_watch *watch, const struct rowlock_budget *budget,
                           void (*cancel)(void *data), void *data);
 
-/* Ends the call. Waits for a running cancel, until the session is given up. */
+/* Ends the call, and reports how its budget ended. Waits for a running cancel, until the session is
+   given up. */
 struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch);
 
 /* Shared by watch.c, which begins and ends calls, and watch_thread.c, which looks at them. */
@@ -87,6 +89,8 @@ struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch);
 
 struct rowlock_watcher;
 
+/* The thread of the session and the watcher's thread both use it, under rowlock__watch_lock while a
+   call is blocked. Times are those of clock.h. */
 struct rowlock_watch {
     struct rowlock_watcher *watcher;
     struct rowlock_watch *next, **place; /* in the list of calls; place NULL: no call is blocked */
@@ -94,19 +98,21 @@ struct rowlock_watch {
     struct stat is;             /* identifies the socket: another file may get its number */
     bool opening;               /* the session is being opened */
     struct rowlock_rows before; /* then: the process's descriptors before that */
-    int port;
+    int port;                   /* of rowlock__watch_opening */
+    /* of the blocked call: */
     struct rowlock_budget budget;
     void (*cancel)(void *data);
     void *data;
-    struct rowlock_watched end; /* as far as it is known */
-    int64_t again_ms, give_up_ms;
-    bool cancelling; /* a thread is in cancel() */
-    bool orphan;     /* that thread frees the watch */
-    void (*release)(void *data);
+    struct rowlock_watched end;   /* as far as it is known */
+    int64_t again_ms, give_up_ms; /* after the budget's end: the next cancel, the shutdown */
+    bool cancelling;              /* a thread is in cancel() */
+    bool orphan;                  /* that thread frees the watch */
+    void (*release)(void *data);  /* of rowlock__watch_free, with its parameter */
     void *handles;
     pthread_cond_t changed; /* cancelling or end.result */
 };
 
+/* The thread of the process, and what it shares with the threads of the sessions. */
 struct rowlock_watcher {
     pthread_t thread;
     struct rowlock_wakeup wake; /* sent: the thread looks at all calls now */

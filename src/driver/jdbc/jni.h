@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of JNI that the driver calls. Their places in the tables are fixed by the JNI
- * specification ("Interface Function Table"), so no JDK is needed to build.
+ * specification ("Interface Function Table"), so no JDK is needed to build. It also describes each
+ * function; only jvm.c calls them. An object that a function returns belongs to the local frame of
+ * its thread, unless it comes from NewGlobalRef.
  */
 #ifndef ROWLOCK_JDBC_JNI_H
 #define ROWLOCK_JDBC_JNI_H
@@ -20,6 +22,7 @@ union rowlock__jni_value { /* an argument */
     int64_t number;
 };
 
+/* at_N is a place of functions that are not called, from index N on. */
 struct rowlock__jni_functions {
     void *at_0[5];
     rowlock__jni_object (*DefineClass)(rowlock__jni *env, const char *name,
@@ -65,6 +68,8 @@ struct rowlock__jni_functions {
                                int32_t length, const signed char *bytes);
 };
 
+/* The functions of the virtual machine, which any thread may call. They return 0, or a negative
+   error, as GetEnv does in a thread that is not attached. */
 struct rowlock__jni_invoke {
     void *at_0[5];
     int32_t (*DetachCurrentThread)(rowlock__jni_vm *vm);
@@ -72,6 +77,7 @@ struct rowlock__jni_invoke {
     int32_t (*AttachCurrentThreadAsDaemon)(rowlock__jni_vm *vm, void **env, void *arguments);
 };
 
+/* Checks the places at compile time: the function after each gap. */
 #define ROWLOCK_JNI_AT(function, index)                                                           \
     _Static_assert(offsetof(struct rowlock__jni_functions, function) == (index) * sizeof(void *), \
                    "the index in JNI's table")
@@ -90,13 +96,13 @@ ROWLOCK_JNI_AT(GetByteArrayRegion, 200);
 ROWLOCK_JNI_AT(SetByteArrayRegion, 208);
 
 struct rowlock__jni_option {
-    char *text;
+    char *text; /* as on the command line of java: "-Djava.class.path=..." */
     void *extra;
 };
 struct rowlock__jni_start { /* the arguments of JNI_CreateJavaVM */
     int32_t version, n;
-    struct rowlock__jni_option *options;
-    unsigned char ignore_unknown;
+    struct rowlock__jni_option *options; /* n of them */
+    unsigned char ignore_unknown;        /* unknown options are no error */
 };
 
 #endif

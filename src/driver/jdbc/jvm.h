@@ -28,14 +28,16 @@
  * failure  text SQLSTATE, int4 native number, text message
  */
 
+/* A request, and then the reply in its place. Zeroed at first; its owner frees `bytes`. */
 struct rowlock__jdbc_message {
     unsigned char *bytes; /* malloc'd, kept for the next message */
-    size_t length, size;
-    size_t at;   /* of the next byte to read */
-    bool broken; /* no memory, or the reply ended early */
+    size_t length, size;  /* of the message; of the memory */
+    size_t at;            /* of the next byte to read */
+    bool broken;          /* no memory, or the reply ended early; until the next message */
 };
 
-/* Writing: rowlock__jdbc_put begins a message with its first byte. */
+/* Writing: rowlock__jdbc_put begins a message with its first byte. Without memory the message
+   becomes `broken`, and the call that sends it fails. */
 void rowlock__jdbc_put(struct rowlock__jdbc_message *message, char kind);
 void rowlock__jdbc_put_byte(struct rowlock__jdbc_message *message, int byte);
 void rowlock__jdbc_put_int(struct rowlock__jdbc_message *message, int32_t number);
@@ -52,7 +54,7 @@ int64_t rowlock__jdbc_get_number(struct rowlock__jdbc_message *message, unsigned
 const char *rowlock__jdbc_get_text(struct rowlock__jdbc_message *message, size_t *length);
 /* A text as a string, cut to the buffer's size. */
 void rowlock__jdbc_get_string(struct rowlock__jdbc_message *message, char *out, size_t size);
-/* The rows of a reply to an 'x' request, for call->row. */
+/* Passes the rows of a reply to an 'x' request to call->row, if it is not NULL. */
 void rowlock__jdbc_get_rows(struct rowlock__jdbc_message *message, struct rowlock_call *call);
 
 /* The compiled helper class, embedded by tools/embed-class. */
@@ -60,7 +62,7 @@ extern const unsigned char rowlock__jdbc_class[];
 extern const int rowlock__jdbc_class_size;
 
 /* find.c: loads libjvm: the copy that the process has, that of ROWLOCK_LIBJVM, of JAVA_HOME,
-   or of the usual directories. EDRIVER. */
+   or of the usual directories. EDRIVER: there is none. */
 int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error);
 /* ROWLOCK_CLASSPATH, or the jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no memory. */
 char *rowlock__jdbc_class_path(void);
@@ -81,12 +83,14 @@ int rowlock__jdbc_start(struct rowlock_error *error);
 /* Opens a session; the caller closes it. `*session` is NULL if the reply is a failure. */
 int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
                             struct rowlock_error *error);
-/* Sends one request of the session. */
+/* Sends one request of the session. Blocks until the JDBC driver returns: the caller watches it
+   (watch.h). */
 int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
                        struct rowlock_error *error);
-/* Cancels the statement that another thread executes. */
+/* Cancels the statement that another thread executes in the session. May block, as Statement.cancel
+   does. */
 void rowlock__jdbc_call_cancel(void *session);
-/* Also frees the session. */
+/* Closes the connection, and frees the session. May block. */
 void rowlock__jdbc_call_close(void *session);
 
 #endif

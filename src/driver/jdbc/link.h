@@ -51,7 +51,7 @@ struct rowlock__jdbc_engine {
     const char *server; /* the only URLs that show a server of it, or NULL: all URLs do */
 };
 
-/* Passwords that a message about connecting might show. */
+/* Passwords that a message about connecting might show, and that are hidden in it. */
 struct rowlock__jdbc_secrets {
     const struct rowlock__jdbc_url *url;
     const char *password; /* from ROWLOCK_PASSWORD_FILE; or NULL */
@@ -76,16 +76,17 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
                           const struct rowlock_dialect **dialect, struct rowlock_error *error);
 /* Closes the session; an open transaction is rolled back by the server. Frees the link. */
 void rowlock__jdbc_close(struct rowlock_link *link);
+
 /* request.c */
 
-/* Shuts the socket down: the server then ends the session and its transaction. */
+/* Shuts the socket down: the server then ends the session and its transaction. The link is dead. */
 void rowlock__jdbc_give_up(struct rowlock_link *link);
 /* Sends the request in link->message. On success the caller reads the content of the reply there.
    On failure fills `error`, and finds out whether the session is dead. */
 int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error);
 /* A request without content: 'c', 'r', 'v'. */
 int rowlock__jdbc_order(struct rowlock_link *link, char kind, struct rowlock_error *error);
-/* Runs one prepared statement, and passes its rows. */
+/* Runs one prepared statement, and passes its rows; sets call->affected. */
 int rowlock__jdbc_execute(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
 /* Reads the failure in link->message into `error`. Returns its code. */

@@ -13,6 +13,7 @@
 #include "driver/library.h"
 #include "rowlock.h"
 
+/* As sql.h and sqlext.h declare them. */
 #define ROWLOCK_ODBC_FUNCTIONS(XX) \
     XX(SQLAllocHandle)             \
     XX(SQLFreeHandle)              \
@@ -51,7 +52,7 @@ extern struct rowlock_library rowlock__odbc_client;
 void rowlock__odbc_describe(FILE *out);
 
 /* Whether the driver manager's SQLWCHAR has the 2 bytes of the header that we compile with. iODBC's
-   has 4. */
+   has 4: then no text is converted (text.h). */
 int rowlock__odbc_is_utf16(void);
 
 #endif

@@ -16,7 +16,9 @@
 #include "driver/odbc/library.h"
 #include "driver/watch.h"
 
-/* An option that a driver needs in the connection string. */
+/* An option that a driver needs in the connection string: key=value is appended, unless the
+   caller's string has one of `keys`. Then its value must be acceptable, else open() fails with
+   EINVAL. */
 struct rowlock__odbc_option {
     const char *key, *value;
     const char *keys;                   /* its names, separated by commas */
@@ -44,6 +46,7 @@ const struct rowlock__odbc_product *rowlock__odbc_product(const char *name);
 /* The same by the name of a driver, its file, or a message that names it. */
 const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *driver);
 
+/* The transaction of the session, as the driver itself records it. */
 enum rowlock__odbc_work {
     WORK_NONE,
     WORK_OPEN,
@@ -56,22 +59,22 @@ struct rowlock__odbc_prepared;
 struct rowlock_link {
     SQLHENV env;
     SQLHDBC dbc;
-    bool own, dead;
-    bool connected;
+    bool own, dead;      /* opened by URL, else the caller's handle; the session is lost */
+    bool connected;      /* SQLDisconnect must be called */
     bool keeps_prepared; /* a statement stays prepared after COMMIT and ROLLBACK */
-    bool connecting;
-    bool autocommits; /* borrowed: it was in autocommit before our transaction began */
+    bool connecting;     /* open() is under way: the end of its budget becomes ECONN */
+    bool autocommits;    /* borrowed: it was in autocommit before our transaction began */
     enum rowlock__odbc_work work;
     enum { TIMEOUT_UNKNOWN, TIMEOUT_KEEPS, TIMEOUT_ROLLS_BACK } timeout; /* MariaDB's error 1205 */
     const struct rowlock__odbc_product *product;
     struct rowlock_watch *watch;
-    struct rowlock_budget budget;
-    struct rowlock_watched spent; /* how the budget of this run() ended; CALM: it has not */
+    struct rowlock_budget budget; /* of this run(): rowlock__odbc_arm sets it */
+    struct rowlock_watched spent; /* how that ended; CALM: it has not */
     /* messages must not show them: that of the connection string, and that of the file */
     char *passwords[2];
     struct rowlock__odbc_prepared *prepared; /* of a session of ours, if it keeps them */
     size_t n_prepared;
-    char *row; /* of the columns' text */
+    char *row; /* the columns' texts of one row, while its callback runs */
     size_t row_size;
 };
 
@@ -86,9 +89,11 @@ void rowlock__odbc_arm(struct rowlock_link *link, const struct rowlock_budget *b
  *     rowlock__odbc_begins(link, stmt);
  *     code = rowlock__odbc_ended(link, SQLExecute(stmt), SQL_HANDLE_STMT, stmt, error);
  *
- * `stmt` is cancelled at the end of the budget; SQL_NULL_HSTMT: the call cannot be cancelled, and
- * has until give_up_ms to return. rowlock__odbc_ended reads the diagnosis before any other call on
- * the handle, fills `error`, and detects a lost session.
+ * At the end of the budget `stmt` is cancelled; where the product's driver cannot cancel, the
+ * session is shut down. SQL_NULL_HSTMT: the call cannot be cancelled, and has until give_up_ms to
+ * return. rowlock__odbc_ended reads the diagnosis before any other call on the handle, fills
+ * `error`, and detects a lost session. ETIMEDOUT, ECANCELED: the budget ended the call; ECONN while
+ * connecting.
  */
 void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt);
 int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
@@ -97,7 +102,7 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
 int rowlock__odbc_set(struct rowlock_link *link, SQLINTEGER attribute, SQLULEN value,
                       struct rowlock_error *error);
 
-/* The same for a call that does not block. */
+/* The result of a call that does not block: 0, or its diagnosis in `error`. */
 int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
                         SQLHANDLE handle, struct rowlock_error *error);
 
@@ -112,7 +117,8 @@ void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, S
 
 /* connect.c */
 
-/* Opens a session of ours, and sets it up. */
+/* Opens a session of ours, and sets it up. `product` gets the server's SQL_DBMS_NAME. The caller
+   closes the link, also on failure. */
 int rowlock__odbc_connect(struct rowlock_link *link, const char *url,
                           const struct rowlock_budget *budget, char *product, size_t size,
                           struct rowlock_error *error);
@@ -122,7 +128,7 @@ int rowlock__odbc_product_name(struct rowlock_link *link, char *product, size_t 
 
 /* statement.c */
 
-/* Runs one call, and hands out its rows. */
+/* Runs one call within link->budget, and passes its rows. */
 int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
                        struct rowlock_error *error);
 /* Runs a text without parameters and discards its rows. */
@@ -136,7 +142,8 @@ void rowlock__odbc_forget(struct rowlock_link *link);
 /* COMMIT on a product that reports an unconfirmed one by a warning: then ECONN, and the session is
    dead. */
 int rowlock__odbc_commit(struct rowlock_link *link, struct rowlock_error *error);
-/* The state of the transaction after that failure of a statement: KEPT, ABORTED, GONE. */
+/* The state of the transaction after that failure of a statement: KEPT, ABORTED, GONE. Only a live
+   session is asked: on MariaDB one question to the server, once. */
 enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
                                             const struct rowlock_error *error);
 

@@ -10,8 +10,8 @@
 /* Whether all bytes are ASCII: then both encodings of SQL_C_CHAR agree. */
 bool rowlock__is_ascii(const char *text, size_t length);
 
-/* Writes at most `length` units to `out`, and returns their number. A byte that is not UTF-8
-   becomes U+FFFD. */
+/* Converts `length` bytes: writes at most as many units to `out`, without a NUL, and returns their
+   number. A byte that is not UTF-8 becomes U+FFFD. */
 size_t rowlock__utf16(const char *text, size_t length, uint16_t *out);
 
 /* Writes at most 3 bytes for each unit, and returns their number. A lone surrogate becomes
@@ -24,7 +24,8 @@ size_t rowlock__utf8_from_utf16(const uint16_t *units, size_t n, char *out);
    string has none of them, or out of memory. The caller frees it. */
 char *rowlock__odbc_value(const char *string, const char *keys);
 
-/* Appends KEY=value to the malloc'd string, in braces where necessary. -1: out of memory. */
+/* Appends KEY=value to the malloc'd string, which may move, in braces where necessary. -1: out of
+   memory, and it is unchanged. */
 int rowlock__odbc_append(char **string, const char *key, const char *value);
 
 #endif
