@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the status row of a locking statement into the error for the caller. */
+/*
+ * Turns the status row of a locking statement into the error for the caller; and one attempt to
+ * take transaction locks. lock/transaction.c makes the attempts; lease/ uses the errors, too.
+ */
 #ifndef ROWLOCK_REFUSAL_H
 #define ROWLOCK_REFUSAL_H
 
@@ -7,6 +10,7 @@
 #include "session/connection.h"
 #include "util/clock.h"
 
+/* The status row that decides; zeroed at first, which means OK. */
 struct rowlock_answer {
     enum rowlock_status status;
     char name[ROWLOCK_NAME_MAX + 1]; /* the name in conflict */
@@ -26,14 +30,16 @@ int rowlock__look_for_leftovers(struct rowlock_connection *connection,
 
 /*
  * Turns a status that is not OK into the caller's error. `wait_ms` is the caller's limit of the
- * wait. `informant` is a connection to ask for the holder; NULL: none may be asked. `interrupted`:
- * the caller's interrupt_fd cancelled the statement, not a limit of the session.
+ * wait: with 0 a held lock is EBUSY, else ETIMEDOUT. `informant` is a connection to ask for the
+ * holder; NULL: none may be asked, and the text does not name it. `interrupted`: the caller's
+ * interrupt_fd cancelled the statement, not a limit of the session.
  */
 int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                     struct rowlock_connection *informant, int interrupted,
                     struct rowlock_error *error);
 
-/* Finds which of the names is held, if the engine reports it, and puts it into answer->name. */
+/* Finds which of the names is held, if the engine reports it, and puts it into answer->name; else
+   the first name. Asks `informant` once or twice per name; NULL: asks nothing. */
 void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,
                         struct rowlock_connection *informant);
 
@@ -42,22 +48,24 @@ void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_want
 struct rowlock_attempt {
     struct rowlock_connection *connection;
     struct rowlock_wants wants;
-    rowlock_duration wait_ms;
-    int64_t deadline_ms;
-    int in_transaction; /* locks in the caller's transaction; else begin-and-lock */
-    int unread;         /* the schema is checked after the first write: rowlock__check_late */
-    int the_long_way;   /* not the fast path, which obeys the session's lock_timeout */
-    int cleared;        /* obstacles were removed once; late attempts do not repeat that */
+    rowlock_duration wait_ms; /* the caller's; 0: a try, < 0: no limit */
+    int64_t deadline_ms;      /* the end of that wait, by clock.h */
+    int in_transaction;       /* locks in the caller's transaction; else begin-and-lock */
+    int unread;               /* the schema is checked after the first write: rowlock__check_late */
+    int the_long_way;         /* not the fast path, which obeys the session's lock_timeout */
+    int cleared;              /* obstacles were removed once; late attempts do not repeat that */
     struct rowlock_pause pause;
     struct rowlock_answer answer;
     struct rowlock_outcome outcome;
 };
 
 /* Sends the locking statements once. 0: attempt->answer has the result; else the call failed and
-   attempt->outcome has the transaction's state. */
+   attempt->outcome has the transaction's state. Blocks until the deadline, and for the answer of
+   the server one statement_ms longer. */
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error);
 
-/* Sweeps expired leases of the names, in short transactions on `outside`.
+/* Sweeps the expired leases of the names that conflict, up to 64, in short transactions on
+   `outside`: the caller's connection, or its second one while the first has a transaction open.
    ETIMEDOUT: not finished. */
 int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                    struct rowlock_error *error);

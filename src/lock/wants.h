@@ -14,16 +14,19 @@ struct rowlock_wants {
     size_t length;
 };
 
-/* Checks, sorts and packs the requests before anything is sent. Fails with EINVAL for a bad name,
-   EMODE for a permit, ENOMEM. The caller clears `wants`, also after a failure. */
+/* Checks, sorts and packs the requests before anything is sent. A name that is given twice becomes
+   one request, with the stronger mode. Fails with EINVAL for a bad name, mode or token, EMODE for a
+   permit, ENOMEM. The caller clears `wants`, also after a failure. */
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                         struct rowlock_error *error);
-/* The same for a lease: accepts permits, refuses tokens; sets count to at least 1. */
+/* The same for a lease: accepts permits, refuses tokens. Sets the count of a permit to at least
+   1, and limit and count of the other modes to 0. EINVAL also for a permit's name that is given
+   twice. */
 int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
                               size_t n, struct rowlock_error *error);
 void rowlock__wants_clear(struct rowlock_wants *wants);
 
-/* 0, or EINVAL with the reason. */
+/* 0, or EINVAL with the reason: a name is UTF-8 of 1 to 255 bytes. */
 int rowlock__name_check(const char *name, struct rowlock_error *error);
 
 #endif

@@ -15,8 +15,8 @@ int rowlock__check_present(struct rowlock_connection *connection, struct rowlock
 /* Returns ESCHEMA, with the command that installs. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Technique insert: EINVAL if the name is longer than the table's column. Call it
-   after the above. */
+/* Technique insert: EINVAL if the name has more characters than the table's column. Sends nothing.
+   Call it after the above. */
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
                          struct rowlock_error *error);
 

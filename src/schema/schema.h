@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema installed in the database, and whether this library can work with it. */
+/* The schema installed in the database, and whether this library can work with it: for install,
+   upgrade, uninstall, examine and print. Before a lock check.h is enough. */
 #ifndef ROWLOCK_SCHEMA_H
 #define ROWLOCK_SCHEMA_H
 
@@ -30,7 +31,7 @@ int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_in
 /* EINVAL if the session has no current database: then nothing can be installed or locked there. */
 int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The technique of a name such as "row"; DEFAULT for an unknown name. */
+/* The technique of a name such as "row"; DEFAULT for an unknown name. And back. */
 enum rowlock_technique rowlock__technique_of(const char *name);
 const char *rowlock__technique_name(enum rowlock_technique technique);
 
@@ -42,10 +43,10 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 19
+#define ROWLOCK_PIECES 19 /* at most, of an install or an upgrade */
 
-/* The pieces that an install, or an upgrade, runs, in order. Some dialects lack some pieces.
-   Returns their number. */
+/* The names of the pieces that an install, or an upgrade, runs, in order. Some dialects lack some
+   pieces. Returns their number. */
 size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
                                const char *out[ROWLOCK_PIECES]);
 
@@ -66,7 +67,8 @@ bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *l
 int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,
                             enum rowlock_technique *out, struct rowlock_error *error);
 
-/* The text of a piece, malloc'd. `names` replaces the tokens rowlock_object and application. */
+/* The text of a piece, malloc'd; "" if the dialect lacks it. `names` replaces the words
+   rowlock_object and application. ENOMEM. */
 int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
                    const struct rowlock_names *names, char **out, struct rowlock_error *error);
 
@@ -76,8 +78,9 @@ int rowlock__is_identifier(const char *text);
 /* Changes of the schema, for install and uninstall. */
 
 /* Between these two calls no other node changes the schema, except on the plain dialects
-   (change.c). rowlock__leave_install commits, or rolls back if `code` is an error. It returns
-   `code`, or the error of the COMMIT. */
+   (change.c). rowlock__enter_install waits for another installer, for six times statement_ms at
+   most: ETIMEDOUT. After a failure there is nothing to leave. rowlock__leave_install commits, or
+   rolls back if `code` is an error. It returns `code`, or the error of the COMMIT. */
 int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error);
 int rowlock__leave_install(struct rowlock_connection *connection, int code,
                            struct rowlock_error *error);
@@ -86,7 +89,8 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
                        const struct rowlock_names *names, struct rowlock_error *error);
 
-/* For EDENIED: replaces the advice in `error` by the GRANT that this account needs. */
+/* For EDENIED: replaces the advice in `error` by the GRANT that this account needs, where the
+   server can name it. Returns `code`. */
 int rowlock__say_needs(struct rowlock_connection *connection, enum rowlock_technique technique,
                        int code, struct rowlock_error *error);
 
@@ -112,6 +116,7 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
 
 /* The existing and missing objects of the schema: its text compared with the catalog. */
 
+/* The caller frees `missing`. */
 struct rowlock_parts {
     /* For people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd. */
     char *missing;

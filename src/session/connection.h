@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection: a driver's link, the server's dialect, and the installed schema. */
+/*
+ * A connection: a driver's link, the server's dialect, and the installed schema. The rooms above
+ * (schema, lock, lease, job, refresh) send their statements through the functions below. A
+ * connection belongs to one thread at a time, and to the process that opened it.
+ */
 #ifndef ROWLOCK_CONNECTION_H
 #define ROWLOCK_CONNECTION_H
 
@@ -9,6 +13,7 @@
 #include "util/clock.h"
 #include "util/rows.h"
 
+/* The only version that this library works with. install.mk reads this line, too. */
 #define ROWLOCK_SCHEMA_VERSION 2
 
 /* The contents of rowlock_meta. */
@@ -30,11 +35,11 @@ struct rowlock_connection {
     struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */
     pid_t pid; /* the process that opened it: a session must not be used on both sides of a fork */
-    int wrapped;
+    int wrapped;    /* the link's handle is the application's: its owner closes it */
     char *url;      /* for a second connection; NULL: none */
     char *database; /* options->database */
-    rowlock_duration connect_ms, statement_ms;
-    int interrupt_fd;
+    rowlock_duration connect_ms, statement_ms; /* options; < 0: no limit */
+    int interrupt_fd;                          /* options; -1: none */
     int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */
     struct rowlock_connection *second; /* opened when first needed */
     int checked;                       /* `installed` was read and fits this library */
@@ -47,7 +52,9 @@ struct rowlock_connection {
     struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
 };
 
-/* Makes a connection from a URL, or from a native handle (`driver` is then its driver's name). */
+/* Makes a connection from a URL, or from a native handle (`driver` is then its driver's name); for
+   a URL blocks up to connect_ms. Does not look at the schema, nor whether the server can keep
+   locks. rowlock_close frees it. Errors as rowlock_open. */
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error);
@@ -59,14 +66,18 @@ int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock
 
 /* The driver's state, or DEAD if there is no session. */
 enum rowlock_state rowlock__state(const struct rowlock_connection *connection);
-/* ELOST if the opened database is gone for good (driver.h, replaced): every lease in it is lost. */
+/* ELOST if the opened database is gone for good (driver.h, replaced): every lease in it is lost.
+   Sends nothing. */
 int rowlock__check_replaced(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* ESERVER if the server cannot keep locks: a standby, a read-only server, a Galera node. */
+/* Asks the server. ESERVER if it cannot keep locks: a standby, a read-only server, a Galera node,
+   or one that may forget commits. Where a setting of the session is the reason, and this account
+   may change it, changes it and asks again. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The second connection, which `connection` owns; opened when first needed. NULL and no error: no
-   URL is known, and the caller decides what to do without a second connection. */
+/* The second connection, which `connection` owns; opened when first needed, and again if the server
+   has closed it. NULL and no error: no URL is known, and the caller decides what to do without a
+   second connection. */
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error);
 
@@ -74,7 +85,8 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
 const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *connection,
                                              enum rowlock_statement_id id);
 
-/* The time limit of a statement that is not a wait. */
+/* The time limit of a statement that is not a wait, and begins now: statement_ms, but not long
+   after the deadline of rowlock__wait_begins. */
 struct rowlock_budget rowlock__budget(const struct rowlock_connection *connection);
 
 /* Until rowlock__wait_ends, statements end soon after `deadline_ms`, so that a silent server does
@@ -140,8 +152,8 @@ int rowlock__was_interrupted(const struct rowlock_connection *connection);
 bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
                             int64_t deadline_ms);
 
-/* A row callback: stores a malloc'd copy of the first column in a char *, and frees the previous
-   one. */
+/* A row callback: stores a malloc'd copy of the first column, cut to 1023 bytes, in a char *, and
+   frees the previous one. NULL in the column changes nothing. */
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);
 
 /* Copies a column as text to the caller's buffer, cut to its size; "" for NULL. */
