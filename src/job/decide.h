@@ -17,14 +17,14 @@
 
 #include "schedule/schedule.h"
 
-/* The job as this node configures it. */
+/* The job as this node configures it; other nodes may differ. */
 struct rowlock_job_rules {
     const struct rowlock_schedule *schedule;
     int64_t early_ms; /* a caller at most this early waits for the due time */
     int retry;        /* maximum retries per due time, of failed and lost runs; < 0: one, if lost */
     int64_t backoff_ms; /* before the retry of a run that failed or did not start; a lost run has
                            already waited its ttl */
-    bool skips_missed;
+    bool skips_missed;  /* missed due times are skipped, not replaced by one run */
 };
 
 /* The job's state in the database; times in milliseconds since 1970 UTC, by its clock. */
@@ -61,6 +61,8 @@ struct rowlock_job_decision {
     bool lost, broken;  /* CLAIM, SETTLE: the reason why the previous run left no lease */
 };
 
+/* Exactly one decision; the caller carries it out on condition that the version is still the one of
+   `state`, and asks again if it is not. */
 struct rowlock_job_decision rowlock__job_decide(const struct rowlock_job_state *state,
                                                 const struct rowlock_job_rules *rules);
 

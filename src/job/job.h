@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files about jobs: names and outcomes. */
+/* Shared by the files about jobs: names and outcomes. decide.h decides what a node does about a
+   job, claim.c and finish.c carry it out, list.c, history.c and trouble.c read. */
 #ifndef ROWLOCK_JOB_H
 #define ROWLOCK_JOB_H
 
@@ -10,7 +11,7 @@
    `what` names the job or subject in the error. */
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
                             enum rowlock_run_outcome *out, struct rowlock_error *error);
-/* EINVAL: not a name, or too long with the prefix. */
+/* EINVAL: not a name, or too long with the prefix of a job's lock ("job:"). */
 int rowlock__job_name_check(const char *name, struct rowlock_error *error);
 
 /* Adds the job of a row of job_list (dialect/job.h) to `rows` (util/rows.h). */

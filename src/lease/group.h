@@ -42,11 +42,12 @@ void rowlock__batch_send(struct rowlock_connection *connection,
 bool rowlock__group_takes(const struct rowlock_group *group, const struct rowlock_want *wants,
                           size_t n);
 
-/* The index of the session with the least load, for a grant. A release goes to the session of the
-   grant, because that holds the token's session lock. */
+/* The index, from 0, of the session with the least load, for a grant. A release goes to the session
+   of the grant, because that holds the token's session lock. Any thread. */
 int rowlock__group_choose(struct rowlock_group *group);
 
-/* Sends the question with others of this moment, and waits for the answer in it. Any thread. */
+/* Sends the question over the session `lane` with others of this moment, and waits for the answer
+   in it. ETIMEDOUT: it was not sent within some seconds, and nothing was done. Any thread. */
 void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_question *question);
 
 #endif

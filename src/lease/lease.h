@@ -16,10 +16,11 @@
 
 struct rowlock_keeper; /* auto_renew.c */
 
+/* Times are milliseconds of clock.h: the holder's own clock decides how long the lease is held. */
 struct rowlock_lease {
     struct rowlock_connection *connection; /* the caller's; outlives the lease */
     char owner[ROWLOCK_OWNER_SIZE];        /* "": not known */
-    bool adopted;
+    bool adopted;                          /* by rowlock_adopt: another process acquired it */
     int64_t token;
     char **name; /* our copies, sorted by their bytes */
     size_t n;
@@ -44,12 +45,13 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
 
-/* A renewal or release identifies a lease by its token, its first name, and its
-   owner (NULL: any). */
+/* Parameters of a renewal or a release, which identify a lease by its token, its first name, and
+   its owner (NULL: any). */
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
-/* Records a grant or renewal that was sent at `sent_ms`, for `ttl_ms`: never shortens the lease. */
+/* Records a grant or renewal that was sent at `sent_ms`, for `ttl_ms`: never shortens the lease.
+   Any thread. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
 
 /*
@@ -72,14 +74,15 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
 int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error);
-/* rowlock_renew, with a deadline. */
+/* rowlock_renew, with a deadline: ELOST if the database reports the lease as lost or broken, other
+   errors if it is not known to be renewed. */
 int rowlock__renew_until(struct rowlock_lease *lease, int64_t ttl_ms, int64_t deadline_ms,
                          struct rowlock_error *error);
 
 /* The keeper of a lease: the thread that renews it over a connection of its own. */
 
-/* Stops its renewals and its reports of a loss; does not wait for it. No effect
-   without a keeper. */
+/* Stops its renewals and its reports of a loss; does not wait for it: a renewal under way may still
+   end. No effect without a keeper. */
 void rowlock__keeper_quiet(struct rowlock_lease *lease);
 
 /* Waits until its thread has ended, and closes its connection. No effect without a keeper. */

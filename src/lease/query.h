@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One statement about a lease, in a transaction of its own. The statements are idempotent. */
+/* One statement about a lease, a job or a subject, in a transaction of its own. The statements are
+   idempotent, so a lost answer is settled by a repetition. */
 #ifndef ROWLOCK_QUERY_H
 #define ROWLOCK_QUERY_H
 
@@ -7,24 +8,27 @@
 
 #include "session/connection.h"
 
+/* Times are those of clock.h. */
 struct rowlock_query {
     enum rowlock_statement_id id;
-    const struct rowlock_value *values;
-    rowlock_row *row;
+    const struct rowlock_value *values; /* its parameters */
+    rowlock_row *row;                   /* may be called again by a repetition */
     void *data;
-    int64_t deadline_ms;
-    int64_t end_ms;   /* of the lease at stake; 0: none */
-    bool reads;       /* needs no transaction */
-    int64_t until_ms; /* rowlock__query_surely repeats a cancelled query until then; 0: never */
+    int64_t deadline_ms; /* of each attempt */
+    int64_t end_ms;      /* of the lease at stake; 0: none */
+    bool reads;          /* needs no transaction */
+    int64_t until_ms;    /* rowlock__query_surely repeats a cancelled query until then; 0: never */
 };
 
 /* The deadline of a query that begins now: statement_ms from here. */
 int64_t rowlock__query_deadline(const struct rowlock_connection *connection);
 
-/* Executes it once, over the session as it is. */
+/* Executes it once, over the session as it is. Before the end of the lease at stake it cancels a
+   statement without an answer, and at that end gives the session up. Leaves no transaction open. */
 int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
                         struct rowlock_error *error);
-/* The same; repeats it for a deadlock's victim. */
+/* The same; repeats it up to four times if it was a deadlock's victim, which has changed
+   nothing. */
 int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
                    struct rowlock_error *error);
 /* The same; repeats it after a cancel, and once over a new session if the session was lost.
@@ -46,19 +50,20 @@ int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_state
 size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char *owner);
 size_t rowlock__room_of_lease(const char *name);
 
-/* The session was lost. */
+/* Whether that error of a query means that the session was lost: ECONN, EUNKNOWN. */
 bool rowlock__is_gone(int code);
 /* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */
 int rowlock__query_result(int code, struct rowlock_error *error);
 
-/* Checks before a list is read: `has_visitor`, and that the schema is installed. */
+/* Checks before a list is read: `has_visitor` (EINVAL), and that the schema is installed
+   (ESCHEMA). */
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
                         struct rowlock_error *error);
-/* A mode in a row of a list. */
+/* A mode in a row of a list, by its first letter; EXCLUSIVE for an unknown one. */
 enum rowlock_mode rowlock__mode_column(const struct rowlock_value *column);
 
-/* Checks, before a query by name and token, that the connection is idle, that both are valid, and
-   that the schema is installed. */
+/* Checks, before a query by name and token, that the connection is idle, that the name is valid and
+   the token at least `least_token`, and that the schema is installed. */
 int rowlock__query_check(struct rowlock_connection *connection, const char *name,
                          int64_t least_token, int64_t token, struct rowlock_error *error);
 

@@ -19,6 +19,7 @@
 typedef int rowlock_grant_hook(void *data, struct rowlock_connection *connection, int64_t token,
                                struct rowlock_error *error);
 
+/* A retry after a lost reply sends the same request, and by its owner finds its own grant. */
 struct rowlock_request {
     struct rowlock_connection *connection;
     struct rowlock_want *want; /* sorted by the names' bytes, each once; names are the caller's */
@@ -34,7 +35,7 @@ struct rowlock_request {
     void *hook_data;
 };
 
-/* This node's host name as UTF-8, truncated to `size`. */
+/* This node's host name as UTF-8, truncated to `size`; "" if the system has none. */
 void rowlock__host(char *out, size_t size);
 
 /* Checks and sorts the requests; creates the owner id. EINVAL, ENOMEM; always clear it. */
@@ -48,6 +49,7 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error);
 /* 0, or EINVAL with the reason. */
 int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error);
+/* Frees the request's texts; the caller's names stay. */
 void rowlock__request_clear(struct rowlock_request *request);
 
 /* From the row of a refusal, for the error's text. */

@@ -8,8 +8,9 @@
 
 #include "rowlock.h"
 
-#define ROWLOCK_CRON_TEXT_MAX 255
+#define ROWLOCK_CRON_TEXT_MAX 255 /* bytes of a line in its normal form */
 
+/* In the order of a line. */
 enum rowlock_cron_field {
     ROWLOCK_MINUTE,
     ROWLOCK_HOUR,

@@ -33,6 +33,7 @@
 #include "schedule/zone.h"
 #include "util/clock.h"
 
+/* Constant after it was read: any number of threads may use it. */
 struct rowlock_schedule {
     int64_t period_ms;               /* "every"; 0: a line */
     struct rowlock_cron line;        /* in `zone` */

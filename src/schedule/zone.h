@@ -16,7 +16,7 @@
 
 #include "rowlock.h"
 
-#define ROWLOCK_ZONE_NAME_MAX 63
+#define ROWLOCK_ZONE_NAME_MAX 63      /* bytes */
 #define ROWLOCK_ZONE_OFFSET_MAX 93600 /* no zone is 26 hours from UTC */
 
 struct rowlock_zone;
@@ -34,13 +34,14 @@ struct rowlock_zone_span {
  */
 int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error);
 
-/* The same from a file's bytes. On failure returns NULL, and `*what` is the reason. */
+/* The same from a file's bytes, which are not kept; the name is empty. On failure returns NULL, and
+   `*what`, a constant, completes "PATH ...": "does not fit into memory", or the damage. */
 struct rowlock_zone *rowlock__tzif_read(const unsigned char *bytes, size_t size, const char **what);
 
 /* Accepts NULL. */
 void rowlock__zone_close(struct rowlock_zone *zone);
 
-/* NULL is UTC. */
+/* The name by which it was opened, which lives as long as the zone. NULL is UTC. */
 const char *rowlock__zone_name(const struct rowlock_zone *zone);
 
 /* The span in which `at` lies; `at` is within the calendar (calendar.h). NULL is UTC. */
@@ -66,6 +67,7 @@ int rowlock__posix_tz(const char *text, struct rowlock_posix_tz *out);
 /* The span in which `at` lies. It is unlimited if the rule has no changes. */
 struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rule, int64_t at);
 
+/* With its changes in the order of time. Only zone_file.c and tzif.c write it. */
 struct rowlock_zone {
     char name[ROWLOCK_ZONE_NAME_MAX + 1];
     int32_t offset_before; /* the offset before the first change */

@@ -32,6 +32,7 @@ enum rowlock_act {
     ROWLOCK_ACT_DONE       /* machine->code, and if it is 0 machine->token */
 };
 
+/* A step; members that its act does not name are 0. */
 struct rowlock_step {
     enum rowlock_act act;
     bool token;       /* AWAIT, TURN: wait for a token's lock, not a ticket's */
@@ -42,13 +43,13 @@ struct rowlock_step {
     int64_t good_ms;  /* ENQUEUE, PLACE: how long we count as alive without a session lock */
 };
 
-/* The answer to a step. */
+/* The answer to a step; the caller zeroes it first. After a `code` the rest has no meaning. */
 struct rowlock_reply {
     int code;                   /* 0, or what the call failed with: ECONN and EUNKNOWN mean that the
                                    session is lost, ECANCELED and ETIMEDOUT that nothing was done */
     enum rowlock_status status; /* GRANT, ENQUEUE, PLACE, TURN */
-    int64_t number;             /* of the row; AWAIT: 1 got it; OVERTAKE: of the call, 0: not now */
-    int64_t token;              /* GRANT, TURN: granted */
+    int64_t number; /* of the row; AWAIT: 1 or 2 got it; OVERTAKE: of the call, 0: not now */
+    int64_t token;  /* GRANT, TURN: granted */
     int64_t
         sent_ms; /* GRANT, TURN: the start of the lease, if later than that of the step; else 0 */
     int64_t before, expires_ms; /* PLACE */
@@ -56,6 +57,8 @@ struct rowlock_reply {
     bool session_unlocked;      /* GRANT, TURN: the COMMIT released the ticket's session lock */
 };
 
+/* One acquisition. The caller sets the input, and the rest to 0. Times are milliseconds of the
+   holder's monotonic clock (clock.h), given by the caller. */
 struct rowlock_acquire_machine {
     /* input */
     int64_t deadline_ms; /* of the holder's monotonic clock; ROWLOCK_NEVER */
@@ -97,7 +100,9 @@ struct rowlock_acquire_machine {
 
 /* Begins; the first step. */
 struct rowlock_step rowlock__acquire_start(struct rowlock_acquire_machine *machine, int64_t now_ms);
-/* The next step, after `reply` to the previous one. `dice` are random bits, for jitter. */
+/* The next step, after `reply` to the previous one. DONE is the last. A waiter that does not
+   acquire withdraws its ticket before DONE, also after the deadline. `dice` are random bits, for
+   jitter. */
 struct rowlock_step rowlock__acquire_next(struct rowlock_acquire_machine *machine, int64_t now_ms,
                                           const struct rowlock_reply *reply, uint32_t dice);
 

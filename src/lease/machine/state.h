@@ -42,19 +42,28 @@ bool rowlock__step_is_late(const machine *m, int64_t now);
 int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit);
 /* The next backoff after a pause without a result: doubled, from `first` up to `limit`. */
 int64_t rowlock__step_backoff(machine *m, int64_t first, int64_t limit);
+/* PAUSE in that state, for half of `ms` to `ms`, but not beyond the deadline. */
 step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice);
+/* DONE, with that result. */
 step rowlock__step_finish(machine *m, int code);
 /* finish, after the ticket's session lock has been released. */
 step rowlock__step_leave(machine *m, int code);
 /* leave, after the ticket has been withdrawn. */
 step rowlock__step_give_up(machine *m, int code);
+/* leave with success: the reply has the token. */
 step rowlock__step_granted(machine *m, const reply *r);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */
 
+/* Forgets the ticket and the roll call, without a step: the next ENQUEUE begins at the end of the
+   queue. */
 void rowlock__queue_forget(machine *m);
+/* ENQUEUE, and PLACE: the beginning and the centre of the waiting. After the deadline they give up
+   instead. */
 step rowlock__queue_enter(machine *m, int64_t now);
 step rowlock__queue_look(machine *m, int64_t now);
+/* The steps after the replies to ENQUEUE, PLACE, AWAIT, GRANT (SEIZING), TURN, GRANT (TAKING) and
+   OVERTAKE. The caller has handled errors of the calls. */
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r);
