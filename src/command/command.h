@@ -14,12 +14,13 @@
 #include "command/output/output.h"
 #include "rowlock.h"
 
-#define MAX_LONG_OPTIONS 32
+#define MAX_LONG_OPTIONS 32 /* of a verb with the global ones, and an end */
 
 struct command;
 
 typedef int run_verb(struct command *command); /* the exit status, or -N: end by signal N */
 
+/* A row of the table in main.c. */
 struct verb {
     const char *name;
     run_verb *run;
@@ -35,6 +36,7 @@ struct verb_text {
 };
 extern const struct verb_text verb_texts[]; /* ends with a NULL name */
 
+/* The command line: read_globals() fills the first members, scan_options() the rest. */
 struct command {
     const struct verb *verbs; /* all of them; the last has a NULL name */
     const struct verb *verb;  /* NULL before it is known */
@@ -48,9 +50,9 @@ struct command {
     int n_operands;
     char **rest; /* words after `--` */
     int n_rest;
-    struct option long_options[MAX_LONG_OPTIONS];
+    struct option long_options[MAX_LONG_OPTIONS]; /* for getopt_long(), as are the letters */
     char short_options[64];
-    int scanning;
+    int scanning; /* scan_options() was called */
 };
 
 /* ---- options.c ----------------------------------------------------------------------- */
@@ -58,13 +60,14 @@ struct command {
 /* Values of long options; the global ones are above those of the verbs. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
-/* Ends the program if there is none. */
+/* The verb of that name. Ends the program if there is none. */
 const struct verb *find_verb(const struct command *command, const char *name);
 
-/* Reads the options before the verb, and finds the verb. */
+/* Reads the options before the verb, and finds the verb. Ends the program on wrong usage, and after
+   --help or --version. */
 void read_globals(struct command *command, int argc, char **argv);
 
-/* An option of a verb. */
+/* An option of a verb. Its taker stores the value, optarg, at `into`: the member of the row. */
 struct option_row;
 typedef void option_taker(const struct command *command, const struct option_row *row, void *into);
 
@@ -92,11 +95,13 @@ void scan_own_options(struct command *command, const struct option_row *rows, vo
 /* In this order, they set an int to 1; a const char *, which must be UTF-8; a const char *; an int;
    an int64_t; an int64_t, in ms. */
 option_taker set_flag, set_utf8, set_text, set_number, set_long_number, set_duration;
-/* The value of an option, for other takers. */
+/* The value of an option, for other takers: of a duration in ms; of a number within the limits of
+   the row. End the program if it is wrong. */
 int64_t option_duration(const struct command *command, const struct option_row *row);
 long option_number(const struct command *command, const struct option_row *row);
 
-/* For a verb without options of its own: reads to the end; at most `most` operands. */
+/* Reads the options if the verb has not, and takes the words after -- as operands, too. More than
+   `most` end the program. */
 void read_operands(struct command *command, int most);
 
 /* Ends the program if the pattern has a '[' without ']'. */
@@ -104,16 +109,20 @@ void check_pattern(const struct command *command, const char *pattern);
 
 /* ---- suggest.c ----------------------------------------------------------------------- */
 
-/* "; did you mean ls?", or "" if nothing is close. Valid until the next call. */
+/* "; did you mean ls?", or "" if nothing is close. Static, valid until the next call of one of the
+   two. */
 const char *suggest_verb(const struct verb *verbs, const char *word);
 /* Of the options that the verb takes, without "--"; `length`: of the word. */
 const char *suggest_option(const struct option *options, const char *word, size_t length);
 
 /* ---- usage.c -------------------------------------------------------------------------- */
 
+/* To standard output: the versions, with those of the client libraries that were found; the verbs
+   with their summaries; the texts of one verb. */
 void print_version(void);
 void print_overview(const struct verb *verbs);
 void print_help(const struct verb *verb);
+/* Wrong usage: these print a message, and end the program with STATUS_USAGE. */
 /* Defined in options.c, as is command_missing(). Mentions --name if an option may have been meant
    as the name. */
 _Noreturn void name_missing(const struct command *command);
@@ -121,13 +130,15 @@ _Noreturn void name_missing(const struct command *command);
 _Noreturn void command_missing(const struct command *command, const char *other);
 /* Whether a command follows the verb's operands and --. */
 int takes_command(const struct verb *verb);
+/* For all other mistakes. Adds the synopsis of the verb. */
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- connection.c -------------------------------------------------------------------- */
 
+/* How a verb connects; zeroed: as most do. */
 struct approach {
-    int64_t deadline_ms;           /* try again until then; 0: one attempt */
+    int64_t deadline_ms;           /* try again until then, by clock.h; 0: one attempt */
     int is_patient;                /* without a deadline: waits for a session of a full server */
     int64_t statement_ms;          /* of rowlock_options */
     int interrupt_fd;              /* readable: gives up, without a message; 0: none */
@@ -146,12 +157,14 @@ int prepare_database(const struct url *url);
 /* Opens the database of url_lookup. Returns an exit status, after printing the error. */
 int connect_database(const struct url *url, const struct approach *approach,
                      struct rowlock_connection **out);
-/* The same including the lookup and what the verb refuses. An exit status, or -N: it failed, and
-   signal N had come. */
+/* The same including the lookup and the refusals of the verb. An exit status, or -N: it failed, and
+   signal N had come. The caller closes `*out`. connect_by_lookup() is the usual way: one attempt,
+   with a time limit of 10 s. */
 int connect_as(const struct command *command, const struct approach *approach,
                struct rowlock_connection **out);
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out);
-/* Before a verb calls functions of a schema that another role may have made. */
+/* Before a verb calls functions of a schema that another role may have made: prints a warning if
+   this account should not trust them. */
 void warn_of_schema(struct rowlock_connection *connection);
 
 /* ---- verbs --------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "command/command.h"
 
+/* The operands and options of schema set history. */
 struct rules_request {
     const char *level;                 /* NULL: as it is */
     int64_t keep_good_ms, keep_bad_ms; /* 0: as they are */

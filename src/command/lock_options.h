@@ -9,8 +9,9 @@
 
 #include "command/command.h"
 
+/* finish_lock_options() sets wants, n and deadline_ms; the tables below the rest. */
 struct lock_options {
-    struct rowlock_want *wants; /* yours to free */
+    struct rowlock_want *wants; /* yours to free; the names are the operands */
     size_t n;
     int64_t wait_ms;     /* 0: try, < 0: no limit */
     int64_t deadline_ms; /* of the wait, by rowlock__now_ms(); 0: none, or a try */
@@ -20,8 +21,8 @@ struct lock_options {
     int64_t ttl_ms;      /* 0: not set */
     const char *note;    /* NULL: none */
     enum rowlock_mode mode;
-    int mode_said;
-    int limit; /* 0: none */
+    int mode_said; /* -x, -e or -s was given */
+    int limit;     /* of permits; 0: none */
 };
 
 /* Rows for a struct lock_options. */
@@ -45,7 +46,7 @@ extern const struct option_row lock_ttl_options[];       /* --ttl */
 /* Exclusive, no time limit, STATUS_NOT_ACQUIRED. */
 struct lock_options lock_options_default(void);
 
-/* Of the duration of a lease. */
+/* Of the duration of a lease, an int64_t in ms: from one second to 100 years. */
 option_taker take_lasting;
 
 /* Makes the requests from the operands, and the deadline. Ends the program on wrong usage. */
@@ -54,7 +55,8 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
 /* NAME, the single operand. Ends the program if it is missing, or if there are more. */
 const char *one_name(struct command *command);
 
-/* The remaining wait, as rowlock_acquire and rowlock_begin expect it. */
+/* The remaining wait, as rowlock_acquire and rowlock_begin expect it: 0: a try, also after the
+   deadline; < 0: no limit. */
 int64_t lock_wait_left(const struct lock_options *options);
 
 #endif

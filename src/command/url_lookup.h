@@ -10,6 +10,7 @@
 
 #include "command/command.h"
 
+/* The database that was found; url_free() frees the texts. */
 struct url {
     char *text;     /* never to be printed: it may hold a password */
     char *source;   /* --db, ROWLOCK_URL or a file's path; NULL: none of them */
@@ -42,12 +43,12 @@ int url_must_exist(struct url *url);
    refuses anything that is not a path. Exit status. */
 int url_make_absolute(struct url *url);
 
-/* Creates the folder of the local file. Exit status. */
+/* Creates the folder of the local file, for this user alone. Exit status. */
 int url_make_folder(const struct url *url);
 
-/* The URL for a program that we execute: neither ps nor the environment shows it. The reading end
-   of a pipe, which ends with exec, or -1. The other side reads it to its end; NULL: out of memory.
-   */
+/* The URL for a program that we execute: neither ps nor the environment shows it. url_send()
+   returns the reading end of a pipe, which ends with exec, or -1. The other side reads it to its
+   end, and frees the text; NULL: out of memory. */
 int url_send(const char *text);
 char *url_receive(int fd);
 
@@ -58,7 +59,7 @@ int url_is_file(const struct url *url);
 
 /* ---- database.c --------------------------------------------------------------------------- */
 
-/* Later errors name this database. */
+/* From now on report() names this database. Copies the texts; so do the functions below. */
 void note_database(const struct url *url);
 /* For database_url(): this database has been opened. */
 void note_opened_database(const struct url *url);
@@ -72,7 +73,8 @@ const char *database_place(void);
    to be printed. */
 const char *database_url(void);
 
-/* No core, and no other process of this user, can show the URL's password. */
+/* From now on no core, and no other process of this user, can show the URL's password. Without
+   effect for a file, which has none. */
 void keep_url_secret(const struct url *url);
 
 #endif

@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TREE_NAMED 8
+#define TREE_NAMED 8 /* descendants with a pid in a message */
 
+/* The descendants of a process, as one scan of /proc found them. */
 struct tree {
     int alive;             /* running descendants, including stopped ones */
     int refused;           /* those of them that we are not permitted to signal */
@@ -36,13 +37,14 @@ struct guard_plan {
     void *data;
 };
 
+/* Rowlock's end of a running guard; guard_start() fills it. */
 struct guard {
     pid_t pid;
     int fd;          /* readable: guard_next() has a report */
     int has_command; /* it was started */
-    pid_t command;
-    int own_group;
-    int only_ours; /* we had no child before: all orphans that become ours are the command's */
+    pid_t command;   /* its pid */
+    int own_group;   /* as in the plan */
+    int only_ours;   /* we had no child before: all orphans that become ours are the command's */
 };
 
 enum guard_event {
@@ -58,6 +60,7 @@ enum guard_event {
     GUARD_GONE    /* the guard itself was killed */
 };
 
+/* Why the command ends. */
 enum guard_cause {
     GUARD_BY_ITSELF,
     GUARD_LOCK_OVER, /* end_ms passed, rowlock ordered it, or rowlock has ended */
@@ -65,6 +68,7 @@ enum guard_cause {
     GUARD_TOLD       /* STOP */
 };
 
+/* Members that the event does not name are 0. */
 struct guard_report {
     enum guard_event event;
     int number;
@@ -89,7 +93,8 @@ enum guard_order_kind {
     GUARD_STOP    /* ends the command for another reason */
 };
 
-/* Sends an order; `fd` leads to the guard. Never blocks, even if the guard is stopped. */
+/* Sends an order; `fd` leads to the guard. Never blocks, even if the guard is stopped, and reports
+   no failure: a guard that has gone is reported by guard_next(). */
 void guard_give(int fd, enum guard_order_kind kind, int64_t end_ms);
 /* The same, to pass a signal on to the command, or with `to_group` to its process group. */
 void guard_signal(const struct guard *guard, int number, int to_group);
@@ -103,6 +108,7 @@ void guard_close(struct guard *guard);
 
 /* ---- between the two ----------------------------------------------------------------- */
 
+/* A message to the guard; a report is the message back. */
 struct guard_order {
     enum guard_order_kind kind;
     int number, to_group;

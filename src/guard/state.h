@@ -5,16 +5,18 @@
 
 #include "guard/guard.h"
 
+/* Times are those of clock.h. process.c fills it, watch.c changes it. */
 struct guard_state {
     const struct guard_plan *plan;
-    int fd, timer_fd, child_fd;
+    int fd, timer_fd, child_fd; /* to rowlock; its next deadline; readable: a child has ended */
     int begin_fd; /* the command's process waits for a byte from here, or for its end */
     pid_t command;
     int began;       /* the command may have started its program */
     int reaped, how; /* the command's end was collected; its wait() status */
     int64_t end_ms;  /* the lock is certain until then */
     int64_t over_ms; /* the time at which max_run_ms has passed */
-    int ending, orphaned;
+    int ending;      /* it ends the command */
+    int orphaned;    /* rowlock has ended */
     enum guard_cause cause;
     int64_t kill_ms; /* while ending: the time of the next KILL */
     int looks;       /* consecutive looks since KILL that found no process that it could end */

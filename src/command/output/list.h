@@ -27,7 +27,8 @@ struct list {
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-/* Where the fields of a row go: members of a JSON object, or cells of a table. */
+/* Where the fields of a row go: members of a JSON object, or cells of a table. Only the functions
+   below use its members, and callers that add members to the JSON. */
 struct fields {
     FILE *json;                  /* NULL: a table */
     const char *before, *prefix; /* JSON: the text before the next member; the beginning of keys */
@@ -43,10 +44,11 @@ struct fields {
 void field_text(struct fields *to, const char *heading, const char *key, const char *text);
 /* 0 is absent. */
 void field_number(struct fields *to, const char *heading, const char *key, int64_t number);
-/* 0 is present in JSON. */
+/* Absent if `is` is 0; a number 0 is present in JSON, but "-" in the table. */
 void field_count(struct fields *to, const char *heading, const char *key, int is, int64_t number);
 /* Milliseconds since 1970; 0 and INT64_MAX are absent. */
 void field_instant(struct fields *to, const char *heading, const char *key, int64_t ms);
+/* Absent if `is` is 0. In JSON the number of milliseconds. */
 void field_duration(struct fields *to, const char *heading, const char *key, int is, int64_t ms);
 /* Only in JSON: true or false. */
 void field_is(struct fields *to, const char *key, int is);
@@ -60,11 +62,13 @@ void list_members(FILE *out, const struct list *list, const void *row);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* The cells are malloc'd, and the table's. */
 struct table_row {
     char *cells[LIST_MOST];
     size_t number; /* in the order of adding */
 };
 
+/* Set `list`, and zero the rest. */
 struct table {
     const struct list *list;
     const char *headings[LIST_MOST];
@@ -73,7 +77,7 @@ struct table {
     size_t n, size;
 };
 
-/* Nonzero: out of memory. */
+/* Adds the cells of a row, which is not kept. Nonzero: out of memory, and the row is missing. */
 int table_add(struct table *table, const void *row);
 /* Sorts the rows by the first column, then in the order of adding. */
 void table_sort(struct table *table);
@@ -81,15 +85,16 @@ void table_sort(struct table *table);
    the last column and commands, made by cell_text(), are truncated to the line; if it is still too
    narrow, spare columns are left out. */
 void table_write(FILE *out, const struct table *table, size_t columns, int coloured);
-/* The same to standard output. */
+/* The same to standard output, as its terminal allows. */
 void table_print(const struct table *table);
+/* Removes all rows; the table can be filled again. */
 void table_free(struct table *table);
 
 /* ---- listings -------------------------------------------------------------------------------- */
 
 /* A list that a verb prints, as a table or an array of JSON. It is collected first, so that a list
    that fails half-way prints nothing. */
-struct listing {
+struct listing { /* the caller sets json and table.list, and zeroes the rest */
     int json;
     int failed; /* no memory for a row */
     size_t n;   /* items of the array so far */
@@ -99,7 +104,7 @@ struct listing {
     size_t size;
 };
 
-/* Returns an exit status, after a message. */
+/* Returns an exit status, after a message. Call listing_free() in any case. */
 int listing_open(struct listing *listing);
 /* Adds a row. Nonzero: out of memory. */
 int listing_add(struct listing *listing, const void *row);

@@ -5,13 +5,13 @@
 
 #include <stdint.h>
 
-/* Escapes controls. */
+/* Escapes controls. Has room for three bytes more, as cut_text() needs. */
 char *cell_text(const char *text);
 /* The same of a formatted text. */
 char *cell_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The local time of day, and the date if it is not today's; "-": none. */
 char *cell_instant(int64_t ms);
-/* 900ms, 27s, 4m05s, 2h03m, 3d04h. */
+/* 900ms, 27s, 4m05s, 2h03m, 3d04h: rounded down; 0ms for less than 0. */
 char *cell_duration(int64_t ms);
 /* The number; "-" for 0. */
 char *cell_number(int64_t number);

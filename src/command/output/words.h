@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A holder or a waiter in words. */
+/* Holders, waiters, jobs and runs in words: the same ones in every list, page and message. */
 #ifndef ROWLOCK_OUTPUT_WORDS_H
 #define ROWLOCK_OUTPUT_WORDS_H
 
 #include "rowlock.h"
 
-extern const char *const holder_modes[]; /* "exclusive", ... */
+extern const char *const holder_modes[]; /* by enum rowlock_mode: "exclusive", ... */
 
 /* Whether the lease lasts until its release, as that of `rowlock hold` without --for does. */
 int is_endless(const struct rowlock_holder *holder);
 
 /* Cells of a table, malloc'd as those of cell_text(). */
+
+/* "held", "held, tx", "held, told to stop", "waiting". */
 char *holder_state(const struct rowlock_holder *holder);
 /* "exclusive", "2 of 3 permits" */
 char *holder_mode(const struct rowlock_holder *holder);
