@@ -15,20 +15,22 @@
 
 #include "run/job/job_run.h"
 
+/* A job. Its texts belong to the crontab. */
 struct crontab_entry {
     size_t line; /* from 1 */
     const char *name;
-    const char *command;
+    const char *command; /* for /bin/sh */
     struct rowlock_schedule *schedule;
     struct job_settings settings;
 };
 
 struct crontab {
-    struct crontab_entry *entries;
+    struct crontab_entry *entries; /* in the order of the file; each name once */
     size_t n, room;
     char *text; /* the entries' words */
 };
 
+/* A mistake, for a message "FILE:LINE:COLUMN: TEXT". */
 struct crontab_mistake {
     size_t line, column; /* from 1; column: of bytes; line 0: no memory */
     char text[512];

@@ -26,6 +26,7 @@ int cron_file_print(const struct crontab *crontab, int json);
 
 /* ---- the daemon's state -------------------------------------------------------------- */
 
+/* An entry of the crontab, and the last answer about its job. */
 struct cron_job {
     const struct crontab_entry *entry;
     int64_t ask_ms;     /* when to ask next, by rowlock__now_ms() */
@@ -33,17 +34,19 @@ struct cron_job {
     int64_t next_ms;    /* its next due time, by the database's clock; 0: unknown */
 };
 
+/* A process that runs a job; it may outlive the entry, and the daemon. */
 struct cron_run {
     pid_t pid;
-    char *name;
-    int64_t began_ms;
+    char *name;       /* of the job; malloc'd */
+    int64_t began_ms; /* by rowlock__now_ms() */
 };
 
+/* The daemon, which has one thread. Times are those of rowlock__now_ms(). */
 struct cron {
-    const char *path;
+    const char *path; /* of the crontab */
     struct url url;
-    int64_t grace_ms;
-    int prefix; /* each line of output begins with the time */
+    int64_t grace_ms; /* how long runs may continue after the daemon's signal to end */
+    int prefix;       /* each line of output begins with the time */
     const struct descriptors *callers;
     struct crontab crontab;
     struct cron_job *jobs; /* one for each entry */
@@ -86,17 +89,20 @@ int64_t cron_alive_ms(const struct cron *cron);
 
 /* ---- cron/ask.c ---------------------------------------------------------------------- */
 
-/* Queries all jobs that are due, and starts the claimed ones. cron->status: a permanent error. */
+/* Queries all jobs that are due, and starts the claimed ones; connects first if necessary. Does
+   nothing before cron_next_ms(). Once a minute it also sweeps and prunes. cron->status: a permanent
+   error. */
 void cron_ask(struct cron *cron);
 /* The time at which cron_ask() has something to do. */
 int64_t cron_next_ms(const struct cron *cron);
 
 /* ---- cron/runs.c --------------------------------------------------------------------- */
 
-/* Starts a process that runs the job under the lease `token`. 0, or -1 after printing the error. */
+/* Starts a process `rowlock job --adopt` that runs the job under the lease `token`. 0, or -1 after
+   printing the error: then the caller gives the lease back. */
 int cron_start(struct cron *cron, const struct crontab_entry *entry,
                const struct rowlock_claim *claim, int64_t token);
-/* Collects the runs that have ended. */
+/* Collects the runs that have ended, without waiting. */
 void cron_reap(struct cron *cron);
 
 /* ---- cron/daemon.c ------------------------------------------------------------------- */

@@ -14,16 +14,19 @@
 
 struct change_hook {
     const char *command; /* for /bin/sh; NULL: none */
+    /* its process gets the caller's descriptors, and the caller's signals back */
     const struct descriptors *callers;
     const struct signals *signals;
 };
 
+/* The change that a run made, for the command's environment. */
 struct job_change {
     const char *job;
-    int64_t token, due_ms;
-    enum rowlock_health before, now;
-    int found, exit, has_exit;
-    char *output;
+    int64_t token, due_ms;           /* of the run; the due time is since 1970 */
+    enum rowlock_health before, now; /* of the job */
+    int found;                       /* the run is in the history */
+    int exit, has_exit;              /* its exit status, if it has one */
+    char *output;                    /* its end; malloc'd: job_change_run() frees it */
 };
 
 /* Reads what the recorded run `token` means for the state of the job. 1: it changes the state; then
@@ -35,16 +38,18 @@ void job_change_run(const struct change_hook *hook, struct job_change *change, i
 
 /* The settings of a job, on the command line of `job` and in a line of a crontab. */
 
+/* Durations are milliseconds; the members are as in struct rowlock_job and struct run. */
 struct job_settings {
     const char *on_failure;  /* NULL: not set */
     const char *zone, *note; /* NULL: not set; the memory of the given value */
     int64_t at_least_ms, backoff_ms;
-    int64_t max_run_ms; /* < 0: no limit */
-    int64_t ttl_ms, kill_after_ms;
-    int retry, history; /* as in struct rowlock_job */
+    int64_t max_run_ms;            /* < 0: no limit */
+    int64_t ttl_ms, kill_after_ms; /* 0, < 0: not set, until job_settings_settle() */
+    int retry, history;
     enum rowlock_missed missed;
 };
 
+/* Nothing is set, and the time of a run has no limit. */
 struct job_settings job_settings_default(void);
 
 /* The names, without the dashes; ends with NULL. Each has a value. */
@@ -56,20 +61,22 @@ int job_setting_take(struct job_settings *settings, const char *name, const char
 
 /* 0, or -1 and why: the settings contradict each other. */
 int job_settings_check(const struct job_settings *settings, char *why, size_t size);
-/* Call it after all settings are read. */
+/* Chooses ttl and kill_after where they are not set. Call it after all settings are read. */
 void job_settings_settle(struct job_settings *settings);
 
+/* The job as rowlock_claim expects it; it refers to the texts, and to the schedule. */
 struct rowlock_job job_of(const struct job_settings *settings, const char *name,
                           const struct rowlock_schedule *schedule, const char *command);
 
+/* A verb `job`: the caller fills it from the command line. */
 struct job_run {
     const char *name;
     struct job_settings settings;
     struct rowlock_schedule *schedule; /* NULL: adopted */
     int64_t token;                     /* of the lease that cron has claimed for us; 0: we claim */
     int64_t due_ms;                    /* of that run */
-    int attempt;
-    char *url; /* that cron gave us; NULL: none */
+    int attempt;                       /* of that due time, from 1 */
+    char *url;                         /* that cron gave us; NULL: none */
     char **argv;
     int conflict; /* exit status if there is nothing to do */
     int verbose;
@@ -81,11 +88,11 @@ struct job_run {
     char lock[256]; /* its name */
 };
 
-/* The run for execute(). `verbose` and the other members are set. */
+/* The run for execute(), which refers to `job`; fills want and lock. All other members are set. */
 struct run run_of_job(struct job_run *job);
 
-/* Claims the run if it is due. An exit status, or -N: signal N came; `*claimed`: holding->lease is
-   set. */
+/* Claims the run if it is due; if the due time is a little later, waits for it. An exit status, or
+   -N: signal N came; `*claimed`: holding->lease is set. Not due: job->conflict. */
 int claim_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed);
 /* The same for a lease that cron has claimed. */

@@ -6,6 +6,7 @@
 #include "command/command.h"
 #include "run/supervise/holding.h"
 
+/* One acquisition by a verb: the caller fills the members before `signals`. */
 struct taking {
     const struct command *command;
     struct lock_options lock;
@@ -65,7 +66,7 @@ int report_lease(const struct lease_argument *argument);
    it is_endless(). */
 int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);
 
-/* It lasts until it is released. */
+/* Whether it lasts until it is released. */
 int lease_is_endless(const struct rowlock_lease *lease);
 
 /* Prints one line of JSON: {"name":...,"token":...,"owner":...,"expires":...}; "name" is an array

@@ -6,9 +6,10 @@
 
 #include "run/supervise/execute.h"
 
+/* The command line of `refresh` or `use`; `run` refers to it, so it must not be copied. */
 struct subject_options {
     const char *subject;
-    char name[300];          /* of its lock */
+    char name[300];          /* of its lock: "subject:NAME" */
     struct run run;          /* the command after -- */
     int64_t max_age_ms;      /* -1: not set */
     int stale_ok;            /* while another session refreshes it, use the stale data */
@@ -23,7 +24,8 @@ enum subject_verb { SUBJECT_REFRESH, SUBJECT_USE };
 void read_subject_options(struct command *command, enum subject_verb verb,
                           struct subject_options *options);
 
-/* One command after the other, over one connection. */
+/* One command after the other, over one connection: for `use`, a refresh and the command that uses
+   its data. */
 struct stage {
     struct signals signals;
     struct descriptors *callers;
@@ -31,12 +33,14 @@ struct stage {
     struct outcome outcome; /* of the last command */
 };
 
-/* 0, an exit status, or -N; errors were printed. */
+/* Opens the signals and the connection. 0, an exit status, or -N: signal N came; errors were
+   printed. Call stage_close() in any case. */
 int stage_open(struct stage *stage, const struct command *command, const struct run *run);
 /* Closes everything. Ends the program if a signal came, or the connection hangs; else returns the
    status. */
 int stage_close(struct stage *stage, int status);
 
+/* The state of the data after refresh_if_stale(). */
 enum made {
     MADE_NOT,      /* the command failed, or there was no lease */
     MADE_HERE,     /* refreshed by the command */
@@ -47,6 +51,7 @@ enum made {
 /* Runs the command of `run` under a lease if the subject is stale. As stage_open. */
 int refresh_if_stale(struct stage *stage, const struct subject_options *options,
                      const struct run *run, enum made *made);
+
 enum used {
     USED,
     USED_NOT /* another refresh has failed since ours: nothing was run */

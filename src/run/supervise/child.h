@@ -19,6 +19,7 @@ int fill_standard_descriptors(void);
 /* Sets FD_CLOEXEC on all except `callers`. */
 void hide_ours(const struct descriptors *callers);
 
+/* Everything that the command's process needs after the fork; the caller keeps it until then. */
 struct child {
     const struct run *run;
     const struct signals *signals;
@@ -27,7 +28,8 @@ struct child {
     const struct output *output; /* NULL: the caller's descriptors are the command's */
 };
 
-/* guard_plan.become of a struct child. */
+/* guard_plan.become of a struct child: sets environment, descriptors and signals, and executes the
+   command. Returns errno if that fails. */
 int become_command(void *child);
 /* Writes to stderr why `program` could not be executed: errno was `number`. */
 void say_not_executed(const char *program, int number);
@@ -36,13 +38,14 @@ void say_not_executed(const char *program, int number);
 
 /* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
 void become_stand_in(void *child, int fd);
-/* The stand-in's work: renews the lease, and sends orders to the guard, until the guard ends it. An
-   exit status. */
+/* The hidden options of that `rowlock renew`. */
 struct stand_in_argument {
     const char *name;
     int64_t token, ttl_ms;
-    int url_fd, guard_fd;
+    int url_fd, guard_fd; /* for url_receive(), for guard_give() */
 };
+/* The stand-in's work: renews the lease, and sends orders to the guard, until the guard ends it. An
+   exit status. */
 int stand_in(const struct stand_in_argument *argument);
 
 #endif

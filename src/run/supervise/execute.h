@@ -7,6 +7,7 @@
 
 struct descriptors;
 
+/* How it went, for the exit status and for --report. */
 struct outcome {
     int acquired, lost;
     int stuck;                /* the connection's thread hangs in the client library */
@@ -23,7 +24,7 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
 
 /* Opens the file of --report. -1: failed, with a message. */
 int report_open(const char *path);
-/* One line of JSON. */
+/* Writes one line of JSON. A failure only prints a message. */
 void report_write(int fd, const struct outcome *outcome, const struct lock_options *lock);
 
 #endif

@@ -23,6 +23,7 @@ struct ending {
 int connect_to_run(const struct command *command, const struct run *run,
                    const struct signals *signals, struct rowlock_connection **out);
 
+/* The verb sets take, give_back and data; acquire() the lease; execute() releases it. */
 struct holding {
     struct rowlock_connection *connection;
     struct rowlock_lease *lease; /* NULL: the lock of the connection's transaction */

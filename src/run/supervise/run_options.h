@@ -5,6 +5,7 @@
 
 #include "command/lock_options.h"
 
+/* Durations are milliseconds; kill_after_ms < 0: not set, until settle_run(). */
 struct run {
     struct lock_options lock;
     int transaction; /* --tx: no lease, but an open transaction */
@@ -19,14 +20,16 @@ struct run {
     int no_process;     /* no process of ours keeps the lease */
     const char *report; /* a file, or NULL */
     char **argv;        /* of the command */
-    char *shell[4];
+    char *shell[4];     /* -c TEXT: that argv, "/bin/sh -c TEXT" */
 };
 
-/* After all options are read: sets consistent times, and detects a terminal. */
+/* After all options are read: sets the ttl and kill_after where they are not given, and detects a
+   terminal. */
 void settle_run(struct run *run);
-/* Ends the program on wrong usage. */
+/* Reads the command line of `run`. Ends the program on wrong usage. */
 void read_run_options(struct command *command, struct run *run);
-/* With a terminal the command stays in the caller's process group. */
+/* Whether this process is in the foreground of a terminal, or reads from one: then the command
+   stays in the caller's process group. */
 int has_terminal(void);
 
 #endif

@@ -23,8 +23,8 @@ struct keeper {
        it is lost. */
     atomic_int overslept;
     pthread_t thread;
-    int fd, thread_fd; /* a socket pair: a question, an answer */
-    int started, asking;
+    int fd, thread_fd;          /* a socket pair: a question, an answer */
+    int started, asking;        /* the thread; a question is open */
     struct ending ending;       /* for the question END */
     int code;                   /* of the last answer */
     struct rowlock_error error; /* of it */
@@ -32,6 +32,8 @@ struct keeper {
 
 enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
 
+/* Starts the thread, which alone uses the connection and the lease from then on. 0, or -1 with
+   errno: keeper_stop() frees what was opened. */
 int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
 /* KEEP: renew the lease, or check that the session lives. END: call holding->give_back, release, or
    commit. */
@@ -43,6 +45,7 @@ void keeper_stop(struct keeper *keeper);
 
 /* ---- supervise.c ----------------------------------------------------------------------------- */
 
+/* The command under the lock. Times are those of rowlock__now_ms(). */
 struct watch {
     const struct run *run;
     struct holding *holding;
@@ -52,10 +55,11 @@ struct watch {
     struct keeper keeper;
     int64_t end_ms;                 /* the last end that was sent to the guard */
     struct rowlock_renewal renewal; /* of a lease */
-    int64_t next_keep_ms;
-    int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
-    int socket_fd, socket_quiet;
-    int lost, done;
+    int64_t next_keep_ms;           /* when to renew, or to check the session, next */
+    int64_t replace_ms;   /* when to replace a guard that does not react; ROWLOCK_NEVER: not now */
+    int64_t stop_look_ms; /* when to look at the stopped command again; the same */
+    int socket_fd, socket_quiet; /* the session's; it was readable: not polled till an answer */
+    int lost, done;              /* the lock; the command has ended */
     int stale; /* the open question was asked before we were stopped: ignore its answer */
     int told;  /* a signal ordered us to end the command */
     struct guard_report end; /* how it ended */

@@ -19,16 +19,20 @@
 
 struct waiting;
 
-/* NULL: no line is wanted, or possible. */
+/* Call it before the wait begins. NULL: no line is wanted, or possible. */
 struct waiting *waiting_begin(const struct lock_options *lock, int verbose);
 /* The owner id of the call that waits from now on. Accepts NULL, as the following do. */
 void waiting_as(struct waiting *waiting, const char *owner);
 /* Removes the line until its next update, for a message. */
 void waiting_hide(struct waiting *waiting);
+/* Removes the line for good, and ends the thread; one that hangs in its session frees `waiting`
+   later. */
 void waiting_end(struct waiting *waiting);
 
 /* The content of the line that explains a wait: a view of one name's queue, and its text. */
 
+/* waiting_view_begin() and waiting_view_add() fill it, the caller the first three members and
+   at_ms. */
 struct waiting_view {
     size_t name, next_name;         /* index of the name, and of the one to ask about next */
     size_t others;                  /* number of further names */
@@ -42,11 +46,13 @@ struct waiting_view {
     int stop;         /* it must stop: rowlock break */
 };
 
+/* Empties the view, for a list of that name. */
 void waiting_view_begin(struct waiting_view *view, const char *name);
-/* A rowlock_visit. */
+/* A rowlock_visit: adds a holder or a waiter. */
 int waiting_view_add(const struct rowlock_holder *holder, void *view);
 /* Whether a holder or an earlier waiter is known. */
 int waiting_view_explains(const struct waiting_view *view);
+/* Frees its texts. */
 void waiting_view_clear(struct waiting_view *view);
 
 /* "rowlock: waiting 12s for 'a' ...", control characters escaped; malloc'd, with room for
