@@ -39,6 +39,7 @@ enum clones_event {
     CLONES_FINISHED
 };
 
+/* One event in the log. */
 struct clones_item {
     atomic_int filled; /* set last: a process may be killed while it writes */
     int clone;         /* from 0 */
@@ -48,12 +49,13 @@ struct clones_item {
     pid_t pid;     /* the reporting process */
 };
 
-#define CLONES_ITEMS 512
+#define CLONES_ITEMS 512 /* events of an act; later ones are not recorded */
 
 /* ---- shared by the processes of an act ----------------------------------------------- */
 
 #define CLONES_TEXT 4096
 
+/* The setting of an act; the conductor fills it before it starts the clones. */
 struct clones_farm {
     char url[CLONES_TEXT];
     char job[64];            /* "": without rowlock */
@@ -62,7 +64,7 @@ struct clones_farm {
     int64_t ttl_ms;
     int act;
     struct rowlock_wakeup told; /* sent after each event */
-    int go[2], over[2];         /* pipes; their end of file is the signal */
+    int go[2], over[2];         /* pipes; their end of file is the signal to begin, and to end */
     int gate[CLONES][2]; /* the mail server: a byte when it has taken the mail of this clone */
     sigset_t signals;    /* the signals that were blocked when the program began */
     pid_t conductor;
@@ -83,12 +85,13 @@ struct clones_log {
 
 struct clones_log *clones_log_new(void); /* NULL: no memory */
 void clones_log_free(struct clones_log *log);
+/* Removes the events and the failure, before the next act; no clone may run. */
 void clones_log_empty(struct clones_log *log);
 /* Adds an event of this moment, and wakes the conductor. */
 void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token);
 /* Records a failure; only the first one counts. */
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error);
-/* The events so far, in their order; returns their number. */
+/* The events so far, by time, up to CLONES_ITEMS; returns their number. They stay in the log. */
 size_t clones_events(const struct clones_log *log, const struct clones_item **out);
 /* The last event of a kind, of that clone (-1: of any); NULL: there is none. */
 const struct clones_item *clones_find(const struct clones_log *log, int clone,
@@ -109,9 +112,10 @@ int clones_send(const struct clones_farm *farm, int clone, int64_t token);
 
 /* ---- start, kill, freeze, wake: demo/clones_farm.c ----------------------------------- */
 
-/* Starts the clones: 0, or -1, errno set. */
+/* Starts the clones, each with a process group of its own: 0, or -1, errno set. `pids` gets CLONES
+   of them. */
 int clones_start(struct clones_farm *farm, pid_t *pids);
-/* Kills every process of the clone. */
+/* Kills every process of the clone; its sender may be one. */
 void clones_kill(pid_t clone);
 /* Stops every process of the clone: 0. Otherwise it does nothing: 1, the clone is in the middle of
    a statement; -1, it no longer sends. */
@@ -123,19 +127,22 @@ void clones_end_all(const pid_t *pids);
 
 /* ---- an act -------------------------------------------------------------------------- */
 
+/* The failure that strikes the clone that sends. */
 enum clones_blow { CLONES_NO_BLOW, CLONES_KILL, CLONES_FREEZE };
 
 struct clones_script {
     const char *title, *name; /* name: in the table of counts */
-    int locked;
+    int locked;               /* the clones use rowlock */
     enum clones_blow blow;
 };
 
+/* Mails: due, sent, sent twice, and writes that the fence refused. */
 struct clones_counts {
     int due, sent, twice, refused;
     int runs, lost; /* counted in the job's history */
 };
 
+/* An act while the conductor plays it. Times are those of the machine's monotonic clock. */
 struct clones_act {
     const struct clones_script *script;
     struct clones_farm farm;
@@ -164,11 +171,15 @@ int clones_play(struct clones_act *act);
 
 /* Counts from the file of mails, the events, and the job's history. 0, or an exit status. */
 int clones_count(struct clones_act *act);
+/* To standard output: each event of the act, as a line of JSON, with its time since `start_ms`; and
+   the counts. */
 void clones_print_json(const struct clones_act *act, int64_t start_ms);
 /* Prints the outcome of the act in one line. */
 void clones_print_outcome(const struct clones_act *act, int coloured);
+/* Prints the counts of all acts as a table. */
 void clones_print_counts(const struct clones_act *acts, int n, int coloured);
 
+/* Prints the meaning of the signs in the pictures, in one line. */
 void clones_print_legend(int coloured);
 /* Whether the terminal can draw over an earlier picture. */
 int clones_can_be_live(void);
@@ -177,6 +188,7 @@ void clones_draw(FILE *out, const struct clones_act *act, int64_t now_ms, int co
 
 /* ---- the verb ------------------------------------------------------------------------ */
 
+/* Plays all acts, and prints them. Returns an exit status, or -N: by signal N. */
 struct command;
 int demo_clones(struct command *command, int64_t ttl_ms);
 
