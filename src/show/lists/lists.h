@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of what the database has, and the words about their rows. */
+/* The lists of holders, jobs, runs, subjects and history, and the words about their rows. `ls`,
+   `jobs`, `log` and `subjects` print them; serve sends the same JSON. */
 #ifndef ROWLOCK_LISTS_H
 #define ROWLOCK_LISTS_H
 
@@ -14,12 +15,12 @@ extern const struct list past_list;    /* struct rowlock_past */
 extern const struct list subject_list; /* struct rowlock_subject_view */
 
 /* The JSON of one job with its history: add the settled view, then each run, and end. `n`: how many
-   runs were added before. */
+   runs were added before. For a listing with `json` set. */
 void job_document_add(struct listing *listing, const struct rowlock_job_view *job);
 void job_document_add_run(struct listing *listing, const struct rowlock_run *run, size_t n);
 void job_document_end(struct listing *listing);
 
-/* For people: "released", "broken", ...; of a run: "done", "failed", ... */
+/* For people: "released", "broken", ...; of a run: "done", "failed", ... A constant. */
 const char *ending_word(const struct rowlock_past *past);
 /* Neither released nor done. */
 int is_problem(const struct rowlock_past *past);

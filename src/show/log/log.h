@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of a list, as a user states it. */
+/* Of the verb `log`: the beginning of a list, as a user states it, and the history as a picture. */
 #ifndef ROWLOCK_LOG_H
 #define ROWLOCK_LOG_H
 
@@ -31,7 +31,7 @@ struct timeline {   /* empty: all zero but now_ms */
     size_t n, size;
 };
 
-/* Nonzero: out of memory. */
+/* Adds the bar of an entry, which is not kept. Nonzero: out of memory. */
 int timeline_add(struct timeline *timeline, const struct rowlock_past *past);
 /* Draws what was added; out of memory, it draws nothing. Errors of `out` are left to the caller. */
 void timeline_draw(FILE *out, const struct timeline *timeline);

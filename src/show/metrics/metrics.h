@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a farm in the text format of Prometheus. */
+/* The state of a farm in the text format of Prometheus, for the verb `metrics` and for /metrics of
+   serve: gather the rows of three lists, then write them. */
 #ifndef ROWLOCK_METRICS_H
 #define ROWLOCK_METRICS_H
 
@@ -14,7 +15,8 @@ struct metrics;
 struct metrics *metrics_new(const char *names);
 
 /* Each adds one lock, job or subject: the visitors of rowlock_list, rowlock_jobs and
-   rowlock_subjects. */
+   rowlock_subjects, with the metrics as their data. Out of memory is remembered for
+   metrics_end(). */
 int metrics_lock(const struct rowlock_holder *holder, void *metrics);
 int metrics_job(const struct rowlock_job_view *job, void *metrics);
 int metrics_subject(const struct rowlock_subject_view *subject, void *metrics);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples, collected by their metric: the text format wants all samples of a metric together. */
+/* Samples, collected by their metric: the text format wants all samples of a metric together.
+   metrics.c adds them while it reads the lists. */
 #ifndef ROWLOCK_METRICS_SAMPLE_H
 #define ROWLOCK_METRICS_SAMPLE_H
 
@@ -41,6 +42,7 @@
     XX(SUBJECT_ERROR, "rowlock_subject_error", "gauge",                                            \
        "1: the last refresh of the subject failed.")
 
+/* The index of a metric in the table. */
 enum metric {
 #define XX(metric, ...) metric,
     METRICS_TABLE(XX)
@@ -48,6 +50,7 @@ enum metric {
         METRICS
 };
 
+/* The lines of each metric so far; "" if it has no sample. */
 struct samples {
     struct {
         FILE *out;
@@ -56,12 +59,12 @@ struct samples {
     } of[METRICS];
 };
 
-/* Nonzero: out of memory. */
+/* Nonzero: out of memory. Call samples_close() in any case. */
 int samples_open(struct samples *samples);
-/* Pairs of label and value, ended by NULL; values are escaped. */
+/* Adds a sample. Its labels: pairs of label and value, ended by NULL; values are escaped. */
 void sample_count(struct samples *samples, enum metric metric, int64_t count, ...)
     __attribute__((sentinel));
-/* Milliseconds, written as seconds. */
+/* The same of milliseconds, written as seconds with three decimals; less than 0 becomes 0. */
 void sample_time(struct samples *samples, enum metric metric, int64_t ms, ...)
     __attribute__((sentinel));
 /* Writes every metric that has samples, with its help and type. Nonzero: out of memory. */

@@ -19,17 +19,18 @@ int request_decode(const char *text, char *out, size_t size);
    127.0.0.1 sends the name of that site. NULL: there is no header. */
 int request_host_is_local(const char *host);
 
-struct route;
+struct route; /* a path that serve answers; a row of the table in answer.c */
 
+/* A request, without what HTTP adds to it. */
 struct question {
     const struct route *route;
     char name[REQUEST_NAME], filter[REQUEST_NAME];
 };
 
 struct answer {
-    unsigned status;
-    const char *type;
-    char *body; /* NULL: no memory */
+    unsigned status;  /* of HTTP */
+    const char *type; /* of the content; a constant */
+    char *body;       /* NULL: no memory */
     size_t size;
     int failed;    /* without memory in between: the body is incomplete, and freed */
     int is_static; /* the body is not malloc'd: it belongs to this program, or to `shown` */

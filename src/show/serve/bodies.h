@@ -34,11 +34,12 @@ struct serve_library {
 #undef SERVE_XX
 };
 
-/* NULL after a message if it is not installed. */
+/* Loads it. NULL after a message if it is not installed, or too old. */
 const struct serve_library *serve_library(void);
 
 struct body;
 
+/* The answers that clients still read; libmicrohttpd removes each after its last reader. */
 struct bodies { /* begins as zeros */
     struct body *first;
 };
@@ -46,18 +47,20 @@ struct bodies { /* begins as zeros */
 /* Determines an answer: the same question, from the same views, of the same age in seconds. */
 struct body_key {
     struct question question;
-    int64_t all_ms, detail_ms, age_s;
-    int code;
+    int64_t all_ms, detail_ms; /* when the views were asked for; 0: there is none */
+    int64_t age_s;
+    int code; /* of the last failure: the pages show it */
 };
 
 /* The key of the answer to `question` from `shown`. */
 struct body_key body_key(const struct question *question, const struct shown *shown);
 
-/* The answer, if it is being sent, and its status. */
+/* The answer, if it is being sent, and its status; NULL: it is not. The caller queues it, and does
+   not destroy it. */
 struct MHD_Response *bodies_find(const struct bodies *bodies, const struct body_key *key,
                                  unsigned *status);
-/* A copy of the answer, without headers; NULL: no memory, or clients that read slowly keep too
-   many. */
+/* A copy of the answer, without headers, which the caller destroys after it was queued; NULL: no
+   memory, or clients that read slowly keep too many. */
 struct MHD_Response *bodies_add(struct bodies *bodies, const struct serve_library *library,
                                 const struct body_key *key, const struct answer *answer);
 
@@ -66,11 +69,12 @@ struct MHD_Response *bodies_add(struct bodies *bodies, const struct serve_librar
 
 struct client;
 
-struct clients { /* shared by threads */
+struct clients { /* shared by threads: each function below locks it */
     pthread_mutex_t mutex;
     struct client *first;
 };
 
+/* None yet. */
 void clients_open(struct clients *clients);
 /* The caller has closed all clients before. */
 void clients_close(struct clients *clients);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes HTML. Every text that comes from outside this program goes through these functions. */
+/* Writes HTML. Every text that comes from outside this program goes through these functions. Times
+   are milliseconds since 1970 by the database's clock. */
 #ifndef ROWLOCK_SERVE_HTML_H
 #define ROWLOCK_SERVE_HTML_H
 
@@ -55,7 +56,9 @@ struct html_table {
     size_t size;
 };
 
+/* `failed` and `caption` must stay until html_table_end(). */
 struct html_table html_table_begin(FILE *page, int *failed, const char *caption);
+/* Begins the next row; its cells follow, the same ones in every row. */
 void html_row(struct html_table *table);
 /* Begins the next cell. "*TITLE": numbers, aligned at the right. */
 FILE *html_cell(struct html_table *table, const char *title);
@@ -73,16 +76,19 @@ void cell_process(FILE *out, const char *host, int64_t pid);
 void cell_caller(FILE *out, const char *host, int64_t pid, const char *command);
 /* The same; for a transaction the server's number of the session. */
 void cell_who(FILE *out, const struct rowlock_holder *holder);
+/* "exclusive", "2 of 3 permits". */
 void cell_mode(FILE *out, const struct rowlock_holder *holder);
 /* The time until the lease expires. */
 void cell_left(FILE *out, const struct rowlock_holder *holder, int64_t now_ms);
 /* A text, or "-". */
 void cell_or_none(FILE *out, const char *text);
 
+/* Of a run: its node and process; how it ended, as a pill; how long it took, "-" if it did not
+   end. */
 void cell_node(FILE *out, const struct rowlock_run *run);
-/* How the run ended, as a pill. */
 void cell_result(FILE *out, const struct rowlock_run *run);
 void cell_took(FILE *out, const struct rowlock_run *run);
+/* The state of a job or of a subject, as a pill. */
 void cell_health(FILE *out, enum rowlock_health health);
 
 void cell_subject_status(FILE *out, enum rowlock_subject_status status);

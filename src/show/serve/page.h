@@ -8,8 +8,10 @@
 
 #include "show/serve/source.h"
 
+/* The part of the navigation that is marked as present. */
 enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS, TAB_HISTORY };
 
+/* answer.c fills it for each request. */
 struct page {
     FILE *out;
     const struct shown *shown;
@@ -20,11 +22,13 @@ struct page {
 };
 
 /* Begins a document. `kind` is its heading; with `subject`, the name that the page is about, it is
-   the kind of that name ("Job"). `subject` may be NULL. */
+   the kind of that name ("Job"). `subject` may be NULL. Data that is old, or a database that does
+   not answer, gets a banner. */
 void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
+/* Writes the foot. */
 void page_end(const struct page *page);
 
-/* Begins a section. `count` < 0: the title has no count. */
+/* Begins a section; `id` and `title` are not escaped. `count` < 0: the title has no count. */
 void page_section(const struct page *page, const char *id, const char *title, long count);
 void page_section_end(const struct page *page);
 /* For a section without items: it explains how to get some. The text is HTML. */
@@ -39,7 +43,8 @@ void page_cut(const struct page *page, size_t n, size_t most, const char *docume
 /* A link to the document with the data of the page of a name. */
 void page_document(const struct page *page, const char *document);
 
-/* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */
+/* Whether one of the texts contains the filter, in upper or lower case; an empty one matches.
+   `texts` ends with NULL. */
 int page_matches(const struct page *page, const char *const *texts);
 
 /* The pages. Each writes a whole document, and sets the status of HTTP if it is not 200. */

@@ -42,6 +42,7 @@ int source_has_asked(struct source *source);
  */
 int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,
                int64_t deadline_ms, struct shown *out);
+/* The views are freed when no request and not the source has them. */
 void source_release(struct source *source, struct shown *shown);
 
 /* The error of the last view of all. Returns its code; 0 if the database answered. */

@@ -16,8 +16,10 @@ enum view_kind {
     VIEW_KINDS
 };
 
+/* The documents of /api. */
 enum view_text { TEXT_LS, TEXT_JOBS, TEXT_SUBJECTS, TEXT_LOG, VIEW_TEXTS };
 
+/* Copies of the rows of one list; the view's strings have their texts. */
 struct view_part {
     union {
         void *any;
@@ -29,6 +31,7 @@ struct view_part {
     size_t n, size;
 };
 
+/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. */
 struct view {
     enum view_kind kind;
     char *name;                /* "" for VIEW_ALL */
@@ -43,11 +46,12 @@ struct view {
     int failed;                  /* no memory */
 };
 
-/* NULL: no memory. */
+/* An empty view. NULL: no memory. */
 struct view *view_new(enum view_kind kind, const char *name);
 void view_free(struct view *view);
 
-/* Asks the database, and fills the view. Returns a code of the library. */
+/* Asks the database, and fills the view. Blocks as its queries do. Returns a code of the library;
+   the caller stores the error in the view. */
 int view_fill(struct view *view, struct rowlock_connection *connection,
               struct rowlock_error *error);
 

@@ -15,14 +15,16 @@
 
 /* ---- data.c ---------------------------------------------------------------------------------- */
 
+/* The user's choice: each query asks for no more. */
 struct top_choice {
     char glob[512]; /* a pattern of names and jobs; "": all */
     enum rowlock_list_order order;
     int most_jobs, most_rows, most_waiters; /* 0: all */
 };
 
+/* The rows of one reading; zeroed: none yet. */
 struct top_data {
-    struct top_choice choice;
+    struct top_choice choice; /* for which they were read */
     struct lock_tree tree;
     struct table jobs; /* those that are not fine, the worst first */
     struct rowlock_job_counts job_counts;
@@ -54,6 +56,7 @@ void reader_close(struct reader *reader);
 
 /* ---- frame.c --------------------------------------------------------------------------------- */
 
+/* How the frame is shown. */
 struct top_view {
     size_t lines, columns; /* the terminal's; 0: no terminal */
     int coloured, is_paused, shows_help;
@@ -69,11 +72,13 @@ char *top_frame(const struct top_data *data, const struct top_view *view);
 
 /* Whether both standard input and output are a terminal that understands ANSI sequences. */
 int screen_is_there(void);
-/* Prepares the terminal. screen_close() restores it, as does exit(). */
+/* Prepares the terminal: keys arrive at once, and without an echo. screen_close() restores it, as
+   does exit(). 0, or -1 with errno. */
 int screen_open(void);
 void screen_close(void);
 /* Its size; 24 and 80 if unknown. */
 void screen_size(size_t *lines, size_t *columns);
+/* Draws the frame over the previous one. */
 void screen_draw(const char *frame);
 
 #endif

@@ -23,6 +23,7 @@ enum tree_kind {
     TREE_CYCLE  /* a name that is also above this line: its holder waits for itself */
 };
 
+/* A line; its texts and its holder belong to the tree. */
 struct tree_line {
     enum tree_kind kind;
     const char *name;
@@ -52,7 +53,8 @@ struct lock_tree {                 /* all zero except for the settings: empty */
 
 /* A rowlock_visit with a struct lock_tree: adds a copy. */
 int tree_add(const struct rowlock_holder *holder, void *tree);
-/* Makes the lines. Returns 0, or -1: out of memory. */
+/* Makes the lines, after the last tree_add(). Returns 0, or -1: out of memory, also of an earlier
+   tree_add(). */
 int tree_grow(struct lock_tree *tree);
 /* Milliseconds since 1970 by the database's clock, if a lease is held; else 0. */
 int64_t tree_now(const struct lock_tree *tree);

@@ -7,6 +7,7 @@
 
 #define TREE_DEEPEST 16 /* leases below each other, of nested commands */
 
+/* A holder or a waiter: tree_add() makes it, tree_gather_names() adds the rest. */
 struct tree_item {
     struct rowlock_holder holder; /* a copy */
     size_t place;                 /* in the list */
@@ -16,6 +17,7 @@ struct tree_item {
     size_t *held, n_held;  /* a waiter: the names with waiters that its caller holds */
 };
 
+/* A name with its holders and waiters: tree_gather_names() makes it, tree_grow() marks it. */
 struct tree_name {
     const char *text;
     size_t first, n_holders, n_waiters; /* items: holders, then waiters in queue order */
