@@ -71,6 +71,7 @@ void read_globals(struct command *command, int argc, char **argv);
 struct option_row;
 typedef void option_taker(const struct command *command, const struct option_row *row, void *into);
 
+/* The last row of a table has no taker. */
 struct option_row {
     const char *name;   /* without the dashes; NULL: it is a letter only */
     int letter;         /* 0: none */
@@ -169,6 +170,7 @@ void warn_of_schema(struct rowlock_connection *connection);
 
 /* ---- verbs --------------------------------------------------------------------------- */
 
+/* Each in a file of its name: src/run/<verb>.c, src/show/<verb>.c, or here. */
 run_verb cmd_acquire, cmd_break, cmd_check, cmd_cron, cmd_demo, cmd_doctor, cmd_expire, cmd_help,
     cmd_hold, cmd_job, cmd_jobs, cmd_log, cmd_ls, cmd_metrics, cmd_next, cmd_refresh, cmd_release,
     cmd_renew, cmd_run, cmd_schema, cmd_serve, cmd_subjects, cmd_top, cmd_use, cmd_vacuum;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+/* The connection to the service manager; only the functions below use it. */
 struct notify {
     int fd; /* of our own unnamed socket; -1: there is no manager */
     struct sockaddr_un address;

@@ -130,6 +130,7 @@ void clones_end_all(const pid_t *pids);
 /* The failure that strikes the clone that sends. */
 enum clones_blow { CLONES_NO_BLOW, CLONES_KILL, CLONES_FREEZE };
 
+/* The plan of an act; clones.c has the four of them. */
 struct clones_script {
     const char *title, *name; /* name: in the table of counts */
     int locked;               /* the clones use rowlock */
@@ -147,19 +148,21 @@ struct clones_act {
     const struct clones_script *script;
     struct clones_farm farm;
     struct rowlock_connection *connection; /* the conductor's own */
-    int number;
-    int signals_fd, children_fd;
-    int live;                   /* draw while the act runs */
-    int64_t began_ms, ended_ms; /* began_ms 0: not yet */
-    pid_t pids[CLONES];         /* 0: ended */
-    int victim, struck;         /* -1: none yet */
-    pid_t sender;               /* the victim's sender */
-    int64_t token;              /* the victim's token */
-    int woken, recovered;
-    int finished;
-    int64_t strike_ms, gate_ms[CLONES]; /* ROWLOCK_NEVER: not now */
-    unsigned char seen[CLONES_ITEMS];
-    int signal; /* the signal that ended it early */
+    int number;                            /* from 1 */
+    int signals_fd, children_fd;           /* readable: a signal to end; a child has ended */
+    int live;                              /* draw while the act runs */
+    int64_t began_ms, ended_ms;            /* began_ms 0: not yet */
+    pid_t pids[CLONES];                    /* 0: ended */
+    int victim, struck;                    /* -1: none yet */
+    pid_t sender;                          /* the victim's sender */
+    int64_t token;                         /* the victim's token */
+    int woken, recovered;                  /* of the frozen victim: its sender; all of it */
+    int finished;                          /* a clone has recorded the result */
+    /* When to strike the victim; when the mail server has taken the mail of a clone. ROWLOCK_NEVER:
+       not now. */
+    int64_t strike_ms, gate_ms[CLONES];
+    unsigned char seen[CLONES_ITEMS]; /* the event was handled */
+    int signal;                       /* the signal that ended it early */
     struct clones_counts counts;
 };
 

@@ -28,6 +28,7 @@ int demo_try(const struct url *url, const char *name);
 /* RELEASED is logged before COMMIT, which releases the lock, and DONE after it. */
 enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };
 
+/* One event. */
 struct demo_item {
     int64_t ns; /* by the monotonic clock of the machine; 0: the place is empty */
     int worker; /* 0: the program */

@@ -68,8 +68,14 @@
     XX(number, exit, exit)            \
     XX(text, output, output)
 
-/* The rows that src/emulate/ reads, in sql/plain {job_row} and {run_row}: the members of struct
-   rowlock_job_row and struct rowlock_run_row. */
+/*
+ * The rows that src/emulate/ reads, in sql/plain {job_row} and {run_row}: the members of struct
+ * rowlock_job_row and struct rowlock_run_row. Of a job: version increases with every change; due is
+ * the next due time that no node has claimed, last_due the one that was claimed last, repeats the
+ * retry number of its run; failed is the time when that failed or did not start, or 0; running is
+ * the token of its run, or 0; runs_... count ended runs, also those that the history has no longer.
+ * Of a run: until taken_until its name stays taken, even if the run ends sooner.
+ */
 #define ROWLOCK_JOB_ROW(XX)      \
     XX(text, name)               \
     XX(number, version)          \
@@ -123,8 +129,14 @@ enum rowlock_job_state_column {
     ROWLOCK_STATE_COLUMNS
 };
 
-/* The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. The kind is
-   that of the function's parameter: text, number (64 bits) or integer (32 bits). */
+/*
+ * The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. The kind is
+ * that of the function's parameter: text, number (64 bits) or integer (32 bits). VERSION is that of
+ * the row on which the decision was based; INSTANT the due time of this run, DUE the one after it,
+ * REPEATS its retry number; FORMER the token of the previous run, which left no lease, and OUTCOME
+ * how that ended; AT_LEAST the minimum hold in milliseconds; HISTORY how many runs of the job stay
+ * in the history.
+ */
 #define ROWLOCK_CLAIM_PARAMETERS(XX)   \
     XX(text, ROWLOCK_CLAIM_NAME)       \
     XX(number, ROWLOCK_CLAIM_TOKEN)    \

@@ -117,6 +117,7 @@
     XX(EXPIRY_NEXT, "expiry_next") /* name: moves it by 1, and locks the row */                    \
     XX(EXPIRY_SET, "expiry_set")   /* expired, name, expired: unless it is later */
 
+/* The index of a statement: ROWLOCK_PLAIN_NAME_LOCK, ... */
 enum rowlock_plain_id {
 #define ROWLOCK_XX(id, file) ROWLOCK_PLAIN_##id,
     ROWLOCK_PLAIN_STATEMENTS(ROWLOCK_XX)
@@ -176,11 +177,13 @@ enum rowlock_plain_id {
     XX(LIST, list)                     \
     XX(LIST_LONGEST, list_longest)
 
+/* The facts of an engine that src/emulate/ must know; from sql/plain/words/<engine>. */
 struct rowlock_plain {
     const char *product; /* the product name that the driver reports begins with this */
     const struct rowlock_statement *statements; /* ROWLOCK_PLAIN_COUNT; text NULL: absent */
-    const char
-        *native; /* a table of the schema with functions; NULL: there is none, or meta shows it */
+    /* A table of the schema with functions, by which rowlock notices that one on this server; NULL:
+       there is none, or meta shows it. */
+    const char *native;
     /* A script that limits the waits of the session's next statements for a lock: "{ms}" in it is
        the number of milliseconds, "{s}" of whole seconds. NULL: the engine has none, and a wait is
        cut off with its session. */
@@ -203,7 +206,7 @@ struct rowlock_plain {
     int forgets_waiters;
 };
 
-/* Whether the schema is that of sql/plain/schema. */
+/* Whether the schema is that of sql/plain/schema: true of every plain dialect except SQLite. */
 int rowlock__has_plain_schema(const struct rowlock_dialect *dialect);
 
 /* The plain dialect of the server whose product name the driver reports: "Apache Derby", ...; NULL:

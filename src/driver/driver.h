@@ -69,6 +69,7 @@ struct rowlock_outcome {
     bool sent_commit;              /* a COMMIT was sent: with DEAD, the outcome is unknown */
 };
 
+/* The state of a session, as far as the client library knows it without asking the server. */
 enum rowlock_state {
     ROWLOCK_STATE_IDLE,    /* no transaction is open */
     ROWLOCK_STATE_OPEN,    /* a transaction is open */

@@ -118,6 +118,7 @@ struct rowlock__mariadb_prepared {
     MYSQL_STMT *stmt[2]; /* plain; with a time limit around it */
 };
 
+/* A session; open() makes it. One thread uses it at a time. */
 struct rowlock_link {
     MYSQL *mysql;
     bool own;  /* opened by URL; else the caller's handle, which is never closed */

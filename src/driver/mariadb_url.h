@@ -12,6 +12,7 @@
 
 #include "rowlock.h"
 
+/* The texts are malloc'd, and belong to it. */
 struct rowlock__mariadb_url {
     char *user, *password, *host, *database, *socket; /* NULL: not given */
     char *default_file, *default_group;

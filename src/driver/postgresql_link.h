@@ -90,6 +90,8 @@ struct rowlock_step {
     bool parse;                /* prepared in this round trip */
 };
 
+/* A session; open() makes it. One thread uses it at a time. The steps are emptied and filled
+   for each round trip; the cache lasts as long as the session. */
 struct rowlock_link {
     PGconn *conn;
     const struct rowlock_dialect *dialect; /* PostgreSQL's or YugabyteDB's */

@@ -62,6 +62,8 @@ extern struct rowlock_library rowlock__sqlite_client;
 
 #define ROWLOCK_SQLITE_FILES 3 /* the database, its log, the log's index */
 
+/* The files as they were first seen; zeroed at first. The log and its index are created with the
+   first write, so they may be seen later. */
 struct rowlock_sqlite_files {
     struct {
         dev_t device;
@@ -82,6 +84,7 @@ struct rowlock__sqlite_compiled {
     size_t n;
 };
 
+/* An open database file; open() makes it. One thread uses it at a time. */
 struct rowlock_link {
     sqlite3 *db;
     int borrowed;           /* the caller's handle: never closed */

@@ -10,6 +10,7 @@
 
 #define ROWLOCK_RUN_COUNTS ROWLOCK_RUN_NOTSTARTED /* DONE to NOTSTARTED */
 
+/* The types of a column's kind: text, number, outcome. */
 typedef const char *rowlock_column_text;
 typedef int64_t rowlock_column_number;
 typedef enum rowlock_run_outcome rowlock_column_outcome;

@@ -81,7 +81,7 @@ const char *rowlock__judge_end(bool stopped, bool expired);
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
 /* Whether a waiter that gives up leaves a row. After a short wait the caller may try again. */
 bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms);
-/* Whether that end is a problem, which the history keeps longer. */
+/* Whether that end is a problem, which the history keeps longer: every one but "released". */
 bool rowlock__is_problem(const char *how);
 
 /* The end of a run: the rows that job_finish has read and locked, and the changes that it makes. */

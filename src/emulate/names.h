@@ -63,6 +63,7 @@ int rowlock__read_leases(struct rowlock_work *work, const char *key,
 int rowlock__read_waiters(struct rowlock_work *work, const char *key, int64_t last,
                           const struct rowlock_value *owner, struct rowlock_rows *rows);
 
+/* Clears both lists. */
 void rowlock__name_rows_clear(struct rowlock_name_rows *rows);
 
 #endif

@@ -44,6 +44,7 @@ struct rowlock_work {
 /* Carries out one statement of dialect.h: reads work->call's parameters, answers with its rows. */
 typedef int rowlock_procedure(struct rowlock_work *work);
 
+/* rowlock__emulate_grant and the others, each in the file of its subject. */
 #define ROWLOCK_XX(id, name) rowlock_procedure rowlock__emulate_##name;
 ROWLOCK_PROCEDURES(ROWLOCK_XX)
 #undef ROWLOCK_XX

@@ -23,6 +23,8 @@ struct tree {
 
 /* ---- rowlock's side: guard/guard.c ----------------------------------------------------- */
 
+/* The order for a guard. Times are those of rowlock__now_ms(). The functions run in children of the
+   guard, which have a copy of the caller's memory. */
 struct guard_plan {
     int64_t end_ms;     /* the command is dead by then; ROWLOCK_NEVER: the lock does not expire */
     int64_t max_run_ms; /* the command's time limit; < 0: none */
@@ -47,6 +49,7 @@ struct guard {
     int only_ours;   /* we had no child before: all orphans that become ours are the command's */
 };
 
+/* NOTHING: no report is waiting. The guard sends the others, except GONE. */
 enum guard_event {
     GUARD_NOTHING,
     GUARD_NOT_STARTED, /* number: errno of the guard or of fork() */
@@ -68,7 +71,7 @@ enum guard_cause {
     GUARD_TOLD       /* STOP */
 };
 
-/* Members that the event does not name are 0. */
+/* Members that the event does not name have no meaning. */
 struct guard_report {
     enum guard_event event;
     int number;
@@ -79,14 +82,16 @@ struct guard_report {
     int began;      /* the command's program was started, as far as ENDED and GONE know */
 };
 
-/* Starts guard and command. -1 with errno: neither exists. The command's process blocks all
-   signals, and does not start its program before guard_next() has returned GUARD_STARTED. So a
-   signal that reached both it and us before, and is passed on to it, counts once. */
+/* Starts guard and command, by fork(): the caller should have no thread that holds a lock. -1 with
+   errno: neither exists. The command's process blocks all signals, and does not start its program
+   before guard_next() has returned GUARD_STARTED. So a signal that reached both it and us before,
+   and is passed on to it, counts once. */
 int guard_start(struct guard *guard, const struct guard_plan *plan);
 
+/* EXTEND and END come from rowlock or from the stand-in; the others from rowlock. */
 enum guard_order_kind {
     GUARD_BEGIN,  /* of guard_next() */
-    GUARD_EXTEND, /* the lock is certain until end_ms */
+    GUARD_EXTEND, /* the lock is certain until end_ms; never shortens that */
     GUARD_ASK,    /* requests UNTIL: is it awake, and how long is the lock certain? */
     GUARD_SIGNAL, /* of guard_signal() */
     GUARD_END,    /* ends the command because the lock has ended */
@@ -98,12 +103,13 @@ enum guard_order_kind {
 void guard_give(int fd, enum guard_order_kind kind, int64_t end_ms);
 /* The same, to pass a signal on to the command, or with `to_group` to its process group. */
 void guard_signal(const struct guard *guard, int number, int to_group);
-/* The next report; never blocks. */
+/* The next report; never blocks. At STARTED it lets the command start its program. */
 void guard_next(struct guard *guard, struct guard_report *out);
 /* For a guard that has died or does not react: kills it, and ends those of its descendants that can
-   be found. Returns the processes that it could not end. */
+   be found, within a second. Returns the processes that it could not end. */
 struct tree guard_replace(struct guard *guard);
-/* Frees it after the last report. */
+/* After the last report, or guard_replace(): closes the socket, and collects the guard, which ends
+   then. */
 void guard_close(struct guard *guard);
 
 /* ---- between the two ----------------------------------------------------------------- */
@@ -117,7 +123,8 @@ struct guard_order {
 
 /* ---- the process: guard/process.c, guard/watch.c ------------------------------------- */
 
-/* The guard process: starts the command, watches it, and exits. `fd` is the socket to rowlock. */
+/* The guard process, after the fork: starts the command, watches it, and exits. `fd` is the socket
+   to rowlock; when that is closed, rowlock has ended. */
 _Noreturn void guard_run(const struct guard_plan *plan, int fd);
 
 /* ---- the stand-in: guard/start_stand_in.c -------------------------------------------- */
@@ -129,7 +136,8 @@ struct stand_in {
     int fd;    /* sends its orders; -1: none */
 };
 
-/* Starts it, unless it exists. */
+/* Starts it, unless it exists or the plan has none. If that fails, the lock is not renewed
+   meanwhile, and the guard ends the command in time. */
 void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan);
 /* 1: its next order. 0: it is gone, or has sent none. Never blocks. */
 int stand_in_next(struct stand_in *stand_in, struct guard_order *out);
@@ -138,9 +146,9 @@ void stand_in_end(struct stand_in *stand_in);
 
 /* ---- descendants: guard/descendants.c ------------------------------------------------ */
 
-/* Scans /proc once, and sends `number` (0: none) to every descendant of `root`, except the members
-   of the group `but` (0: no exception). Misses descendants that exist only before or after the
-   scan, so repeat it. -1: there is no /proc. */
+/* Scans /proc once, and sends `number` (0: none) to every running descendant of `root`, except the
+   members of the group `but` (0: no exception), which are only counted. Misses descendants
+   that exist only before or after the scan, so repeat it. -1: there is no /proc, or no memory. */
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
 /* Whether this process is stopped now. */
 int tree_is_stopped(pid_t pid);

@@ -44,6 +44,7 @@ struct rowlock_job_state {
     bool not_started;  /* the run was claimed, and never began */
 };
 
+/* The action of the node. */
 enum rowlock_job_act {
     ROWLOCK_JOB_WAIT,  /* nothing to do before until_ms */
     ROWLOCK_JOB_AWAIT, /* as WAIT, and the caller is early: it should call again at until_ms */

@@ -7,7 +7,8 @@
 #include "driver/driver.h"
 #include "rowlock.h"
 
-/* Resolves the result's outcome: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. EINVAL: another one.
+/* Resolves the result's outcome: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. RUNNING, the zero of a
+   result that does not state one, follows from its exit status and timed_out. EINVAL: another one.
    `what` names the job or subject in the error. */
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
                             enum rowlock_run_outcome *out, struct rowlock_error *error);

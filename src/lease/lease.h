@@ -39,7 +39,7 @@ struct rowlock_lease {
 
 /* EINVAL: the lease is NULL. */
 int rowlock__no_lease(struct rowlock_error *error);
-/* Allocates only: names are copied; token 0, no end. ENOMEM. */
+/* Allocates only: names are copied; token 0, and the end is in the past. ENOMEM. */
 int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
                        size_t n, struct rowlock_lease **out, struct rowlock_error *error);
 /* The memory; no keeper may be left. NULL is fine. */
@@ -63,8 +63,9 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
 
 /*
  * One renewal over `connection`, without reconnecting. 0: `*status` is OK (and the lease's end
- * moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the like: not known to be renewed.
- * `deadline_ms`: when to give up.
+ * moved), LOST or STOPPED (and the lease is marked as lost). ELOST: the database file was deleted
+ * or replaced. ECONN, ETIMEDOUT, ECANCELED and the like: not known to be renewed. `deadline_ms`:
+ * when to give up; never after the lease's end.
  */
 int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
@@ -85,7 +86,8 @@ int rowlock__renew_until(struct rowlock_lease *lease, int64_t ttl_ms, int64_t de
    end. No effect without a keeper. */
 void rowlock__keeper_quiet(struct rowlock_lease *lease);
 
-/* Waits until its thread has ended, and closes its connection. No effect without a keeper. */
+/* Waits until its thread has ended, and closes its connection. Call rowlock__keeper_quiet before;
+   then only a renewal under way delays it. No effect without a keeper. */
 void rowlock__keeper_end(struct rowlock_lease *lease);
 
 #endif

@@ -45,6 +45,7 @@ void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_want
 
 /* One attempt to lock names, and the work outside the transaction before the next attempt. */
 
+/* One call that locks: lock/transaction.c makes it, and repeats the attempt with it. */
 struct rowlock_attempt {
     struct rowlock_connection *connection;
     struct rowlock_wants wants;

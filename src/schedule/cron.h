@@ -20,6 +20,7 @@ enum rowlock_cron_field {
     ROWLOCK_CRON_FIELDS
 };
 
+/* A parsed line. Its normal form is text enough to parse it again, without the job's name. */
 struct rowlock_cron {
     uint64_t set[ROWLOCK_CRON_FIELDS];          /* bit n: the set contains n; Sunday is bit 0 */
     unsigned char starred[ROWLOCK_CRON_FIELDS]; /* the field begins with '*' */

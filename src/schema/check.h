@@ -5,14 +5,16 @@
 
 #include "session/connection.h"
 
-/* Before a lock: reads the schema's version once per connection, creates the schema on SQLite,
-   refuses another version (ESCHEMA), and puts the installer's table name into the statements. */
+/* Before a lock: reads the schema's version once per connection, in one round trip, creates the
+   schema on SQLite, refuses another version (ESCHEMA), and puts the installer's table name into the
+   statements. After a success it returns at once. EMODE: the database has the other kind of tables
+   (plain, or with functions); EINVAL: the URL names no database. */
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* The same for a call that only reads, or needs a row that exists: it creates nothing (ESCHEMA). */
 int rowlock__check_present(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Returns ESCHEMA, with the command that installs. */
+/* Returns ESCHEMA, with the command that installs. Asks for the database's name first. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* Technique insert: EINVAL if the name has more characters than the table's column. Sends nothing.
@@ -24,7 +26,7 @@ int rowlock__check_width(const struct rowlock_connection *connection, const char
  * SQLite, in the caller's transaction: a transaction that has read may be unable to become a
  * writer. So the first statement writes, and the schema is checked afterwards, when the write lock
  * is ours, or if the table does not exist. `code` is the result of the write; returns it, or the
- * schema's error.
+ * schema's error. `error` must not be NULL.
  */
 int rowlock__check_late(struct rowlock_connection *connection, int code,
                         struct rowlock_error *error);

@@ -13,8 +13,9 @@
 /* Refuses a database that has the tables of the other kind: plain, or with functions. EMODE. */
 int rowlock__other_tables(const struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Reads what is installed. Version 0: nothing; with a technique: an interrupted install or
-   uninstall. Safe inside the caller's transaction. */
+/* Reads what is installed: one query, and a second one if there is something. Version 0: nothing;
+   with a technique: an interrupted install or uninstall. Safe inside the caller's transaction.
+   EMODE: the tables of the other kind; EINVAL: no database is chosen. `*out` only on success. */
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
@@ -37,6 +38,7 @@ const char *rowlock__technique_name(enum rowlock_technique technique);
 
 /* The schema's text: the pieces of sql/<dialect>/schema, with this installation's names. */
 
+/* The names that a piece gets in place of its own words. */
 struct rowlock_names {
     const char *object; /* technique insert: its table, as in statements */
     const char *role;   /* the role that gets the GRANTs */
@@ -54,7 +56,8 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
 int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                         const char *object, char **out, struct rowlock_error *error);
 
-/* The lines of what the piece grants gives to its role, as dialect.h describes them. */
+/* The lines of what the piece grants gives to its role, as dialect.h describes them; "" if the
+   dialect has no accounts. Static. */
 const char *rowlock__grants(const struct rowlock_dialect *dialect);
 
 /* Whether a line of parts is an object that only the history needs: locks hold without it.
@@ -85,7 +88,9 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
 int rowlock__leave_install(struct rowlock_connection *connection, int code,
                            struct rowlock_error *error);
 
-/* Runs a piece of the schema's text. Does nothing if the dialect lacks the piece. */
+/* Runs a piece of the schema's text, for six times statement_ms at most. Does nothing if the
+   dialect lacks the piece. After a failure an engine whose DDL commits keeps the part that was
+   executed. */
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
                        const struct rowlock_names *names, struct rowlock_error *error);
 
@@ -103,9 +108,10 @@ int rowlock__read_extension(struct rowlock_connection *connection, char **out,
                             struct rowlock_error *error);
 
 /* The command that upgrades the schema, for a message; static text. It is rowlock's own command if
-   the schema is not an extension, or if that cannot be detected. */
+   the schema is not an extension, or if that cannot be detected. Asks the server on PostgreSQL. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
-/* ESCHEMA if this library works with another version of the schema. */
+/* ESCHEMA if this library works with another version of the schema; the text has the command that
+   upgrades, or advises to update the library. */
 int rowlock__check_version(struct rowlock_connection *connection, int version,
                            struct rowlock_error *error);
 /* The command that removes the schema, for a message, as rowlock__upgrade_command. */
@@ -143,8 +149,8 @@ int rowlock__missing(struct rowlock_connection *connection, struct rowlock_parts
    it; `of_history`: only the history needs it. */
 typedef void rowlock_lacks(void *data, const char *what, const char *grant, bool of_history);
 
-/* Calls `lacks` once per object. `account` receives the account's name, malloc'd; NULL if the
-   dialect has no accounts, or nothing is installed. */
+/* Calls `lacks` once per object, with texts that are valid during the call. `account` receives the
+   account's name, malloc'd; NULL if the dialect has no accounts, or nothing is installed. */
 int rowlock__read_privileges(struct rowlock_connection *connection,
                              const struct rowlock_installed *installed, rowlock_lacks *lacks,
                              void *data, char **account, struct rowlock_error *error);

@@ -45,8 +45,9 @@ struct rowlock_connection {
     int checked;                       /* `installed` was read and fits this library */
     bool logs_releases;                /* the history keeps even the briefest lease */
     struct rowlock_installed installed;
-    int64_t
-        session; /* the server's own id of it, with its start; 0: not asked yet, < 0: unknowable */
+    /* The server's own id of the session, with its start, by which another session can end it. 0:
+       not asked yet, < 0: unknowable. */
+    int64_t session;
     char session_start[64];
     /* Statements with another table name; text NULL: as in the dialect. */
     struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
@@ -81,7 +82,8 @@ int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error);
 
-/* The statement as this connection sends it; NULL: the dialect has none. */
+/* The statement as this connection sends it, with the installer's table name; NULL: the dialect has
+   none. It stays as long as the connection. */
 const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *connection,
                                              enum rowlock_statement_id id);
 
@@ -107,9 +109,11 @@ struct rowlock_budget rowlock__in_time(const struct rowlock_connection *connecti
 int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error);
 
-/* Checks a connection before a call. Fails with EINVAL in another process than the one that opened
-   it; with ECONN if it is lost; with EINTX, ENOTX or EABORTED if the transaction's state is not
-   `wanted` (IDLE or OPEN), as far as the client library knows. */
+/* Checks a connection before a call, and clears `error`. Fails with EINVAL for NULL, and in another
+   process than the one that opened it; with ECONN if it is lost; with EINTX, ENOTX or EABORTED if
+   the transaction's state is not `wanted` (IDLE or OPEN; ASK: any). It sends nothing, with two
+   exceptions: for IDLE it asks a server whose state libmariadb does not know; and a member of a
+   group without a session opens one, for up to connect_ms. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 
@@ -129,12 +133,14 @@ struct rowlock_call rowlock__call(const struct rowlock_connection *connection,
 int rowlock__send(struct rowlock_connection *connection, unsigned flags, struct rowlock_call *call,
                   const struct rowlock_budget *budget, struct rowlock_error *error);
 
-/* One statement without a transaction of ours, within the usual time limit. */
+/* One statement without a transaction of ours, within the usual time limit: in the caller's
+   transaction, or by itself. Errors as driver->run (driver.h); ECONN without a session. */
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                  const struct rowlock_value *values, rowlock_row *row, void *data,
                  struct rowlock_error *error);
 
-/* Rolls back a transaction that a failure left open; keeps `error`. */
+/* Rolls back a transaction that a failure left open, even after an interrupt; keeps `error`. A
+   failure to roll back is not reported: the next call finds the session dead. */
 void rowlock__clean_up(struct rowlock_connection *connection,
                        const struct rowlock_outcome *outcome);
 
@@ -144,7 +150,7 @@ int rowlock__cleaned_up(struct rowlock_connection *connection,
                         const struct rowlock_outcome *outcome, int code,
                         struct rowlock_error *error);
 
-/* Whether interrupt_fd is readable now. */
+/* Whether interrupt_fd is readable now. Takes nothing from it. */
 int rowlock__was_interrupted(const struct rowlock_connection *connection);
 
 /* Whether an operator (KILL QUERY, pg_cancel_backend) or a limit of the server ended the statement

@@ -13,6 +13,7 @@
 
 /* ---- to wake a thread or process that waits by poll() ---------------------------------------- */
 
+/* A copy of it refers to the same descriptors, so it may be in several structs and processes. */
 struct rowlock_wakeup {
     int fd;     /* readable: it was sent, and not taken yet */
     int sender; /* the same descriptor, or the other end of a pipe */

@@ -28,6 +28,7 @@ int rowlock__poll_timeout(int64_t deadline_ms);
    after an error, which the next read() returns. A signal handler ends the wait: false. */
 int rowlock__is_readable(int fd, int wait_ms);
 
+/* Why a wait has ended. */
 enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
 
 /*

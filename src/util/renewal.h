@@ -18,6 +18,7 @@
 #define ROWLOCK_TTL_MS 30000
 #define ROWLOCK_TTL_LEAST_MS 1000
 
+/* The next action of the renewer, after which it calls rowlock__renewal_next. */
 enum rowlock_renewal_act {
     ROWLOCK_RENEWAL_SLEEP, /* until until_ms; ROWLOCK_NEVER: LOST was reported before */
     ROWLOCK_RENEWAL_SEND,  /* renew; replace a lost session first */

@@ -13,6 +13,8 @@
 
 #include "rowlock.h"
 
+/* Other files read `row`, `n` and `failed`; only the functions below change the members, except
+   `size`. */
 struct rowlock_rows {
     size_t size;                     /* of one row in bytes; the only member to initialize */
     void *row;                       /* the array of all rows */

@@ -14,6 +14,7 @@
 
 struct fields;
 
+/* The description; a constant. */
 struct list {
     /* Calls field_... for each field of a row, in the order of the columns. The columns are the
        same in all rows. */

@@ -15,7 +15,7 @@
 
 typedef const struct rowlock__jni_functions *rowlock__jni; /* a thread has a rowlock__jni * */
 typedef const struct rowlock__jni_invoke *rowlock__jni_vm; /* the process has a rowlock__jni_vm * */
-typedef void *rowlock__jni_object, *rowlock__jni_method;
+typedef void *rowlock__jni_object, *rowlock__jni_method;   /* an object may be NULL, Java's null */
 
 union rowlock__jni_value { /* an argument */
     rowlock__jni_object object;

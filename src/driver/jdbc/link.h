@@ -22,6 +22,7 @@
 #define ROWLOCK_JDBC_H2 "jdbc:h2:tcp://HOST:9092/DATABASE"
 #define ROWLOCK_JDBC_HSQLDB "jdbc:hsqldb:hsql://HOST:9001/DATABASE"
 
+/* A URL and the facts about its engine. */
 struct rowlock__jdbc_url {
     const char *text;
     const char *engine;  /* the engine's name in the failure table; "": unknown */
@@ -57,6 +58,7 @@ struct rowlock__jdbc_secrets {
     const char *password; /* from ROWLOCK_PASSWORD_FILE; or NULL */
 };
 
+/* A session; open() makes it. One thread uses it at a time; a cancel runs in another one. */
 struct rowlock_link {
     const struct rowlock__jdbc_engine *engine;
     struct rowlock_watch *watch;

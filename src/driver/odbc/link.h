@@ -56,6 +56,7 @@ enum rowlock__odbc_work {
 
 struct rowlock__odbc_prepared;
 
+/* A session; open() makes it. One thread uses it at a time; a cancel runs in another one. */
 struct rowlock_link {
     SQLHENV env;
     SQLHDBC dbc;

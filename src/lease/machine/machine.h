@@ -32,7 +32,7 @@ enum rowlock_act {
     ROWLOCK_ACT_DONE       /* machine->code, and if it is 0 machine->token */
 };
 
-/* A step; members that its act does not name are 0. */
+/* A step; members that its act does not name have no meaning. */
 struct rowlock_step {
     enum rowlock_act act;
     bool token;       /* AWAIT, TURN: wait for a token's lock, not a ticket's */
@@ -45,13 +45,16 @@ struct rowlock_step {
 
 /* The answer to a step; the caller zeroes it first. After a `code` the rest has no meaning. */
 struct rowlock_reply {
-    int code;                   /* 0, or what the call failed with: ECONN and EUNKNOWN mean that the
-                                   session is lost, ECANCELED and ETIMEDOUT that nothing was done */
+    /* 0, or the error of the call: ECONN and EUNKNOWN mean that the session is lost, ECANCELED and
+       ETIMEDOUT that nothing was done. */
+    int code;
     enum rowlock_status status; /* GRANT, ENQUEUE, PLACE, TURN */
-    int64_t number; /* of the row; AWAIT: 1 or 2 got it; OVERTAKE: of the call, 0: not now */
-    int64_t token;  /* GRANT, TURN: granted */
-    int64_t
-        sent_ms; /* GRANT, TURN: the start of the lease, if later than that of the step; else 0 */
+    /* The number of the row (dialect.h). AWAIT: 1 or 2: it got the session lock. OVERTAKE: that of
+       the roll call, 0: not now. */
+    int64_t number;
+    int64_t token; /* GRANT, TURN: granted */
+    /* GRANT, TURN: the start of the lease, if it is later than the sending of the step; else 0. */
+    int64_t sent_ms;
     int64_t before, expires_ms; /* PLACE */
     bool free, locked;          /* PLACE */
     bool session_unlocked;      /* GRANT, TURN: the COMMIT released the ticket's session lock */
@@ -61,38 +64,56 @@ struct rowlock_reply {
    holder's monotonic clock (clock.h), given by the caller. */
 struct rowlock_acquire_machine {
     /* input */
-    int64_t deadline_ms; /* of the holder's monotonic clock; ROWLOCK_NEVER */
-    bool tries;          /* wait_ms was 0 */
-    bool permits;        /* some request is a permit: the head cannot block on one holder */
-    bool turns;          /* one name, exclusively, and the server has the statement turn */
-    bool remote;         /* a server: it may have session locks, and is polled slowly */
-    bool seizes;         /* a try with a ticket is one round trip, a grant that may wait is three */
-    int64_t
-        reconnect_ms; /* 0: never; how long a try reconnects; a waiter does so until its deadline */
-    /* state */
+    int64_t deadline_ms; /* ROWLOCK_NEVER: none */
+    bool tries;   /* wait_ms was 0: only a free name is acquired, and the deadline is unused */
+    bool permits; /* some request is a permit: the head cannot block on one holder */
+    bool turns;   /* one name, exclusively, and the server has the statement turn */
+    bool remote;  /* a server: it may have session locks, and is polled slowly */
+    bool seizes;  /* a try with a ticket is one round trip, a grant that may wait is three */
+    /* How long a try reconnects after its session was lost; a waiter does so until its deadline. 0:
+       neither reconnects. */
+    int64_t reconnect_ms;
+
+    /* state: the step under way, as state.h names it */
     int state;
-    int64_t ticket; /* 0: none, or unknown */
-    bool queued;    /* our rows may be in the queue */
-    bool locked;    /* our ticket may have a session lock */
-    bool seized;    /* the last grant was a try: the next one waits */
-    int64_t pause_ms, place, good_ms;
-    int64_t due_ms;  /* when the next look is due, after a pause; 0: unknown */
-    int64_t late_ms; /* how late recent looks were answered */
-    int64_t
-        waited_for;   /* the number whose session lock is awaited, or was free: its row may exist */
-    int64_t visit_ms; /* when the next visit of a roll call is due; 0: none, a lease conflicts */
-    int64_t called;   /* the number of our roll call; 0: none yet */
-    bool waited; /* since our roll call we got the name lock, after all earlier waiters for it */
-    bool lost;   /* the session was lost, and nothing was answered since */
-    int64_t lost_since_ms;
-    bool settles,
-        asked; /* whether the conflict is our own lease: to check before and while queuing */
-    int64_t retry_until_ms; /* until when a try may be repeated; 0: not yet known */
+
+    /* The ticket. */
+    int64_t ticket;  /* 0: none, or unknown */
+    bool queued;     /* our rows may be in the queue */
+    bool locked;     /* our ticket may have a session lock */
+    bool seized;     /* the last grant was a try: the next one waits */
+    int64_t place;   /* at the last look, from 1: first */
+    int64_t good_ms; /* as of the last ENQUEUE or PLACE: how long we count as alive */
+
+    /* The time between looks. */
+    int64_t pause_ms; /* the last backoff; 0: none since the last success */
+    int64_t due_ms;   /* when the next look is due, after a pause; 0: unknown */
+    int64_t late_ms;  /* how late recent looks were answered */
+    /* The number whose session lock is awaited, or was free although its row may exist: a wait for
+       it would end at once. */
+    int64_t waited_for;
+
+    /* A roll call (queue.c). */
+    int64_t visit_ms; /* when its next visit is due; 0: none, a lease conflicts */
+    int64_t called;   /* its number; 0: none yet */
+    bool waited;      /* since then we got the name lock, after all earlier waiters for it */
+
+    /* A lost session. */
+    bool lost;             /* it was lost, and nothing was answered since */
+    int64_t lost_since_ms; /* the first loss of these */
+    /* A grant may have been committed without our knowledge: a conflicting lease may be our own. A
+       try checks that under the name lock (settles); a queued waiter once more (asked: it has). */
+    bool settles, asked;
+
+    /* A try. */
+    int64_t retry_until_ms; /* until when it may be repeated; 0: not yet known */
     int64_t ended_until_ms; /* the same after the server ended it; 0: it never did */
-    int result;             /* the result to return after the ticket was withdrawn */
-    /* output */
-    int code; /* an error, or ROWLOCK_DECLINED (request.h) */
-    int64_t token;
+
+    int result; /* the result to return after the ticket was withdrawn */
+
+    /* output, after DONE */
+    int code;      /* 0, an error, or ROWLOCK_DECLINED (request.h) */
+    int64_t token; /* if the code is 0 */
     /* The reply to a grant was lost, and its outcome never settled: we may have a lease. */
     bool unsure;
     int64_t held_by; /* a conflicting token, for the error's text; 0: unknown */

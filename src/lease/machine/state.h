@@ -9,6 +9,7 @@
 
 #define STEP_MS 10 /* the head's polling interval; others multiply it by their place */
 
+/* Of machine->state. */
 enum state {
     TRYING,      /* GRANT without a ticket */
     PROBING,     /* AWAIT of a ticket that blocks a try: is it dead? */
@@ -62,14 +63,24 @@ void rowlock__queue_forget(machine *m);
    instead. */
 step rowlock__queue_enter(machine *m, int64_t now);
 step rowlock__queue_look(machine *m, int64_t now);
-/* The steps after the replies to ENQUEUE, PLACE, AWAIT, GRANT (SEIZING), TURN, GRANT (TAKING) and
-   OVERTAKE. The caller has handled errors of the calls. */
+
+/* The steps after the replies; acquire.c has handled the errors of the calls. */
+
+/* ENQUEUE: keeps the ticket, and looks. */
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
+/* PLACE: the first acquires, or waits for the holder; the others wait for the ticket before theirs,
+   or for the next visit of a roll call; a ticket that was removed queues again. */
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
+/* AWAIT: if the name seems to be free, tries to acquire at once; else looks. */
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r);
+/* GRANT as a try (SEIZING): done, or looks. */
 step rowlock__queue_seized(machine *m, int64_t now, const reply *r);
+/* TURN: done; a dead ticket before ours is removed; else looks. */
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r);
+/* GRANT that waited for the name lock (TAKING): done, queues again, or pauses before the next
+   look. */
 step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice);
+/* OVERTAKE: plans the next visit of the roll call, and looks. */
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r);
 
 #endif

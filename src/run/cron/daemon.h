@@ -107,7 +107,8 @@ void cron_reap(struct cron *cron);
 
 /* ---- cron/daemon.c ------------------------------------------------------------------- */
 
-/* Runs until a signal ends it. Returns the exit status. */
+/* Runs until a signal ends it, or a permanent error. HUP reads the crontab again. At the end it
+   signals the runs after grace_ms, and frees the members. Returns the exit status. */
 int cron_live(struct cron *cron);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A claimed run of a job: a command under the job's lease, whose result is recorded at its end. */
+/*
+ * A claimed run of a job: a command under the job's lease, whose result is recorded at its end. The
+ * verb `job` claims by itself; as a child of `cron` it adopts the lease that cron has claimed. Then
+ * execute() runs run_of_job(), and at last the hook of --on-failure runs, if the state has changed.
+ */
 #ifndef ROWLOCK_JOB_RUN_H
 #define ROWLOCK_JOB_RUN_H
 
@@ -29,11 +33,14 @@ struct job_change {
     char *output;                    /* its end; malloc'd: job_change_run() frees it */
 };
 
-/* Reads what the recorded run `token` means for the state of the job. 1: it changes the state; then
-   job_change_run() must follow, which needs no connection. */
+/* Reads from the history whether the recorded run `token` changes the state of the job, compared
+   with the latest run before it that was not broken by a user. 1: it does; then job_change_run()
+   must follow, which needs no connection. 0: not, or a message was printed. */
 int job_change_read(struct rowlock_connection *connection, const char *job, int64_t token,
                     struct job_change *out);
-/* Runs the command. `waits`: returns after its end; else init collects its process. */
+/* Runs the command in a process group of its own, with the end of the run's output as its input and
+   ROWLOCK_JOB, ROWLOCK_STATE, ROWLOCK_DUE and ROWLOCK_EXIT in its environment. `waits`: returns
+   after its end, and a signal may end us meanwhile; else init collects its process. */
 void job_change_run(const struct change_hook *hook, struct job_change *change, int waits);
 
 /* The settings of a job, on the command line of `job` and in a line of a crontab. */

@@ -42,6 +42,7 @@ int acquire_while(struct taking *taking);
 /* Of --token: an int64_t. */
 option_taker take_token;
 
+/* The command line of a verb for an existing lease, and the lease that adopt_lease() found. */
 struct lease_argument {
     const char *name;
     int64_t token;

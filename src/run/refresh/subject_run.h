@@ -20,7 +20,7 @@ struct subject_options {
 
 enum subject_verb { SUBJECT_REFRESH, SUBJECT_USE };
 
-/* Ends the program on wrong usage. */
+/* Reads the command line of the verb. Ends the program on wrong usage. */
 void read_subject_options(struct command *command, enum subject_verb verb,
                           struct subject_options *options);
 
@@ -48,7 +48,9 @@ enum made {
     MADE_ELSEWHERE /* another session refreshes it, and stale data is acceptable */
 };
 
-/* Runs the command of `run` under a lease if the subject is stale. As stage_open. */
+/* Runs the command of `run` under an exclusive lease if the subject is stale, and records how it
+   ended. Waits for another refresh of it, as options->run.lock says. Returns as stage_open; 0 also
+   if there was nothing to do. */
 int refresh_if_stale(struct stage *stage, const struct subject_options *options,
                      const struct run *run, enum made *made);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The locks of the processes above this one, for which it must not wait. */
+/* The locks of the processes above this one, for which it must not wait: they release a lock only
+   after this process has ended. They are known by the environment, and by sockets. */
 #ifndef ROWLOCK_ANCESTORS_H
 #define ROWLOCK_ANCESTORS_H
 
@@ -17,7 +18,7 @@ int has_holding_ancestor(void);
 int is_token_of_ancestor(int64_t token);
 int held_by_ancestor(const struct rowlock_want *wants, size_t n);
 /* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job
-   ROWLOCK_DUE and ROWLOCK_ATTEMPT. */
+   ROWLOCK_DUE and ROWLOCK_ATTEMPT: in the command's process. Not 0: no memory. */
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
 
 /* ---- while_pid_sockets.c --------------------------------------------------------------------- */

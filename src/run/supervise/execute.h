@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a command under a lock that was acquired. */
+/* Runs a command under a lock that was acquired: the entrance of this folder for the verbs run,
+   job, refresh and use, after acquire() (holding.h). */
 #ifndef ROWLOCK_EXECUTE_H
 #define ROWLOCK_EXECUTE_H
 

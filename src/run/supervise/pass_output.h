@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command's output, passed on to ours; its end is kept for the record of a run. */
+/* The command's output, passed on to ours; its end is kept for the record of a run. In order:
+   output_open(), the fork, output_become() in the child, output_start(), output_end(),
+   output_close(). */
 #ifndef ROWLOCK_PASS_OUTPUT_H
 #define ROWLOCK_PASS_OUTPUT_H
 

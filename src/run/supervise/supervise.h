@@ -30,13 +30,14 @@ struct keeper {
     struct rowlock_error error; /* of it */
 };
 
+/* The byte that the loop sends to the thread. */
 enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
 
 /* Starts the thread, which alone uses the connection and the lease from then on. 0, or -1 with
    errno: keeper_stop() frees what was opened. */
 int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
-/* KEEP: renew the lease, or check that the session lives. END: call holding->give_back, release, or
-   commit. */
+/* Sends the question; `asking` is set until keeper_answer(). Does not block. KEEP: renew the lease,
+   or check that the session lives. END: call holding->give_back, release, or commit. */
 void keeper_ask(struct keeper *keeper, enum question question);
 /* Takes the answer when keeper->fd is readable: the library's code. */
 int keeper_answer(struct keeper *keeper);
@@ -65,14 +66,18 @@ struct watch {
     struct guard_report end; /* how it ended */
 };
 
-/* When the guard must have ended the command, if nothing is renewed. */
+/* When the guard must have ended the command, if nothing is renewed: before the lease's end, by
+   margin_for_kill(); ROWLOCK_NEVER for a transaction. */
 int64_t end_of(const struct run *run, const struct holding *holding);
-/* Until the command has ended, whichever way. */
+/* Renews, passes signals on, and watches the guard, until the command has ended, whichever way.
+   watch->end tells it; the lock is not released yet. */
 void supervise(struct watch *watch);
 
 /* ---- finish.c -------------------------------------------------------------------------------- */
 
-/* Releases the lock. The exit status, or -N: signal N ended the command. */
+/* Releases the lock and records the result, and prints messages about both. After a lost lock, or a
+   signal, it does not wait longer than a second for the database. The exit status, or -N: signal N
+   ended the command. */
 int finish(struct watch *watch);
 
 #endif

@@ -33,7 +33,8 @@ struct timeline {   /* empty: all zero but now_ms */
 
 /* Adds the bar of an entry, which is not kept. Nonzero: out of memory. */
 int timeline_add(struct timeline *timeline, const struct rowlock_past *past);
-/* Draws what was added; out of memory, it draws nothing. Errors of `out` are left to the caller. */
+/* Draws what was added, up to now_ms; out of memory, it draws nothing. Errors of `out` are left to
+   the caller. */
 void timeline_draw(FILE *out, const struct timeline *timeline);
 void timeline_free(struct timeline *timeline);
 

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The metrics in the order in which they are written: name, type, help. */
+/* The metrics in the order in which they are written: name, type, help. Users' rules and dashboards
+   depend on the names: seconds are in ..._seconds, and a counter ends in _total. */
 #define METRICS_TABLE(XX)                                                                          \
     XX(BUILD_INFO, "rowlock_build_info", "gauge", "The version of rowlock; always 1.")             \
     XX(UP, "rowlock_up", "gauge", "1: the database answered; 0: it did not.")                      \

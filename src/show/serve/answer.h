@@ -27,6 +27,7 @@ struct question {
     char name[REQUEST_NAME], filter[REQUEST_NAME];
 };
 
+/* The answer of HTTP, without its headers. */
 struct answer {
     unsigned status;  /* of HTTP */
     const char *type; /* of the content; a constant */

@@ -15,6 +15,7 @@
 
 #define SERVE_ADDRESS "127.0.0.1:7420"
 
+/* The caller keeps it until http_free(), and closes it by listen_close(). */
 struct listening {
     int fd;
     int is_local;    /* a loopback address: the header Host must name this machine */

@@ -47,7 +47,8 @@ void page_document(const struct page *page, const char *document);
    `texts` ends with NULL. */
 int page_matches(const struct page *page, const char *const *texts);
 
-/* The pages. Each writes a whole document, and sets the status of HTTP if it is not 200. */
+/* The pages. Each writes a whole document, and sets the status of HTTP if it is not 200. They read
+   page->shown only: none asks the database. page_lock and page_job are about page->name. */
 
 void page_overview(struct page *page);
 void page_locks(struct page *page);
@@ -76,6 +77,7 @@ struct problems {
     size_t jobs, subjects, leases, cycles;
 };
 
+/* Counts those of a view of the kind VIEW_ALL. */
 struct problems problems_count(const struct view *view);
 /* Writes their list, or that there are none. */
 void problems_put(const struct page *page);

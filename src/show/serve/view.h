@@ -31,7 +31,9 @@ struct view_part {
     size_t n, size;
 };
 
-/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. */
+/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. A
+   kind has the lists of its verbs: ALL locks, jobs and subjects; NAME locks and pasts; JOB jobs
+   (one or none) and runs; SUBJECT subjects (one or none); LOG pasts. The other lists are empty. */
 struct view {
     enum view_kind kind;
     char *name;                /* "" for VIEW_ALL */

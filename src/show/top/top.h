@@ -45,13 +45,14 @@ struct reader;
 struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice);
 /* A descriptor that is readable when reader_take() has something new. */
 int reader_fd(const struct reader *reader);
-/* Moves new data to `data`; the text of the last failure to `why`, "" after a success. */
+/* Moves new data to `data`, whose former content it frees; without new data that stays. The text of
+   the last failure to `why`, "" after a success. */
 void reader_take(struct reader *reader, struct top_data *data, char *why, size_t size);
 /* Changes the choice, and reads at once. */
 void reader_choose(struct reader *reader, const struct top_choice *choice);
 /* Pauses reading, or continues, which reads at once. */
 void reader_pause(struct reader *reader, int is_paused);
-/* Ends the thread and frees the reader. */
+/* Interrupts a query, ends the thread and frees the reader. */
 void reader_close(struct reader *reader);
 
 /* ---- frame.c --------------------------------------------------------------------------------- */

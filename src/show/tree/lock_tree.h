@@ -36,6 +36,8 @@ struct tree_line {
 struct tree_name;
 struct tree_item;
 
+/* The caller sets the first four members, the settings, which must stay. tree_add() fills items and
+   texts, tree_grow() names and lines; all is valid until tree_free(). */
 struct lock_tree {                 /* all zero except for the settings: empty */
     enum rowlock_list_order order; /* the order of the roots */
     const char *root;              /* the only root; NULL: all names that are below no other */
@@ -51,12 +53,14 @@ struct lock_tree {                 /* all zero except for the settings: empty */
     int failed; /* out of memory */
 };
 
-/* A rowlock_visit with a struct lock_tree: adds a copy. */
+/* A rowlock_visit with a struct lock_tree: adds a copy. Rows come in any order, except that the
+   rows of a name keep theirs. Not 0: out of memory, which ends the visit. */
 int tree_add(const struct rowlock_holder *holder, void *tree);
 /* Makes the lines, after the last tree_add(). Returns 0, or -1: out of memory, also of an earlier
    tree_add(). */
 int tree_grow(struct lock_tree *tree);
-/* Milliseconds since 1970 by the database's clock, if a lease is held; else 0. */
+/* Milliseconds since 1970 by the database's clock when it made the list, if a lease is held; else
+   0: no row tells it. */
 int64_t tree_now(const struct lock_tree *tree);
 /* For a line of the kind CYCLE: the names of the cycle, beginning with the name above the line.
    Stores at most `most`, and returns how many. */
@@ -64,7 +68,7 @@ size_t tree_cycle(const struct lock_tree *tree, size_t line, const char **names,
 /* Frees the content; the settings stay. */
 void tree_free(struct lock_tree *tree);
 
-/* The lines of a tree as a table for people. */
+/* The lines of a tree as a table for people: a row is made from each line. */
 
 extern const struct list tree_list;
 /* Adds the lines of a grown tree, at most `most` (0: all). Nonzero: out of memory. */

@@ -32,8 +32,10 @@ struct tree_name {
 
 /* Sorts the items and makes the names; tree_grow() does it too. 0, or -1: out of memory. */
 int tree_gather_names(struct lock_tree *tree);
-/* The names' indices in the tree's order, malloc'd; NULL: out of memory. */
+/* The names' indices in the tree's order, with the longest queue or the longest wait first, or by
+   name; malloc'd. NULL: out of memory. */
 size_t *tree_rank_names(const struct lock_tree *tree);
+/* Frees items, texts and names. */
 void tree_free_rows(struct lock_tree *tree);
 
 #endif

@@ -16,6 +16,7 @@ struct process {
     unsigned long long born;
 };
 
+/* One scan of /proc; zeroed at first. */
 struct processes {
     struct process *all; /* in order of pid */
     size_t n, room;
