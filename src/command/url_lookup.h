@@ -29,7 +29,7 @@ char *url_overridden(const struct url *url);
 void report_overridden(const struct url *url);
 
 /* The place for messages: scheme, host, port and database, or the scheme alone if another part
-   might be a piece of a password. */
+   might be a piece of a password; of a SQLite file its path, of odbc: nothing else. */
 void url_place(const struct url *url, char *out, size_t size);
 
 /* For a verb that a whole farm calls: the default database would differ on every machine. Returns

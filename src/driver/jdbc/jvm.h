@@ -61,10 +61,11 @@ void rowlock__jdbc_get_rows(struct rowlock__jdbc_message *message, struct rowloc
 extern const unsigned char rowlock__jdbc_class[];
 extern const int rowlock__jdbc_class_size;
 
-/* find.c: loads libjvm: the copy that the process has, that of ROWLOCK_LIBJVM, of JAVA_HOME,
-   or of the usual directories. EDRIVER: there is none. */
+/* find.c: loads libjvm: the copy that the process has, that of ROWLOCK_LIBJVM, of JAVA_HOME, or of
+   the usual directories. EDRIVER: there is none, or that of ROWLOCK_LIBJVM cannot be loaded. */
 int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error);
-/* ROWLOCK_CLASSPATH, or the jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no memory. */
+/* ROWLOCK_CLASSPATH, or the known jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no
+   memory. */
 char *rowlock__jdbc_class_path(void);
 /* `describe` of struct rowlock_driver; also lists the jars. Loads libjvm without starting it. */
 void rowlock__jdbc_describe(FILE *out);
@@ -76,8 +77,9 @@ void rowlock__jdbc_describe(FILE *out);
 int rowlock__jdbc_start(struct rowlock_error *error);
 
 /*
- * Calls of the helper. Any thread: it is attached to the JVM until it ends. The reply replaces the
- * bytes of `message`. EDRIVER if Java could not reply.
+ * Calls of the helper, after rowlock__jdbc_start. Any thread: it is attached to the JVM until it
+ * ends. The reply replaces the bytes of `message`. ENOMEM if Java did not reply, or the message is
+ * broken; a failure of the database is a reply.
  */
 
 /* Opens a session; the caller closes it. `*session` is NULL if the reply is a failure. */

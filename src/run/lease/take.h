@@ -57,7 +57,8 @@ struct lease_argument {
 /* Reads NAME --token T, and --ttl if `with_ttl`. Ends the program on wrong usage. */
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument);
 
-/* Connects and finds the lease. Returns an exit status. */
+/* Connects and finds the lease. Returns an exit status. An error of the search is not printed: the
+   verb calls report_lease(). */
 int adopt_lease(const struct command *command, struct lease_argument *argument);
 
 /* Prints argument->error, and for a lease that is not valid what to do. Returns the exit status. */

@@ -11,12 +11,14 @@ struct output;
 struct run;
 struct signals;
 
-/* The descriptors that the caller passed to us: the command gets these and no others. */
+/* The descriptors below 1024 that the caller passed to us: the command gets these and no others.
+   Call it before any is opened; the caller frees it. NULL: no memory. */
 struct descriptors *descriptors_of_caller(void);
 /* Call it before any descriptor is opened: otherwise one of ours could get the number of a standard
-   descriptor that the caller closed, and receive the command's output. */
+   descriptor that the caller closed, and receive the command's output. 0; or -1 with errno. */
 int fill_standard_descriptors(void);
-/* Sets FD_CLOEXEC on all except `callers`. */
+/* Sets FD_CLOEXEC on all except `callers` and the standard ones: a client library may have opened
+   some without it. */
 void hide_ours(const struct descriptors *callers);
 
 /* Everything that the command's process needs after the fork; the caller keeps it until then. */

@@ -37,8 +37,9 @@ int source_has_asked(struct source *source);
 /*
  * The views for a request. 1: `out` is filled; the caller passes it to source_release(). 0: the
  * thread asks for the views, and calls `wake`; then the caller calls this again. A request that
- * arrived at `arrived_ms` gets views that are at most SOURCE_SHARED_MS older; after `deadline_ms`
- * it gets the views that exist. `kind` VIEW_ALL: without a detail.
+ * arrived at `arrived_ms` gets views that are at most SOURCE_SHARED_MS older; after `deadline_ms`,
+ * and at once if the last set of queries failed shortly before, it gets the views that exist.
+ * `kind` VIEW_ALL: without a detail. Any thread; does not block.
  */
 int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,
                int64_t deadline_ms, struct shown *out);
