@@ -81,9 +81,11 @@ enum rowlock_transaction {
     ROWLOCK_TX_NONE = 0,    /* none is open */
     ROWLOCK_TX_KEPT,        /* open and usable; with its earlier locks, not the requested ones */
     ROWLOCK_TX_KEPT_LOCKED, /* open and usable, but some requested row stays locked until its end */
-    ROWLOCK_TX_ABORTED,     /* open, its locks are released, only ROLLBACK is accepted */
-    ROWLOCK_TX_GONE,        /* the engine rolled it back and released all its locks */
-    ROWLOCK_TX_DEAD         /* the connection is lost, and the transaction with it */
+    /* Open, but it accepts only ROLLBACK. Do not rely on its locks: PostgreSQL has released them,
+       other engines keep them until then. */
+    ROWLOCK_TX_ABORTED,
+    ROWLOCK_TX_GONE, /* the engine rolled it back and released all its locks */
+    ROWLOCK_TX_DEAD  /* the connection is lost, and the transaction with it */
 };
 
 struct rowlock_error {
@@ -1311,13 +1313,16 @@ ROWLOCK_API int rowlock_uninstall_force(struct rowlock_connection *connection,
 
 /*
  * Returns the SQL text that rowlock_install would run, with the GRANTs for plan->role, for a DBA to
- * read and run. `dialect` is "postgresql", "yugabytedb", "mariadb", "mysql" or "sqlite". Needs no
+ * read and run. `dialect` is "postgresql", "yugabytedb", "mariadb", "mysql" or "sqlite"; or, for
+ * odbc: and jdbc: URLs, "derby", "h2", "hsqldb", "oracle", "sqlserver" or "db2". Needs no
  * connection. `*out` is yours: rowlock_free.
  *
  * EINVAL, EMODE, ENOMEM
  */
 ROWLOCK_API int rowlock_schema_text(const char *dialect, const struct rowlock_plan *plan,
                                     char **out, struct rowlock_error *error);
+
+/* Frees a text that a function of this header has returned as yours. Accepts NULL. Any thread. */
 ROWLOCK_API void rowlock_free(char *text);
 
 /*
