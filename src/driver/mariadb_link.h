@@ -191,7 +191,7 @@ char *rowlock__mariadb_qualify(const char *text, const char *database);
    _, $, - or non-ASCII. */
 bool rowlock__mariadb_plain_database(const char *name);
 /* Runs a script; mariadb_script.c describes how it is split. On a borrowed handle the script runs
-   in link->database; the handle's own current database is restored. */
+   in link->database; then the handle's current database is restored, if its name is plain. */
 int rowlock__mariadb_script(struct rowlock_link *link, const char *text,
                             struct rowlock_error *error);
 

@@ -6,9 +6,9 @@
 #include "emulate/judge.h"
 #include "emulate/work.h"
 
-/* A permit of a lease, or a lock, with its heartbeat. The rows own the texts (util/rows.h); NULL
-   for SQL NULL. The judge reads the first member. Times are those of the database's clock: now_ms
-   was read with the row. */
+/* A row of a lease, one for each permit, with the lease's heartbeat. The rows own the texts
+   (util/rows.h); NULL for SQL NULL. The judge reads the first member. Times are those of the
+   database's clock: now_ms was read with the heartbeat. */
 struct rowlock_lease_row {
     struct rowlock_held held;
     int64_t pid, acquired_ms, now_ms;

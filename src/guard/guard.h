@@ -82,10 +82,9 @@ struct guard_report {
     int began;      /* the command's program was started, as far as ENDED and GONE know */
 };
 
-/* Starts guard and command, by fork(): the caller should have no thread that holds a lock. -1 with
-   errno: neither exists. The command's process blocks all signals, and does not start its program
-   before guard_next() has returned GUARD_STARTED. So a signal that reached both it and us before,
-   and is passed on to it, counts once. */
+/* Starts guard and command, by fork(). -1 with errno: neither exists. The command's process blocks
+   all signals, and does not start its program before guard_next() has returned GUARD_STARTED. So a
+   signal that reached both it and us before, and is passed on to it, counts once. */
 int guard_start(struct guard *guard, const struct guard_plan *plan);
 
 /* EXTEND and END come from rowlock or from the stand-in; the others from rowlock. */
@@ -147,8 +146,8 @@ void stand_in_end(struct stand_in *stand_in);
 /* ---- descendants: guard/descendants.c ------------------------------------------------ */
 
 /* Scans /proc once, and sends `number` (0: none) to every running descendant of `root`, except the
-   members of the group `but` (0: no exception), which are only counted. Misses descendants
-   that exist only before or after the scan, so repeat it. -1: there is no /proc, or no memory. */
+   members of the group `but` (0: no exception), which are only counted. Misses descendants that
+   exist only before or after the scan, so repeat it. -1: there is no /proc, or no memory. */
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
 /* Whether this process is stopped now. */
 int tree_is_stopped(pid_t pid);

@@ -47,7 +47,8 @@ bool rowlock__group_takes(const struct rowlock_group *group, const struct rowloc
 int rowlock__group_choose(struct rowlock_group *group);
 
 /* Sends the question over the session `lane` with others of this moment, and waits for the answer
-   in it. ETIMEDOUT: it was not sent within some seconds, and nothing was done. Any thread. */
+   in it. If it could not be sent within some seconds, its code is ETIMEDOUT, and its sent_ms stays
+   0. Any thread. */
 void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_question *question);
 
 #endif

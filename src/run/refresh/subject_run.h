@@ -49,8 +49,8 @@ enum made {
 };
 
 /* Runs the command of `run` under an exclusive lease if the subject is stale, and records how it
-   ended. Waits for another refresh of it, as options->run.lock says. Returns as stage_open; 0 also
-   if there was nothing to do. */
+   ended. Waits for another refresh of it, as run->lock says. Returns as stage_open; 0 also if there
+   was nothing to do. */
 int refresh_if_stale(struct stage *stage, const struct subject_options *options,
                      const struct run *run, enum made *made);
 

@@ -48,7 +48,7 @@ struct holding {
     void *data; /* of take and give_back */
 };
 
-/* Acquires the lock, for as long as run->lock says. A wait for a lock of an ancestor fails at once,
+/* Acquires the lock, for as long as run->lock says. A wait for a lock that an ancestor holds fails,
    because it would never end. 0, an exit status, or -N: signal N came; errors were printed. Check
    `*acquired`, because -E may have set the status to 0. */
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,

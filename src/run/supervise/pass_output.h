@@ -61,7 +61,7 @@ struct output {
 };
 
 /* Makes the pipes. only_errors: of standard output nothing is kept, unless it is the same file.
-   `prefix` as in struct run. Not 0, as the two below: it failed; then output_close() frees all. */
+   `prefix` as in struct run. Not 0, as of the two below: it failed, and nothing is passed on. */
 int output_open(struct output *output, int only_errors, const char *prefix);
 /* In the command's process: its standard output and error are pipes. */
 int output_become(const struct output *output);

@@ -33,8 +33,8 @@ struct keeper {
 /* The byte that the loop sends to the thread. */
 enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
 
-/* Starts the thread, which alone uses the connection and the lease from then on. 0, or -1 with
-   errno: keeper_stop() frees what was opened. */
+/* Starts the thread, which alone sends statements over the connection from then on. 0, or -1:
+   keeper_stop() closes the descriptors. */
 int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
 /* Sends the question; `asking` is set until keeper_answer(). Does not block. KEEP: renew the lease,
    or check that the session lives. END: call holding->give_back, release, or commit. */
@@ -75,9 +75,9 @@ void supervise(struct watch *watch);
 
 /* ---- finish.c -------------------------------------------------------------------------------- */
 
-/* Releases the lock and records the result, and prints messages about both. After a lost lock, or a
-   signal, it does not wait longer than a second for the database. The exit status, or -N: signal N
-   ended the command. */
+/* Releases the lock and records the result, and prints messages about both. Waits for the database
+   without a limit, but after a signal that ended the command for 5 s, and after a lost lock or
+   another signal for less than a second. The exit status, or -N: signal N ended the command. */
 int finish(struct watch *watch);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples, collected by their metric: the text format wants all samples of a metric together.
-   metrics.c adds them while it reads the lists. */
+   collect.c adds them from the rows of the lists. */
 #ifndef ROWLOCK_METRICS_SAMPLE_H
 #define ROWLOCK_METRICS_SAMPLE_H
 
