@@ -123,17 +123,18 @@ const char *suggest_option(const struct option *options, const char *word, size_
 void print_version(void);
 void print_overview(const struct verb *verbs);
 void print_help(const struct verb *verb);
-/* Wrong usage: these print a message, and end the program with STATUS_USAGE. */
-/* Defined in options.c, as is command_missing(). Mentions --name if an option may have been meant
-   as the name. */
-_Noreturn void name_missing(const struct command *command);
-/* For a verb whose command follows --. `other`: another way to give it, or "". */
-_Noreturn void command_missing(const struct command *command, const char *other);
 /* Whether a command follows the verb's operands and --. */
 int takes_command(const struct verb *verb);
-/* For all other mistakes. Adds the synopsis of the verb. */
+
+/* Wrong usage: prints a message and the synopsis of the verb, and ends the program with
+   STATUS_USAGE. */
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same, defined in options.c: the NAME is missing. Mentions --name if an option may have been
+   meant as the name. */
+_Noreturn void name_missing(const struct command *command);
+/* The same for a verb whose command follows --. `other`: another way to give it, or "". */
+_Noreturn void command_missing(const struct command *command, const char *other);
 
 /* ---- connection.c -------------------------------------------------------------------- */
 

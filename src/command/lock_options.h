@@ -31,7 +31,8 @@ extern const struct option_row lock_mode_options[];      /* -s --limit */
 extern const struct option_row lock_wait_options[];      /* -n -w -E */
 extern const struct option_row lock_note_options[];      /* -q --note */
 extern const struct option_row lock_ttl_options[];       /* --ttl */
-/* All of them, as elements of a list of tables; and those of a verb that chooses the mode. */
+/* As elements of a list of tables: LOCK_TABLES has all of them, LOCK_WAIT_TABLES those of a verb
+   that chooses mode and ttl itself. */
 #define LOCK_WAIT_TABLES(lock)  \
     {lock_wait_options, lock},  \
     {                           \
@@ -52,7 +53,8 @@ option_taker take_lasting;
 /* Makes the requests from the operands, and the deadline. Ends the program on wrong usage. */
 void finish_lock_options(const struct command *command, struct lock_options *options);
 
-/* NAME, the single operand. Ends the program if it is missing, or if there are more. */
+/* NAME, the single operand, also after --. Ends the program if it is missing or not a name, or if
+   there are more. */
 const char *one_name(struct command *command);
 
 /* The remaining wait, as rowlock_acquire and rowlock_begin expect it: 0: a try, also after the
