@@ -20,7 +20,7 @@ struct command;
 
 typedef int run_verb(struct command *command); /* the exit status, or -N: end by signal N */
 
-/* A row of the table in main.c. */
+/* A row of the table in main.c, which finds the function of a verb by its name. */
 struct verb {
     const char *name;
     run_verb *run;
@@ -90,7 +90,7 @@ struct option_table {
 /* Reads all options: those of the tables (NULL: none) and the global ones. An unknown option ends
    the program. Then operands and rest are filled. */
 void scan_options(struct command *command, const struct option_table *tables);
-/* The same for one table. */
+/* The same for one table, whose rows set members of `into`. */
 void scan_own_options(struct command *command, const struct option_row *rows, void *into);
 
 /* In this order, they set an int to 1; a const char *, which must be UTF-8; a const char *; an int;

@@ -25,7 +25,7 @@ struct lock_options {
     int limit;     /* of permits; 0: none */
 };
 
-/* Rows for a struct lock_options. */
+/* Rows for a struct lock_options: the table's `into` in scan_options(). */
 extern const struct option_row lock_exclusive_options[]; /* -x -e */
 extern const struct option_row lock_mode_options[];      /* -s --limit */
 extern const struct option_row lock_wait_options[];      /* -n -w -E */

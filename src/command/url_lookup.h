@@ -25,7 +25,7 @@ void url_free(struct url *url);
 /* The file whose URL counts without ROWLOCK_URL, if it names another database; malloc'd. NULL:
    none, or ROWLOCK_URL does not count. */
 char *url_overridden(const struct url *url);
-/* A message about it, for --verbose. */
+/* Prints a message about url_overridden(), if there is such a file: for --verbose. */
 void report_overridden(const struct url *url);
 
 /* The place for messages: scheme, host, port and database, or the scheme alone if another part
@@ -67,7 +67,7 @@ void note_opened_database(const struct url *url);
 /* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop";
    "": none yet. */
 const char *database_asked_for(void);
-/* The second half of it: the place. */
+/* Its second half alone, as url_place() writes it; "": none yet. */
 const char *database_place(void);
 /* The URL of the database that was opened last, for a program that we execute; never
    to be printed. */

@@ -120,7 +120,7 @@ void clones_kill(pid_t clone);
 /* Stops every process of the clone: 0. Otherwise it does nothing: 1, the clone is in the middle of
    a statement; -1, it no longer sends. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
-/* Continues them. */
+/* Continues every process of the clone. */
 void clones_wake(pid_t clone);
 /* Ends the clones that have not ended, and all other descendants of this program. */
 void clones_end_all(const pid_t *pids);

@@ -15,7 +15,7 @@
 
 #include "rowlock.h"
 
-/* A function that the driver calls. */
+/* A function that the driver calls, and its place in the table of function pointers. */
 struct rowlock_symbol {
     const char *name;
     size_t offset; /* of the function pointer in the table */

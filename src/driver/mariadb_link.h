@@ -179,7 +179,7 @@ void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
    for the state of the transaction. */
 int rowlock__mariadb_call(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
-/* Closes the prepared statements. */
+/* Closes the prepared statements of a session of our own, before the session is closed. */
 void rowlock__mariadb_forget(struct rowlock_link *link);
 
 /* mariadb_script.c */

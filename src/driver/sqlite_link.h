@@ -112,7 +112,8 @@ int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_stat
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error);
 
-/* Frees the compiled statements. */
+/* Frees the compiled statements: before the file is closed, and at the end of each run() on a
+   borrowed handle. */
 void rowlock__sqlite_forget(struct rowlock_link *link);
 
 /* The path of a SQLite database: creates its file, and explains why a path cannot be used. */

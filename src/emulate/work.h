@@ -15,7 +15,7 @@
 
 #define ANY_LIMIT INT64_MAX /* of a session's lock waits: unknown, so it must be set first */
 
-/* Of rowlock__emulate_driver. */
+/* A session of rowlock__emulate_driver: the inner session, and the state of its lock waits. */
 struct rowlock_link {
     const struct rowlock_driver *driver; /* the inner one */
     struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
@@ -56,7 +56,7 @@ enum rowlock_state rowlock__inner_state(const struct rowlock_link *link);
 int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock_call *call,
                        const struct rowlock_budget *budget);
 
-/* Whether the engine has that statement. */
+/* Whether the engine has that statement: some of them are optional (plain.h). */
 bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id);
 
 /* Sends one, within the call's budget; the first begins the transaction. `values` are its

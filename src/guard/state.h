@@ -29,7 +29,7 @@ struct guard_state {
 struct tree guard_watch(struct guard_state *state);
 /* When the guard begins to end the command. */
 int64_t guard_stop_ms(const struct guard_state *state);
-/* Sends a report to rowlock. */
+/* Sends a report to rowlock. Never blocks; a report that does not fit is lost. */
 void guard_report_event(const struct guard_state *state, enum guard_event event, int number);
 
 #endif

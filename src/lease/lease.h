@@ -37,7 +37,7 @@ struct rowlock_lease {
     struct rowlock_keeper *keeper;
 };
 
-/* EINVAL: the lease is NULL. */
+/* Fails with EINVAL: the caller of a public function has passed NULL for a lease. */
 int rowlock__no_lease(struct rowlock_error *error);
 /* Allocates only: names are copied; token 0, and the end is in the past. ENOMEM. */
 int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,

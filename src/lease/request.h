@@ -47,7 +47,7 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error);
-/* 0, or EINVAL with the reason. */
+/* 0, or EINVAL with the reason: a ttl is from one second to 100 years. */
 int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error);
 /* Frees the request's texts; the caller's names stay. */
 void rowlock__request_clear(struct rowlock_request *request);

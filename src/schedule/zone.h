@@ -38,7 +38,7 @@ int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlo
    `*what`, a constant, completes "PATH ...": "does not fit into memory", or the damage. */
 struct rowlock_zone *rowlock__tzif_read(const unsigned char *bytes, size_t size, const char **what);
 
-/* Accepts NULL. */
+/* Frees the zone; no schedule may use it any more. Accepts NULL. */
 void rowlock__zone_close(struct rowlock_zone *zone);
 
 /* The name by which it was opened, which lives as long as the zone. NULL is UTC. */

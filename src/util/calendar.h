@@ -19,7 +19,7 @@ struct rowlock_date {
    the last of its month counts on into the next month. */
 struct rowlock_date rowlock__date(int64_t days);
 int64_t rowlock__days(struct rowlock_date date);
-/* In days. */
+/* The length in days of a month from 1 to 12. */
 int rowlock__month_length(int year, int month);
 /* The weekday of a day number; 0 is Sunday. */
 int rowlock__weekday(int64_t days);

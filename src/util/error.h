@@ -22,7 +22,7 @@
 int rowlock__fail(struct rowlock_error *error, int code, const char *format, ...)
     ROWLOCK_PRINTF(3, 4);
 
-/* Fails with ENOMEM. */
+/* Fails with ENOMEM, and the text "out of memory". Allocates nothing. */
 int rowlock__no_memory(struct rowlock_error *error);
 
 /* Puts "context: " before the text, of which the end may be cut then, and changes nothing else.

@@ -9,7 +9,7 @@
 /* A string; NULL or "" is null. Bytes that are not UTF-8 become U+FFFD; characters that control a
    terminal are escaped. */
 void json_text(FILE *out, const char *text);
-/* 0 is null. */
+/* A number; 0 is null, because it stands for "none": of a token, a pid, a ticket. */
 void json_number(FILE *out, int64_t number);
 /* The number; null if `is` is 0. */
 void json_count(FILE *out, int is, int64_t number);

@@ -41,9 +41,9 @@ struct fields {
 /* A field has a heading, a key, or both: without a heading (NULL) only the JSON has it, without a
    key only the table. A value that is absent is "-" and null. */
 
-/* In JSON "" is null. */
+/* A text, which must not be NULL; in JSON "" is null. */
 void field_text(struct fields *to, const char *heading, const char *key, const char *text);
-/* 0 is absent. */
+/* A number, of which 0 stands for "none". */
 void field_number(struct fields *to, const char *heading, const char *key, int64_t number);
 /* Absent if `is` is 0; a number 0 is present in JSON, but "-" in the table. */
 void field_count(struct fields *to, const char *heading, const char *key, int is, int64_t number);
@@ -107,15 +107,16 @@ struct listing { /* the caller sets json and table.list, and zeroes the rest */
 
 /* Returns an exit status, after a message. Call listing_free() in any case. */
 int listing_open(struct listing *listing);
-/* Adds a row. Nonzero: out of memory. */
+/* Adds a row, to the table or as the next item of the array. Nonzero: out of memory; also
+   remembered for listing_print(). */
 int listing_add(struct listing *listing, const void *row);
 /* Begins the next item of the array: the caller writes its "{" next. */
 FILE *listing_next(struct listing *listing);
-/* Ends the array. */
+/* Ends the array, for a caller that writes it by listing_write(). */
 void listing_end(struct listing *listing);
 /* Ends and prints the array, or prints the table. Returns an exit status, after a message. */
 int listing_print(struct listing *listing);
-/* Prints the collected text unchanged. */
+/* Prints the collected JSON to standard output, unchanged. */
 void listing_write(struct listing *listing);
 /* Whether there is no item and no row. */
 int listing_is_empty(const struct listing *listing);

@@ -11,7 +11,7 @@
 /* "rowlock: ..." on stderr, as one line in one write(), control characters and ambiguous
    backslashes escaped, cut to about a thousand bytes. Flushes standard output before. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same to another descriptor. */
+/* The same to another descriptor; message_keep() and standard output have no effect on it. */
 void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* From now on message() stores its text in `out`, for a caller that reports it in another way; a
    later message replaces an earlier one. NULL: it prints to stderr again. */
@@ -45,7 +45,7 @@ int check_output(void);
 /* Flushes standard output: STATUS_OK, or STATUS_FAILED after a message if any write to it
    failed. */
 int finish_output(void);
-/* STATUS_FAILED, after a message. */
+/* Prints a message, and returns STATUS_FAILED for the caller to return. */
 int out_of_memory(void);
 
 /* Whether standard output is a terminal, and NO_COLOR and TERM=dumb do not forbid colours. */

@@ -27,7 +27,7 @@ char *holder_who(const struct rowlock_holder *holder);
 
 #define JOB_HEALTHS (ROWLOCK_HEALTH_LOST + 1)
 
-/* The words of enum rowlock_health. */
+/* The words of a job's health, by enum rowlock_health: "fine", "paused", ... */
 extern const char *const job_healths[JOB_HEALTHS];
 
 /* A run without a lease has ended: it is shown as the last one, even before a node

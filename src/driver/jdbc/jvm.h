@@ -42,7 +42,7 @@ void rowlock__jdbc_put(struct rowlock__jdbc_message *message, char kind);
 void rowlock__jdbc_put_byte(struct rowlock__jdbc_message *message, int byte);
 void rowlock__jdbc_put_int(struct rowlock__jdbc_message *message, int32_t number);
 void rowlock__jdbc_put_text(struct rowlock__jdbc_message *message, const char *text, size_t length);
-/* An 'x' request for the call. */
+/* Begins a message, and writes an 'x' request for the call: its statement and its parameters. */
 void rowlock__jdbc_put_call(struct rowlock__jdbc_message *message, const struct rowlock_call *call);
 /* Makes room for a reply of that size. False: out of memory. */
 bool rowlock__jdbc_room(struct rowlock__jdbc_message *message, size_t size);

@@ -135,7 +135,7 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
 /* Runs a text without parameters and discards its rows. */
 int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t length,
                        struct rowlock_error *error);
-/* Frees the prepared statements. */
+/* Frees the prepared statements, before the session is closed. */
 void rowlock__odbc_forget(struct rowlock_link *link);
 
 /* outcome.c */

@@ -31,7 +31,8 @@ int print_token(struct taking *taking);
 /* take_lease, interrupted by signals, then print_token if it acquired. A status of take_lease. */
 int take_and_print(struct taking *taking);
 
-/* Frees and closes. Returns the status. */
+/* Frees the lease's object and the requests, and closes the connection; the lease itself stays.
+   Returns the status. */
 int end_taking(struct taking *taking, int status);
 
 /* acquire --while-pid, in while_pid.c: acquires in a process that keeps the lease. */
@@ -39,7 +40,7 @@ int acquire_while(struct taking *taking);
 
 /* Shared by the verbs for an existing lease: the arguments NAME --token T. */
 
-/* Of --token: an int64_t. */
+/* The taker of --token T, for an int64_t: a positive number, else it ends the program. */
 option_taker take_token;
 
 /* The command line of a verb for an existing lease, and the lease that adopt_lease() found. */

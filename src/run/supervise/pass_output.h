@@ -29,7 +29,7 @@ typedef int prefix_emit(void *data, const char *bytes, size_t n);
 /* Calls `emit` for each complete line, with the time and the name before it. Its result other than
    0 ends the call, and is returned. An incomplete line waits for the next call. */
 int prefix_take(struct prefix *prefix, const char *bytes, size_t n, prefix_emit *emit, void *data);
-/* Completes a last line that has no end. */
+/* Emits the last line, if it has no line feed, with one. */
 int prefix_end(struct prefix *prefix, prefix_emit *emit, void *data);
 
 /* ---- pass_output.c --------------------------------------------------------------------------- */

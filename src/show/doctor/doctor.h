@@ -29,7 +29,7 @@ struct doctor {
 
 /* ---- findings.c ----------------------------------------------------------------------- */
 
-/* Whether the check was requested. */
+/* Whether the check was requested; doctor.c runs no other, except those that are needed. */
 int is_wanted(const struct doctor *doctor, const char *check);
 
 /* Without this check no other is possible, so it is shown also if another one was requested. */

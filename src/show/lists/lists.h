@@ -22,14 +22,14 @@ void job_document_end(struct listing *listing);
 
 /* For people: "released", "broken", ...; of a run: "done", "failed", ... A constant. */
 const char *ending_word(const struct rowlock_past *past);
-/* Neither released nor done. */
+/* Whether it is a problem: neither a released lease nor a run that is done. */
 int is_problem(const struct rowlock_past *past);
 /* To the nearest second, from a second on: a wait of 1998 ms is shown as 2 s. */
 int64_t rounded_ms(int64_t ms);
 
-/* By enum rowlock_subject_status. */
+/* The words of a subject's status, by enum rowlock_subject_status. */
 extern const char *const subject_statuses[];
-/* Complete, and marked as stale since. */
+/* Whether its last refresh is complete, and it was marked as stale since (rowlock expire). */
 int is_expired(const struct rowlock_subject_view *subject);
 
 #endif

@@ -38,7 +38,7 @@ struct answer {
     int is_styled; /* it is a picture with a style of its own */
 };
 
-/* NULL: there is no such page. */
+/* The route of a path, without its parameters, such as "/jobs". NULL: there is no such page. */
 const struct route *answer_route(const char *path);
 /* Whether the answer is written from views, and from which view besides VIEW_ALL. `may_probe`: on
    this database `ls NAME` does not lock the name. */

@@ -74,7 +74,7 @@ struct clients { /* shared by threads: each function below locks it */
     struct client *first;
 };
 
-/* None yet. */
+/* Before the first connection: there are no clients yet. */
 void clients_open(struct clients *clients);
 /* The caller has closed all clients before. */
 void clients_close(struct clients *clients);

@@ -45,7 +45,7 @@ void http_wake(void *http);
 void http_expire(struct http *http);
 /* Answers no further requests, and ends the thread. Accepts NULL. */
 void http_stop(struct http *http);
-/* Call http_stop() before. Accepts NULL. */
+/* Frees the server. Call http_stop() before, which closes its connections. Accepts NULL. */
 void http_free(struct http *http);
 
 #endif

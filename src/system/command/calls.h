@@ -85,7 +85,7 @@ int signals_next(int fd, int *by_kernel);
 /* Two connected sockets that block: each send() is one message, and each end sees the end of the
    other. 0; or -1 with errno. */
 int message_pair(int ends[2]);
-/* The same for bytes. */
+/* The same for bytes: a read may return a part, or several writes at once. */
 int stream_pair(int ends[2]);
 
 /* A stream socket of that family that does not block. -1 with errno. */
