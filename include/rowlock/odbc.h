@@ -27,7 +27,8 @@ extern "C" {
  * the shared driver manager (libodbc.so.2). Use both from one thread at a time, and fetch every
  * result of your own before a call of rowlock.
  *
- * EINVAL   NULL, not connected, or an interrupt_fd where SQLCancel does not end a wait
+ * EINVAL   NULL, not connected, a driver that does not report SQL_ATTR_AUTOCOMMIT, or an
+ *          interrupt_fd where SQLCancel does not end a wait
  * EDRIVER  the driver manager is not installed, rowlock was built without ODBC, or it has no
  *          dialect for this database
  * ENOMEM

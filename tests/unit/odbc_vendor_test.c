@@ -223,6 +223,31 @@ TEST(a_session_is_set_up_before_manual_commit)
     t_odbc_close(link);
 }
 
+static int wrap_handle_of(struct rowlock_link *link, struct rowlock_link **out)
+{
+    struct rowlock_source source = {.handle = t_odbc->handle(link), .interrupt_fd = -1};
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    const struct rowlock_dialect *dialect;
+
+    return t_odbc->open(&source, &budget, out, &dialect, &t_error);
+}
+
+TEST(a_handle_that_does_not_tell_its_autocommit_mode_is_refused)
+{
+    struct rowlock_link *link = open_product("DB2/LINUXX8664", ""), *wrapped = NULL;
+
+    t_ok(wrap_handle_of(link, &wrapped));
+    t_int(t_odbc->state(wrapped), ROWLOCK_STATE_IDLE);
+    t_odbc->close(wrapped);
+    t_odbc_close(link);
+
+    t_ok(try_open("DB2/LINUXX8664", ";Mode=unknown", &link));
+    t_fails(wrap_handle_of(link, &wrapped), EINVAL);
+    t_contains(t_error.text, "SQL_ATTR_AUTOCOMMIT");
+    t_contains(t_error.text, "rowlock_open");
+    t_odbc_close(link);
+}
+
 static void run_typed(struct rowlock_link *link)
 {
     struct rowlock_value values[] = {rowlock__int_value(-9007199254740993),

@@ -95,13 +95,30 @@ static void close_link(struct rowlock_link *link)
     rowlock__watch_free(link->watch, release, link);
 }
 
+/* False: the driver does not tell the mode. */
+static bool get_autocommit(const struct rowlock_link *link, bool *on)
+{
+    SQLUINTEGER mode = SQL_AUTOCOMMIT_ON;
+    SQLRETURN result =
+        O.SQLGetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, &mode, sizeof mode, NULL);
+
+    *on = mode == SQL_AUTOCOMMIT_ON;
+    return SQL_SUCCEEDED(result);
+}
+
 static int adopt(struct rowlock_link *link, const struct rowlock_source *source, char *product,
                  size_t size, struct rowlock_error *error)
 {
+    bool autocommit;
     int code;
 
     link->dbc = source->handle;
     code = rowlock__odbc_product_name(link, product, size, error);
+    if (!code && !get_autocommit(link, &autocommit))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the driver of this HDBC does not report SQL_ATTR_AUTOCOMMIT, so "
+                             "whether a transaction is open is unknown; let rowlock_open open the "
+                             "session by an odbc: URL");
     if (!code && source->interrupt_fd >= 0 && !link->product->cancels)
         code = rowlock__fail(error, ROWLOCK_EINVAL,
                              "an interrupt_fd on this HDBC has no effect: SQLCancel does not end a "
@@ -148,10 +165,10 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
 
 static bool is_autocommit(const struct rowlock_link *link)
 {
-    SQLUINTEGER mode = SQL_AUTOCOMMIT_ON;
+    bool on;
 
-    O.SQLGetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, &mode, sizeof mode, NULL);
-    return mode == SQL_AUTOCOMMIT_ON;
+    get_autocommit(link, &on);
+    return on;
 }
 
 static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_error *error)

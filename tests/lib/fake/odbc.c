@@ -3,7 +3,8 @@
  * An ODBC driver without a database, for the products of which no server is at hand. It replays a
  * script and logs everything that it receives. The connection string names both files, and the
  * product that it pretends to be: Driver=/path/fake_odbc.so;Product=Oracle;Script=FILE;Log=FILE.
- * With Ends=0 it forgets prepared statements at the end of a transaction.
+ * With Ends=0 it forgets prepared statements at the end of a transaction. With Mode=unknown it does
+ * not tell its autocommit mode.
  *
  * A line of the script is one answer: PREFIX|SQLSTATE|NATIVE|TEXT is an error, PREFIX|ROW|COLUMN...
  * a row of the columns nTEXT (a decimal), iTEXT (an integer), wTEXT (UTF-16), cTEXT, or - (NULL),
@@ -34,6 +35,7 @@ struct session {
     int n;
     char product[64], log[300];
     char ends[8]; /* the effect of COMMIT and ROLLBACK on prepared statements: SQL_CB_... */
+    char mode[8];
     struct handle *statements;
 };
 
@@ -208,7 +210,13 @@ SQLRETURN SQL_API SQLSetConnectAttr(SQLHDBC dbc, SQLINTEGER attribute, SQLPOINTE
 SQLRETURN SQL_API SQLGetConnectAttr(SQLHDBC dbc, SQLINTEGER attribute, SQLPOINTER value,
                                     SQLINTEGER size, SQLINTEGER *length)
 {
-    (void)dbc, (void)size, (void)length;
+    struct handle *handle = dbc;
+
+    (void)size, (void)length;
+    if (attribute == SQL_ATTR_AUTOCOMMIT && strcmp(handle->session->mode, "unknown") == 0)
+        return fail(handle, "HYC00", 0, "Optional feature not implemented");
+    if (attribute == SQL_ATTR_AUTOCOMMIT)
+        *(SQLUINTEGER *)value = SQL_AUTOCOMMIT_ON;
     if (attribute == SQL_ATTR_CONNECTION_DEAD)
         *(SQLUINTEGER *)value = SQL_CD_FALSE;
     return SQL_SUCCESS;
@@ -227,6 +235,7 @@ SQLRETURN SQL_API SQLDriverConnect(SQLHDBC dbc, SQLHWND window, SQLCHAR *in, SQL
     value_of((char *)in, "Log=", handle->session->log, sizeof handle->session->log);
     snprintf(handle->session->ends, sizeof handle->session->ends, "%d", SQL_CB_CLOSE);
     value_of((char *)in, "Ends=", handle->session->ends, sizeof handle->session->ends);
+    value_of((char *)in, "Mode=", handle->session->mode, sizeof handle->session->mode);
     read_script(handle->session, script);
     note(handle->session, "CONNECT", (char *)in);
     return answer(handle, "CONNECT");
