@@ -219,7 +219,7 @@ int rowlock__emulate_job_claim(struct rowlock_work *work)
 /* Waits for a fence only briefly; for the lock of a whole database as long as any other call. */
 static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
 {
-    int code = rowlock__work_is_whole(work) ? rowlock__work_begin_within(work, -1) : ROWLOCK_OK;
+    int code = rowlock__work_begin_within(work, -1);
 
     return code ? code : rowlock__end_expired(work, token, SETTLE_MS, ended);
 }

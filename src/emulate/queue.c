@@ -96,7 +96,7 @@ int rowlock__emulate_enqueue(struct rowlock_work *work)
     int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
 
     /* one try: a crowd that polls would use up the processor, and the machine backs off */
-    if (!code && rowlock__work_is_whole(work))
+    if (!code)
         code = rowlock__work_begin_within(work, 0);
     if (!code)
         code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_LEAVE, &r.owner);

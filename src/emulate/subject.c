@@ -162,6 +162,8 @@ static int mark(struct rowlock_work *work, const struct subject_row *row, int64_
     if (!code && work->affected == 0)
         return rowlock__fail(work->error, ROWLOCK_EABORTED,
                              "the subject was changed at the same time; roll back and try again");
+    if (!code && rowlock__work_can(work, ROWLOCK_PLAIN_SUBJECT_SAVEPOINT))
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_SAVEPOINT, NULL);
     return code;
 }
 
@@ -270,9 +272,11 @@ int rowlock__emulate_subject_fail(struct rowlock_work *work)
     const char *key = rowlock__work_key(work, 0);
     struct rowlock_value name = rowlock__text_value(key);
     bool busy = false;
-    int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
-                                         REFUSE_MS, &busy);
+    int code = rowlock__work_begin_within(work, -1); /* waits for other writers of a file */
 
+    if (!code)
+        code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
+                                         REFUSE_MS, &busy);
     code = rowlock__rows_complete(&rows, code, work->error);
     if (!code && !busy && !rows.n && version == 1) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, REFUSE_MS, &busy);

@@ -197,7 +197,7 @@ int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms)
     int64_t until = rowlock__after(rowlock__now_ms(), limit_ms);
     int code;
 
-    if (!work->begins)
+    if (!work->begins || !rowlock__work_is_whole(work))
         return ROWLOCK_OK;
     if (until < budget.deadline_ms)
         budget.deadline_ms = until;

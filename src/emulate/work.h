@@ -86,7 +86,8 @@ int rowlock__work_commit(struct rowlock_work *work);
 /* Whether one lock of the whole database is every name's lock (plain.h, whole). */
 bool rowlock__work_is_whole(const struct rowlock_work *work);
 /* There: takes that lock by beginning our transaction, unless it has begun. limit_ms < 0: no limit
-   of its own. ETIMEDOUT: another transaction has it; nothing has begun. */
+   of its own. ETIMEDOUT: another transaction has it; nothing has begun. Elsewhere it does
+   nothing. */
 int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms);
 /* Rolls our own transaction back, within 2 s even if the budget has ended; the next statement
    begins another. Fills outcome->left; cannot fail. */

@@ -77,6 +77,24 @@ TEST(at_level_all_every_lease_is_kept_as_it_was)
     t_text(history(one, t_name(1), 1, &told), "");
 }
 
+TEST(at_level_all_the_lease_of_a_refresh_is_kept_too)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL);
+    struct rowlock_subject subject = {.name = t_name(1), .max_age_ms = HOUR};
+    struct rowlock_terms terms = {.ttl_ms = HOUR, .note = "monthly", .command = "make"};
+    struct rowlock_result result = {.outcome = ROWLOCK_RUN_DONE};
+    struct rowlock_refresh refresh;
+    struct rowlock_lease *lease = NULL;
+    char lock[300];
+    struct told told;
+
+    t_ok(rowlock_refresh_acquire(one, &subject, &terms, &refresh, &lease, &t_error));
+    t_ok(rowlock_refresh_release(lease, &result, &t_error));
+    rowlock_lease_free(lease);
+    snprintf(lock, sizeof lock, "subject:%s", t_name(1));
+    t_text(history(one, lock, 0, &told), "released x1 'make' 'monthly'\n");
+}
+
 TEST(at_level_slow_a_short_lease_is_kept_only_if_it_was_revoked)
 {
     struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_SLOW), *two = t_open();
