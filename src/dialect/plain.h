@@ -113,7 +113,6 @@
        "subject_refuse")           /* version, description, host, pid, program, error,      \
                                           name, version - 1 */      \
     XX(EXPIRY, "expiry")           /* name -> expired */                                           \
-    XX(EXPIRIES, "expiries")       /* -> name, expired */                                          \
     XX(EXPIRY_ADD, "expiry_add")   /* name, expired */                                             \
     XX(EXPIRY_NEXT, "expiry_next") /* name: moves it by 1, and locks the row */                    \
     XX(EXPIRY_SET, "expiry_set")   /* expired, name, expired: unless it is later */

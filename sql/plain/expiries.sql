@@ -1,1 +1,0 @@
-SELECT name, expired FROM rowlock_expiry;
