@@ -148,6 +148,17 @@ int rowlock__mariadb_pump(struct rowlock_link *link, int status);
 #define ROWLOCK_MARIADB_PUMPED(link, function, out, handle, arguments)      \
     for (int status = rowlock__mariadb.function##_start arguments; status;) \
     status = rowlock__mariadb.function##_cont(out, handle, rowlock__mariadb_pump(link, status))
+/* Calls a function that way or, if the link does not use the non-blocking calls, directly. Its
+   arguments follow, the handle first. */
+#define ROWLOCK_MARIADB_CALL(link, out, function, ...)                                            \
+    do {                                                                                          \
+        if (!(link)->wait.pumped)                                                                 \
+            (out) = rowlock__mariadb.function(__VA_ARGS__);                                       \
+        else                                                                                      \
+            ROWLOCK_MARIADB_PUMPED(link, function, &(out), ROWLOCK_MARIADB_FIRST(__VA_ARGS__, 0), \
+                                   (&(out), __VA_ARGS__));                                        \
+    } while (0)
+#define ROWLOCK_MARIADB_FIRST(first, ...) first
 /* Shuts the socket down: the server then ends the session and its transaction. */
 void rowlock__mariadb_give_up(struct rowlock_link *link);
 /* Runs a text without parameters and discards its results; the first column of the first row

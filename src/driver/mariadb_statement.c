@@ -133,26 +133,6 @@ static int execute(struct rowlock_link *link, MYSQL_STMT *stmt)
     return failed;
 }
 
-static int store_result(struct rowlock_link *link, MYSQL_STMT *stmt)
-{
-    int failed = 0;
-
-    if (!link->wait.pumped)
-        return rowlock__mariadb.stmt_store_result(stmt);
-    ROWLOCK_MARIADB_PUMPED(link, stmt_store_result, &failed, stmt, (&failed, stmt));
-    return failed;
-}
-
-static int next_result(struct rowlock_link *link, MYSQL_STMT *stmt)
-{
-    int failed = 0;
-
-    if (!link->wait.pumped)
-        return rowlock__mariadb.stmt_next_result(stmt);
-    ROWLOCK_MARIADB_PUMPED(link, stmt_next_result, &failed, stmt, (&failed, stmt));
-    return failed;
-}
-
 static bool is_integer(enum enum_field_types type)
 {
     return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_LONG ||
@@ -246,14 +226,15 @@ static int read_results(struct rowlock_link *link, MYSQL_STMT *stmt, struct rowl
 
     for (;;) {
         if (rowlock__mariadb.stmt_field_count(stmt) > 0) {
-            if (store_result(link, stmt) != 0)
+            ROWLOCK_MARIADB_CALL(link, failed, stmt_store_result, stmt);
+            if (failed)
                 return statement_failure(link, stmt, error);
             if (!passed && !code)
                 code = pass_rows(link, stmt, call, &passed, error);
         }
         if (!rowlock__mariadb.stmt_more_results(stmt))
             break;
-        failed = next_result(link, stmt);
+        ROWLOCK_MARIADB_CALL(link, failed, stmt_next_result, stmt);
         if (failed > 0)
             return statement_failure(link, stmt, error);
         if (failed < 0)

@@ -119,48 +119,18 @@ int rowlock__mariadb_pump(struct rowlock_link *link, int status)
     return MYSQL_WAIT_TIMEOUT;
 }
 
-static int send_query(struct rowlock_link *link, const char *text)
-{
-    MYSQL *mysql = link->mysql;
-    int failed = 0;
-
-    if (!link->wait.pumped)
-        return rowlock__mariadb.real_query(mysql, text, strlen(text));
-    ROWLOCK_MARIADB_PUMPED(link, real_query, &failed, mysql, (&failed, mysql, text, strlen(text)));
-    return failed;
-}
-
-static MYSQL_RES *store_result(struct rowlock_link *link)
-{
-    MYSQL *mysql = link->mysql;
-    MYSQL_RES *result = NULL;
-
-    if (!link->wait.pumped)
-        return rowlock__mariadb.store_result(mysql);
-    ROWLOCK_MARIADB_PUMPED(link, store_result, &result, mysql, (&result, mysql));
-    return result;
-}
-
-static int next_result(struct rowlock_link *link)
-{
-    MYSQL *mysql = link->mysql;
-    int failed = 0;
-
-    if (!link->wait.pumped)
-        return rowlock__mariadb.next_result(mysql);
-    ROWLOCK_MARIADB_PUMPED(link, next_result, &failed, mysql, (&failed, mysql));
-    return failed;
-}
-
 unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, char *out, size_t size)
 {
-    int failed;
+    MYSQL *mysql = link->mysql;
+    int failed = 0;
 
     if (out)
         out[0] = '\0';
-    for (failed = send_query(link, text); failed == 0; failed = next_result(link)) {
-        MYSQL_RES *result = store_result(link);
+    ROWLOCK_MARIADB_CALL(link, failed, real_query, mysql, text, strlen(text));
+    while (failed == 0) {
+        MYSQL_RES *result = NULL;
 
+        ROWLOCK_MARIADB_CALL(link, result, store_result, mysql);
         if (result && out && result->data && result->data->data && result->data->data->data[0]) {
             strncpy(out, result->data->data->data[0], size - 1);
             out[size - 1] = '\0';
@@ -168,10 +138,11 @@ unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, cha
         }
         if (result)
             rowlock__mariadb.free_result(result);
-        if (rowlock__mariadb.number(link->mysql) || !rowlock__mariadb.more_results(link->mysql))
+        if (rowlock__mariadb.number(mysql) || !rowlock__mariadb.more_results(mysql))
             break;
+        ROWLOCK_MARIADB_CALL(link, failed, next_result, mysql);
     }
-    return rowlock__mariadb.number(link->mysql);
+    return rowlock__mariadb.number(mysql);
 }
 
 bool rowlock__mariadb_in_transaction(const struct rowlock_link *link)
