@@ -17,7 +17,7 @@ static bool open_library(struct rowlock_library *library, void **handle)
 {
     *handle = rowlock__own_symbols();
     library->opened = library->file;
-    if (dlsym(*handle, library->symbols[0].name))
+    if (dlsym(*handle, library->names[0]))
         return true;
     *handle = dlopen(library->file, RTLD_LAZY | RTLD_LOCAL);
     if (!*handle && library->other_file) {
@@ -35,13 +35,13 @@ static int fill(struct rowlock_library *library, struct rowlock_error *error)
         return rowlock__fail(error, ROWLOCK_EDRIVER,
                              "cannot load the client library %s; install the package %s",
                              library->file, library->package);
-    for (size_t i = 0; i < library->n; i++) {
-        void *symbol = dlsym(handle, library->symbols[i].name);
+    for (size_t i = 0; library->names[i]; i++) {
+        void *symbol = dlsym(handle, library->names[i]);
 
         if (!symbol)
             return rowlock__fail(error, ROWLOCK_EDRIVER, "%s has no %s; install a newer %s",
-                                 library->file, library->symbols[i].name, library->package);
-        memcpy((char *)library->table + library->symbols[i].offset, &symbol, sizeof symbol);
+                                 library->file, library->names[i], library->package);
+        memcpy((char *)library->table + i * sizeof symbol, &symbol, sizeof symbol);
     }
     library->loaded = 1;
     return ROWLOCK_OK;
@@ -53,7 +53,7 @@ const char *rowlock__library_path(const struct rowlock_library *library)
     void *function = NULL;
     const char *path;
 
-    memcpy(&function, (char *)library->table + library->symbols[0].offset, sizeof function);
+    memcpy(&function, library->table, sizeof function);
     path = rowlock__path_of_function(function);
     return path ? path : library->opened;
 }

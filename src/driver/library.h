@@ -10,26 +10,22 @@
 #define ROWLOCK_LIBRARY_H
 
 #include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "rowlock.h"
 
-/* A function that the driver calls, and its place in the table of function pointers. */
-struct rowlock_symbol {
-    const char *name;
-    size_t offset; /* of the function pointer in the table */
-};
+/* Made from a list of functions: a member of the table, and its name. */
+#define ROWLOCK_LIBRARY_MEMBER(function) __typeof__(function) *function;
+#define ROWLOCK_LIBRARY_NAME(function) #function,
 
 /* One static object for each library; rowlock__load writes the members from `loaded` on and the
    table, under `lock`. A loaded library stays until the process ends. */
 struct rowlock_library {
-    const char *file;       /* "libpq.so.5" */
-    const char *other_file; /* tried if there is no `file`; may be NULL */
-    const char *package;    /* "libpq5": for the message */
-    const struct rowlock_symbol *symbols;
-    size_t n;
-    void *table; /* a struct of function pointers: rowlock__postgresql and others */
+    const char *file;         /* "libpq.so.5" */
+    const char *other_file;   /* tried if there is no `file`; may be NULL */
+    const char *package;      /* "libpq5": for the message */
+    const char *const *names; /* of the functions; ends with NULL */
+    void *table;              /* a struct of pointers to them, in that order */
     pthread_mutex_t lock;
     int loaded;
     const char *opened; /* one of the two files */

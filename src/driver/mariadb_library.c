@@ -9,18 +9,16 @@
 
 struct rowlock__mariadb_functions rowlock__mariadb;
 
-static const struct rowlock_symbol symbols[] = {
-#define ROWLOCK_XX(member, function) \
-    {#function, offsetof(struct rowlock__mariadb_functions, member)},
-    ROWLOCK_MARIADB_FUNCTIONS(ROWLOCK_XX)
+static const char *const names[] = {
+#define ROWLOCK_XX(member, function) #function,
+    ROWLOCK_MARIADB_FUNCTIONS(ROWLOCK_XX) NULL
 #undef ROWLOCK_XX
 };
 
 struct rowlock_library rowlock__mariadb_client = {
     .file = "libmariadb.so.3",
     .package = "libmariadb3",
-    .symbols = symbols,
-    .n = sizeof symbols / sizeof *symbols,
+    .names = names,
     .table = &rowlock__mariadb,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

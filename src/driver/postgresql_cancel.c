@@ -88,17 +88,12 @@ void rowlock__pg_cancel_free(struct rowlock_cancel *cancel)
 
 struct rowlock_postgresql_library rowlock__postgresql;
 
-static const struct rowlock_symbol symbols[] = {
-#define ROWLOCK_XX(function) {#function, offsetof(struct rowlock_postgresql_library, function)},
-    ROWLOCK_POSTGRESQL_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
-};
+static const char *const names[] = {ROWLOCK_POSTGRESQL_FUNCTIONS(ROWLOCK_LIBRARY_NAME) NULL};
 
 struct rowlock_library rowlock__postgresql_client = {
     .file = "libpq.so.5",
     .package = "libpq5 (14 or later)",
-    .symbols = symbols,
-    .n = sizeof symbols / sizeof *symbols,
+    .names = names,
     .table = &rowlock__postgresql,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

@@ -62,9 +62,7 @@
     XX(PQfreeCancel)
 
 struct rowlock_postgresql_library {
-#define ROWLOCK_XX(function) __typeof__(function) *function;
-    ROWLOCK_POSTGRESQL_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
+    ROWLOCK_POSTGRESQL_FUNCTIONS(ROWLOCK_LIBRARY_MEMBER)
 };
 
 /* Valid after rowlock__load, which every open() calls. Called as PQ.PQstatus(...). */

@@ -163,17 +163,12 @@ int rowlock__sqlite_check(const char *path, struct rowlock_error *error)
 
 struct rowlock_sqlite_library rowlock__sqlite;
 
-static const struct rowlock_symbol symbols[] = {
-#define ROWLOCK_XX(function) {#function, offsetof(struct rowlock_sqlite_library, function)},
-    ROWLOCK_SQLITE_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
-};
+static const char *const names[] = {ROWLOCK_SQLITE_FUNCTIONS(ROWLOCK_LIBRARY_NAME) NULL};
 
 struct rowlock_library rowlock__sqlite_client = {
     .file = "libsqlite3.so.0",
     .package = "libsqlite3-0 (3.34 or later)",
-    .symbols = symbols,
-    .n = sizeof symbols / sizeof *symbols,
+    .names = names,
     .table = &rowlock__sqlite,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

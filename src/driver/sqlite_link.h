@@ -48,9 +48,7 @@
     XX(sqlite3_wal_checkpoint_v2)
 
 struct rowlock_sqlite_library {
-#define ROWLOCK_XX(function) __typeof__(function) *function;
-    ROWLOCK_SQLITE_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
+    ROWLOCK_SQLITE_FUNCTIONS(ROWLOCK_LIBRARY_MEMBER)
 };
 
 /* Valid after rowlock__load, which every open() calls. */

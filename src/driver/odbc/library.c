@@ -6,18 +6,13 @@
 
 struct rowlock__odbc_functions rowlock__odbc;
 
-static const struct rowlock_symbol symbols[] = {
-#define ROWLOCK_XX(function) {#function, offsetof(struct rowlock__odbc_functions, function)},
-    ROWLOCK_ODBC_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
-};
+static const char *const names[] = {ROWLOCK_ODBC_FUNCTIONS(ROWLOCK_LIBRARY_NAME) NULL};
 
 struct rowlock_library rowlock__odbc_client = {
     .file = "libodbc.so.2",
     .other_file = "libiodbc.so.2",
     .package = "libodbc2",
-    .symbols = symbols,
-    .n = sizeof symbols / sizeof *symbols,
+    .names = names,
     .table = &rowlock__odbc,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

@@ -39,9 +39,7 @@
     XX(SQLDrivers)
 
 struct rowlock__odbc_functions {
-#define ROWLOCK_XX(function) __typeof__(&function) function;
-    ROWLOCK_ODBC_FUNCTIONS(ROWLOCK_XX)
-#undef ROWLOCK_XX
+    ROWLOCK_ODBC_FUNCTIONS(ROWLOCK_LIBRARY_MEMBER)
 };
 
 /* Valid after rowlock__load. */
