@@ -400,6 +400,21 @@ bool rowlock__failure_is_by_ddl(const struct rowlock_error *error)
     return error->code == ROWLOCK_EABORTED && error->native == ENDED_BY_DDL;
 }
 
+int rowlock__cut_off(struct rowlock_error *error, enum rowlock_wake why, bool connecting,
+                     bool given_up)
+{
+    int code = why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
+               : connecting                  ? ROWLOCK_ECONN
+                                             : ROWLOCK_ETIMEDOUT;
+
+    if (error)
+        error->code = code;
+    if (error && given_up)
+        snprintf(error->text, sizeof error->text,
+                 "the server did not answer in time; the connection was given up");
+    return code;
+}
+
 int rowlock__had_been_lost(struct rowlock_error *error)
 {
     rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");

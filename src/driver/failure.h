@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "rowlock.h"
+#include "util/clock.h"
 
 /*
  * Fills `error` (may be NULL) with the code for the engine's error, the engine's message and the
@@ -32,6 +33,12 @@ bool rowlock__failure_is_cancel(int code);
 /* Whether DDL of another session ended the statement's wait: MariaDB's error 1689. The transaction
    is kept, and a row that the call had locked before stays locked. */
 bool rowlock__failure_is_by_ddl(const struct rowlock_error *error);
+
+/* The error of a call that was cut off at the end of its budget: ECANCELED after an interrupt,
+   ECONN while connecting, otherwise ETIMEDOUT. `error` has the engine's error, whose text stays
+   unless the session was given up. */
+int rowlock__cut_off(struct rowlock_error *error, enum rowlock_wake why, bool connecting,
+                     bool given_up);
 
 /* The error of a call on a session that was lost before: ECONN; the transaction is DEAD. */
 int rowlock__had_been_lost(struct rowlock_error *error);

@@ -182,16 +182,7 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
         return code;
     if (!link->dead && number != 1317 && number != 1969 && number != 3024)
         return code; /* it failed by itself before it could be cancelled */
-    code = wait->why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
-           : wait->connecting                  ? ROWLOCK_ECONN
-                                               : ROWLOCK_ETIMEDOUT;
-    if (error) {
-        error->code = code;
-        if (wait->stage == STAGE_GIVEN_UP)
-            snprintf(error->text, sizeof error->text,
-                     "the server did not answer in time; the connection was given up");
-    }
-    return code;
+    return rowlock__cut_off(error, wait->why, wait->connecting, wait->stage == STAGE_GIVEN_UP);
 }
 
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error)

@@ -26,33 +26,19 @@ void rowlock__jdbc_begin(struct rowlock_link *link, const struct rowlock_budget 
     rowlock__watch_begin(link->watch, budget, link->engine->cancels ? cancel : NULL, link);
 }
 
-static int cut_off(struct rowlock_link *link, const struct rowlock_watched *watched,
-                   struct rowlock_error *error)
-{
-    int code = watched->why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
-
-    if (watched->result == ROWLOCK_WATCH_GIVEN_UP || link->dead)
-        return rowlock__fail(error, code,
-                             "the server did not answer in time; the connection was given up");
-    if (error)
-        error->code = code;
-    return code;
-}
-
 int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error *error)
 {
     struct rowlock_watched watched = rowlock__watch_end(link->watch);
     bool cut = code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EDB;
+    bool lost;
 
-    if (watched.result == ROWLOCK_WATCH_GIVEN_UP)
-        link->dead = true;
-    if (watched.result == ROWLOCK_WATCH_CALM)
+    link->dead = link->dead || watched.result == ROWLOCK_WATCH_GIVEN_UP;
+    lost = link->dead && (code || link->open); /* perhaps of a call that had finished */
+    if (watched.result == ROWLOCK_WATCH_CALM || !(cut || lost))
         return code;
-    if (code && (link->dead || cut))
-        return cut_off(link, &watched, error);
-    if (!code && link->dead && link->open) /* it had finished, but the transaction is lost */
-        return cut_off(link, &watched, error);
-    return code;
+    if (link->dead)
+        rowlock__clear_error(error);
+    return rowlock__cut_off(error, watched.why, false, link->dead);
 }
 
 /* Removes the statement, which H2 adds to a message on further lines. */

@@ -111,16 +111,7 @@ static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis
             rowlock__advise(error, "the connection is lost");
         return link->dead ? ROWLOCK_ECONN : code;
     }
-    code = end.why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
-           : link->connecting                ? ROWLOCK_ECONN
-                                             : ROWLOCK_ETIMEDOUT;
-    if (error) {
-        error->code = code;
-        if (end.result == ROWLOCK_WATCH_GIVEN_UP)
-            snprintf(error->text, sizeof error->text,
-                     "the server did not answer in time; the connection was given up");
-    }
-    return code;
+    return rowlock__cut_off(error, end.why, link->connecting, end.result == ROWLOCK_WATCH_GIVEN_UP);
 }
 
 static bool succeeded(SQLRETURN result)
