@@ -9,17 +9,6 @@
 #include "util/bytes.h"
 #include "util/error.h"
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Decodes %XX of [from, to) into *out. Errors name the part, `what`, never its text. */
 static int decode(const char *from, const char *to, const char *what, char **out,
                   struct rowlock_error *error)
@@ -32,11 +21,9 @@ static int decode(const char *from, const char *to, const char *what, char **out
         int c = (unsigned char)*from;
 
         if (c == '%') {
-            c = to - from > 2 && hex(from[1]) >= 0 && hex(from[2]) >= 0
-                    ? hex(from[1]) * 16 + hex(from[2])
-                    : 0;
+            c = to - from > 2 ? rowlock__hex_byte(from + 1) : 0;
             from += 2;
-            if (c == 0) {
+            if (c <= 0) {
                 rowlock__wipe(copy, (size_t)(at - copy));
                 free(copy);
                 return rowlock__fail(error, ROWLOCK_EINVAL,

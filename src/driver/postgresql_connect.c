@@ -5,7 +5,6 @@
  * password from a full server. Messages of libpq that could quote a part of a password are not
  * passed on.
  */
-#include <ctype.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static bool ports_are_numbers(const PQconninfoOption *option)
 static bool is_encoded(const char *url)
 {
     for (; (url = strchr(url, '%')) != NULL; url++)
-        if (!isxdigit((unsigned char)url[1]) || !isxdigit((unsigned char)url[2]))
+        if (rowlock__hex_byte(url + 1) < 0)
             return false;
     return true;
 }

@@ -33,19 +33,11 @@ const char *rowlock__work_key(struct rowlock_work *work, unsigned i)
     return work->key;
 }
 
-static int digit(char c)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    const char *at = strchr(digits, c);
-
-    return at && c ? (int)(at - digits) : 0;
-}
-
 /* Returns the number of bytes. */
 static size_t take_hex(char *out, const char *hex, size_t length)
 {
     for (size_t i = 0; i < length / 2; i++)
-        out[i] = (char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+        out[i] = (char)rowlock__hex_byte(hex + 2 * i);
     return length / 2;
 }
 

@@ -56,6 +56,21 @@ char *rowlock__put_hex(char *out, const char *bytes, size_t n)
     return out;
 }
 
+static int digit(char c)
+{
+    static const char digits[] = "0123456789ABCDEF0123456789abcdef";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) % 16 : -1;
+}
+
+int rowlock__hex_byte(const char *text)
+{
+    int high = digit(text[0]), low = high < 0 ? -1 : digit(text[1]);
+
+    return low < 0 ? -1 : high * 16 + low;
+}
+
 /* Replaces whole words in SQL text. */
 
 static int is_word(char c)

@@ -22,6 +22,9 @@ char *rowlock__join(const char *first, const char *second, const char *third);
    the place of the NUL. */
 char *rowlock__put_hex(char *out, const char *bytes, size_t n);
 
+/* The byte of the two hexadecimal digits at `text`, in upper or lower case; -1: there are none. */
+int rowlock__hex_byte(const char *text);
+
 /* SQL text with each whole word `from` replaced by `to`. A whole word has no letter, digit or
    underscore next to it; quotes and comments are not recognized. malloc'd, or NULL. */
 char *rowlock__replace_word(const char *text, const char *from, const char *to);

@@ -9,6 +9,7 @@
 #include "command/output/json.h"
 #include "show/metrics/metrics.h"
 #include "show/serve/page.h"
+#include "util/bytes.h"
 #include "util/glob.h"
 #include "util/utf8.h"
 
@@ -256,16 +257,6 @@ void answer_write(const struct question *question, const struct shown *shown, st
         write_document(question, shown, out);
 }
 
-static int digit(char c)
-{
-    const char *digits = "0123456789abcdef", *at;
-
-    if (c >= 'A' && c <= 'F')
-        c = (char)(c - 'A' + 'a');
-    at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 int request_decode(const char *text, char *out, size_t size)
 {
     size_t n = 0;
@@ -274,11 +265,9 @@ int request_decode(const char *text, char *out, size_t size)
         int byte = (unsigned char)*text;
 
         if (byte == '%') {
-            int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
-
-            if (low < 0)
+            byte = rowlock__hex_byte(text + 1);
+            if (byte < 0)
                 return -1;
-            byte = 16 * high + low;
             text += 2;
         }
         if (byte == 0 || n + 1 >= size)
