@@ -1,3 +1,2 @@
--- Technique insert: deletes leftover rows, and counts them under the same write lock.
+-- Technique insert: deletes leftover rows, under the write lock.
 DELETE FROM rowlock_object;
-SELECT changes();

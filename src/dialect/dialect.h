@@ -41,7 +41,7 @@
     XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */   \
     XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
     XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
-    XX(VACUUM_OBJECT, "vacuum_object")   /* removes committed rows of rowlock_object */           \
+    XX(VACUUM_OBJECT, "vacuum_object")   /* SQLite: deletes rows of rowlock_object (affected) */  \
     XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or unlock */    \
     XX(INSTALL_UNLOCK, "install_unlock")                                                          \
     XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \

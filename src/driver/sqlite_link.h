@@ -24,7 +24,6 @@
     XX(sqlite3_step)                 \
     XX(sqlite3_reset)                \
     XX(sqlite3_clear_bindings)       \
-    XX(sqlite3_bind_parameter_count) \
     XX(sqlite3_bind_null)            \
     XX(sqlite3_bind_int64)           \
     XX(sqlite3_bind_text)            \
@@ -78,8 +77,7 @@ bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_
    it. */
 struct rowlock__sqlite_compiled {
     const struct rowlock_statement *statement;
-    sqlite3_stmt **parts; /* one text may hold several statements */
-    size_t n;
+    sqlite3_stmt *stmt;
 };
 
 /* An open database file; open() makes it. One thread uses it at a time. */
@@ -103,9 +101,9 @@ int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *err
 bool rowlock__sqlite_waits(struct rowlock_pause *pause, const struct rowlock_budget *budget,
                            int *code, struct rowlock_error *error);
 
-/* Executes every statement of the text, waiting for a busy file until the budget ends. `call`,
-   which has the parameters and receives the rows, may be NULL. A transaction that has read before
-   and cannot become the writer fails at once with ESNAPSHOT, because a wait would not help. */
+/* Executes a statement, waiting for a busy file until the budget ends. `call`, which has the
+   parameters and receives the rows, may be NULL. A transaction that has read before and cannot
+   become the writer fails at once with ESNAPSHOT, because a wait would not help. */
 int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error);

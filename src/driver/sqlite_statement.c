@@ -16,72 +16,40 @@ int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *err
     return rowlock__failure(error, "sqlite", "", native, S.sqlite3_errmsg(link->db));
 }
 
-static void discard(struct rowlock__sqlite_compiled *compiled)
-{
-    for (size_t i = 0; i < compiled->n; i++)
-        S.sqlite3_finalize(compiled->parts[i]);
-    free(compiled->parts);
-}
-
 void rowlock__sqlite_forget(struct rowlock_link *link)
 {
     for (size_t i = 0; i < link->n; i++)
-        discard(&link->cache[i]);
+        S.sqlite3_finalize(link->cache[i].stmt);
     free(link->cache);
     link->cache = NULL;
     link->n = 0;
 }
 
-static int compile(struct rowlock_link *link, const struct rowlock_statement *statement,
-                   struct rowlock__sqlite_compiled *out, struct rowlock_error *error)
-{
-    const char *text = statement->text;
-
-    *out = (struct rowlock__sqlite_compiled){.statement = statement};
-    while (*text) {
-        sqlite3_stmt **grown = realloc(out->parts, (out->n + 1) * sizeof *grown);
-
-        if (!grown)
-            return rowlock__no_memory(error);
-        out->parts = grown;
-        if (S.sqlite3_prepare_v2(link->db, text, -1, &grown[out->n], &text) != SQLITE_OK)
-            return rowlock__sqlite_failure(link, error);
-        if (grown[out->n])
-            out->n++;
-    }
-    return ROWLOCK_OK;
-}
-
 /* Compiled statements are kept for the link's life on own connections, for one run on borrowed
    ones. */
 static int find(struct rowlock_link *link, const struct rowlock_statement *statement,
-                struct rowlock__sqlite_compiled **out, struct rowlock_error *error)
+                sqlite3_stmt **out, struct rowlock_error *error)
 {
-    struct rowlock__sqlite_compiled fresh, *grown;
-    int code;
+    struct rowlock__sqlite_compiled *grown;
 
     for (size_t i = 0; i < link->n; i++)
         if (link->cache[i].statement == statement) {
-            *out = &link->cache[i];
+            *out = link->cache[i].stmt;
             return ROWLOCK_OK;
         }
-    code = compile(link, statement, &fresh, error);
-    grown = code ? NULL : realloc(link->cache, (link->n + 1) * sizeof *grown);
-    if (!grown) {
-        discard(&fresh);
-        return code ? code : rowlock__no_memory(error);
-    }
+    grown = realloc(link->cache, (link->n + 1) * sizeof *grown);
+    if (!grown)
+        return rowlock__no_memory(error);
     link->cache = grown;
-    link->cache[link->n] = fresh;
-    *out = &link->cache[link->n++];
+    if (S.sqlite3_prepare_v2(link->db, statement->text, -1, out, NULL) != SQLITE_OK)
+        return rowlock__sqlite_failure(link, error);
+    link->cache[link->n++] = (struct rowlock__sqlite_compiled){statement, *out};
     return ROWLOCK_OK;
 }
 
 static void bind(sqlite3_stmt *stmt, const struct rowlock_value *values, unsigned n)
 {
-    unsigned wanted = (unsigned)S.sqlite3_bind_parameter_count(stmt);
-
-    for (unsigned i = 0; i < n && i < wanted; i++) {
+    for (unsigned i = 0; i < n; i++) {
         int at = (int)i + 1;
 
         if (values[i].type == ROWLOCK_INT)
@@ -177,7 +145,7 @@ static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
 /* Compiling reads the schema, so it may find the file busy while another process opens or closes
    it. */
 static int find_retrying(struct rowlock_link *link, const struct rowlock_statement *statement,
-                         struct rowlock__sqlite_compiled **out, const struct rowlock_budget *budget,
+                         sqlite3_stmt **out, const struct rowlock_budget *budget,
                          struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
@@ -193,17 +161,16 @@ int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_stat
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error)
 {
-    struct rowlock__sqlite_compiled *compiled = NULL;
-    int code = find_retrying(link, statement, &compiled, budget, error);
+    sqlite3_stmt *stmt = NULL;
+    int code = find_retrying(link, statement, &stmt, budget, error);
 
-    for (size_t i = 0; !code && i < compiled->n; i++) {
-        if (call)
-            bind(compiled->parts[i], call->values, statement->parameters);
-        code = step_patiently(link, compiled->parts[i], call, budget, error);
-        if (call) /* a query does not set it */
-            call->affected =
-                S.sqlite3_stmt_readonly(compiled->parts[i]) ? 0 : S.sqlite3_changes(link->db);
-        S.sqlite3_clear_bindings(compiled->parts[i]);
-    }
+    if (code)
+        return code;
+    if (call)
+        bind(stmt, call->values, statement->parameters);
+    code = step_patiently(link, stmt, call, budget, error);
+    if (call) /* a query does not set it */
+        call->affected = S.sqlite3_stmt_readonly(stmt) ? 0 : S.sqlite3_changes(link->db);
+    S.sqlite3_clear_bindings(stmt);
     return code;
 }

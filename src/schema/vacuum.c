@@ -11,7 +11,7 @@ static int run(struct rowlock_connection *connection, enum rowlock_statement_id 
     struct rowlock_call call = rowlock__call(connection, id, values, rowlock__take_number, &count);
     int code = rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
 
-    *removed += count;
+    *removed += id == ROWLOCK_SQL_VACUUM_OBJECT ? call.affected : count;
     return code;
 }
 
