@@ -265,6 +265,7 @@ TEST(a_committed_row_of_another_program_is_reported_and_vacuumed)
 {
     struct rowlock_connection *connection;
     const char *name = t_name(1);
+    int64_t removed = 0;
 
     if (t_facts()->code != ROWLOCK_INSERT)
         return;
@@ -279,7 +280,8 @@ TEST(a_committed_row_of_another_program_is_reported_and_vacuumed)
     t_contains(t_error.text, "2020-02-02");
     /* and does not wait for it */
     t_fails(t_begin(connection, t_x(name), 20000), ELEFTOVER);
-    t_ok(rowlock_vacuum(connection, NULL, &t_error));
+    t_ok(rowlock_vacuum(connection, &removed, &t_error));
+    t_int(removed, 1);
     t_ok(t_begin(connection, t_x(name), 0));
     t_ok(rowlock_commit(connection, &t_error));
     t_text(t_sql(connection, "SELECT count(*) FROM rowlock_object"), "0");
