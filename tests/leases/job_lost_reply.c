@@ -10,25 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cut.h"
 #include "lib/grants.h"
 #include "lib/jobs.h"
 #include "lib/lease.h"
-#include "lib/proxy.h"
 
 #define MOST_MESSAGES 3000
 
-static struct proxy *proxy;
-
-static struct rowlock_connection *through_proxy(void)
-{
-    return t_open_at(t_proxied_url(&proxy), t_usual());
-}
-
-static void close_it(struct rowlock_connection *connection)
-{
-    t_close(connection);
-    proxy_cut_all(proxy);
-}
+static const struct cuts every = {.least = 3, .most = MOST_MESSAGES, .stride = 1};
+static const struct cuts every_third = {.least = 3, .most = MOST_MESSAGES, .stride = 3};
 
 static int finish(struct rowlock_lease *lease, int status)
 {
@@ -48,26 +38,25 @@ static void claim_again(struct rowlock_connection *one, const struct rowlock_job
     while (answer->claimed == ROWLOCK_JOB_RUNNING && t_now() < end);
 }
 
-/* One claim, cut after n messages; returns 1 if it was cut. `repeat` is the expected repeat
-   number. */
-static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_direction direction,
-                     int n, const struct rowlock_job *job, int repeat)
+/* One claim that is cut. `repeat` is the expected repeat number. */
+static void cut_claim(struct rowlock_connection *one, void *hand, struct cuts *cuts,
+                      const struct rowlock_job *job, int repeat)
 {
-    struct rowlock_connection *connection = through_proxy();
+    struct rowlock_connection *connection = t_through_proxy();
     struct rowlock_claim answer = {.now_ms = 0};
     struct rowlock_lease *lease = NULL;
-    int code, struck, runs = t_job_seen(one, hand, job).runs;
+    int code, runs = t_job_seen(one, hand, job).runs;
 
-    proxy_arm(proxy, PROXY_CUT, direction, n);
+    proxy_arm(t_proxy, PROXY_CUT, cuts->direction, cuts->n);
     code = rowlock_claim(connection, job, &answer, &lease, &t_error);
-    struck = proxy_disarm(proxy);
+    cuts->struck = proxy_disarm(t_proxy);
     if (code) { /* possible only where a lost claim leaves nothing */
         t_int(code, ROWLOCK_ECONN);
-        t_int(struck, 1);
+        t_int(cuts->struck, 1);
         t_int(t_job_seen(one, hand, job).running, 0);
         t_int(t_job_seen(one, hand, job).runs, runs);
     }
-    if (code || (struck && answer.claimed == ROWLOCK_JOB_RUNNING))
+    if (code || (cuts->struck && answer.claimed == ROWLOCK_JOB_RUNNING))
         claim_again(one, job, &answer, &lease);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.retry_number, repeat);
@@ -77,84 +66,61 @@ static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_dire
     t_ok(finish(lease, 0));
     t_int(t_job_seen(one, hand, job).outcome, ROWLOCK_RUN_DONE);
     rowlock_lease_free(lease);
-    close_it(connection);
+    t_close_through_proxy(connection);
     t_text(t_all_rows(hand), NO_ROWS);
     t_ok(rowlock_forget_job(one, job->name, &t_error));
-    return struck;
 }
 
-static void cut_claims(enum proxy_direction direction)
+TEST(p1_cut_after_every_message_of_a_claim)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open();
+    struct cuts cuts = every;
     void *hand = t_native();
-    int n, struck = 1;
 
     t_give(t_granted(one, t_x(t_job_lock(&job)), 0)); /* the name is prepared, in every technique */
-    for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1))
-        struck = cut_claim(one, hand, direction, n, &job, 0);
-    t_true(n > 2 && n < MOST_MESSAGES);
-}
-
-TEST(p1_cut_after_every_message_a_claim_sent)
-{
-    cut_claims(PROXY_TO_SERVER);
-}
-
-TEST(p1_cut_after_every_message_a_claim_got)
-{
-    cut_claims(PROXY_TO_CLIENT);
+    while (t_next_cut_of(&cuts))
+        cut_claim(one, hand, &cuts, &job, 0);
 }
 
 /* The previous run was lost: the claim sweeps its lease, records the outcome, and repeats its
    due time. */
-static void cut_repeats(enum proxy_direction direction)
+TEST(p1_cut_after_every_message_of_a_claim_after_a_lost_run)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open();
+    struct cuts cuts = every_third;
     void *hand = t_native();
-    int n, struck = 1;
 
-    for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 3)) {
+    while (t_next_cut_of(&cuts)) {
         struct rowlock_lease *dead = t_claimed(one, &job);
 
         t_expire(hand, rowlock_token(dead));
         rowlock_lease_free(dead);
-        struck = cut_claim(one, hand, direction, n, &job, 1);
+        cut_claim(one, hand, &cuts, &job, 1);
     }
-    t_true(n > 2 && n < MOST_MESSAGES);
-}
-
-TEST(p1_cut_after_every_message_a_claim_after_a_lost_run_sent)
-{
-    cut_repeats(PROXY_TO_SERVER);
-}
-
-TEST(p1_cut_after_every_message_a_claim_after_a_lost_run_got)
-{
-    cut_repeats(PROXY_TO_CLIENT);
 }
 
 /* A lost run that must not be repeated gets its outcome once, whichever replies were lost. */
-static void cut_settling(enum proxy_direction direction)
+TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open();
+    struct cuts cuts = every_third;
     void *hand = t_native();
-    int n, struck = 1;
 
     job.retry = -1;
-    for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 3)) {
+    while (t_next_cut_of(&cuts)) {
         struct rowlock_lease *dead = t_claimed(one, &job), *lease = NULL;
-        struct rowlock_connection *connection = through_proxy();
+        struct rowlock_connection *connection = t_through_proxy();
         struct rowlock_claim answer = {.now_ms = 0};
         int code;
 
         t_expire(hand, rowlock_token(dead));
-        proxy_arm(proxy, PROXY_CUT, direction, n);
+        proxy_arm(t_proxy, PROXY_CUT, cuts.direction, cuts.n);
         code = rowlock_claim(connection, &job, &answer, &lease, &t_error);
-        struck = proxy_has_struck(proxy);
-        t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
+        cuts.struck = proxy_has_struck(t_proxy);
+        t_true(code == 0 || (code == ROWLOCK_ECONN && cuts.struck));
         t_true(lease == NULL);
         if (code || answer.claimed == ROWLOCK_JOB_RUNNING)
             claim_again(one, &job, &answer, &lease);
@@ -163,42 +129,35 @@ static void cut_settling(enum proxy_direction direction)
         t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);
         t_text(t_all_rows(hand), NO_ROWS);
         rowlock_lease_free(dead);
-        close_it(connection);
+        t_close_through_proxy(connection);
         t_ok(rowlock_forget_job(one, job.name, &t_error));
     }
-    t_true(n > 2 && n < MOST_MESSAGES);
-}
-
-TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
-{
-    cut_settling(PROXY_TO_SERVER);
-    cut_settling(PROXY_TO_CLIENT);
 }
 
 /* ---- finishes -------------------------------------------------------------------------------- */
 
 /* With `at_least_ms` the name stays held, so the lease still exists when the run is finished
    again. */
-static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
+static void cut_finishes(int64_t at_least_ms)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open();
+    struct cuts cuts = {.least = 2, .most = MOST_MESSAGES, .stride = 1};
     void *hand = t_native();
-    int n, struck = 1;
 
     job.at_least_ms = at_least_ms;
-    for (n = 0; struck && n < MOST_MESSAGES; n = t_next_cut(n, 1)) {
-        struct rowlock_connection *connection = through_proxy();
+    while (t_next_cut_of(&cuts)) {
+        struct rowlock_connection *connection = t_through_proxy();
         struct rowlock_lease *lease = t_claimed(connection, &job);
         struct job_seen seen;
         int code;
 
-        proxy_arm(proxy, PROXY_CUT, direction, n);
+        proxy_arm(t_proxy, PROXY_CUT, cuts.direction, cuts.n);
         code = finish(lease, 3);
-        struck = proxy_has_struck(proxy);
+        cuts.struck = proxy_has_struck(t_proxy);
         /* it is finished, whether the first or the second try was answered: never "lost" */
-        t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
-        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        t_true(code == 0 || (code == ROWLOCK_ECONN && cuts.struck));
+        proxy_arm(t_proxy, PROXY_NONE, cuts.direction, 0);
         if (code)
             t_ok(finish(lease, 3));
         seen = t_job_seen(one, hand, &job);
@@ -209,23 +168,16 @@ static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
         t_int(seen.leases, at_least_ms > 0);
         t_ok(rowlock_break(one, t_job_lock(&job), 0, 1, NULL, &t_error));
         rowlock_lease_free(lease);
-        close_it(connection);
+        t_close_through_proxy(connection);
         t_text(t_all_rows(hand), NO_ROWS);
         t_ok(rowlock_forget_job(one, job.name, &t_error));
     }
-    t_true(n >= 2 && n < MOST_MESSAGES);
 }
 
-TEST(p5_cut_after_every_message_a_finish_sent)
+TEST(p5_cut_after_every_message_of_a_finish)
 {
-    cut_finishes(PROXY_TO_SERVER, 0);
-    cut_finishes(PROXY_TO_SERVER, HOUR);
-}
-
-TEST(p5_cut_after_every_message_a_finish_got)
-{
-    cut_finishes(PROXY_TO_CLIENT, 0);
-    cut_finishes(PROXY_TO_CLIENT, HOUR);
+    cut_finishes(0);
+    cut_finishes(HOUR);
 }
 
 /* The reply is lost, and the database is unreachable for the rest of the call. The next call
@@ -242,17 +194,17 @@ static int finishes_unheard(enum proxy_direction direction)
     t_job_seen(one, hand, &job);
     sessions = t_sessions();
     for (int n = 0, struck = 1; struck && n < MOST_MESSAGES; n++) {
-        struct rowlock_connection *connection = through_proxy();
+        struct rowlock_connection *connection = t_through_proxy();
         struct rowlock_lease *lease = t_claimed(connection, &job), *next = NULL;
         int code, unheard;
 
-        proxy_arm(proxy, PROXY_DOWN, direction, n);
+        proxy_arm(t_proxy, PROXY_DOWN, direction, n);
         code = finish(lease, 3);
-        struck = proxy_has_struck(proxy);
+        struck = proxy_has_struck(t_proxy);
         t_true(code == 0 || (struck && code == ROWLOCK_ECONN));
         if (code)
             t_until_sessions(sessions); /* the session that was cut off has done its work */
-        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        proxy_arm(t_proxy, PROXY_NONE, direction, 0);
         unheard = code && !t_job_runs(one, hand, &job);
         if (unheard) {
             t_pause(5); /* the backoff */
@@ -267,7 +219,7 @@ static int finishes_unheard(enum proxy_direction direction)
         t_int(t_job_runs(one, hand, &job), 0);
         done_unheard += unheard;
         rowlock_lease_free(lease);
-        close_it(connection);
+        t_close_through_proxy(connection);
         t_ok(rowlock_forget_job(one, job.name, &t_error));
     }
     return done_unheard;
@@ -285,16 +237,16 @@ TEST(p5_a_finish_repeated_after_a_lost_reply_does_no_harm)
 TEST(p5_a_finish_that_comes_too_late_says_so)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
-    struct rowlock_connection *one = t_open(), *connection = through_proxy();
+    struct rowlock_connection *one = t_open(), *connection = t_through_proxy();
     struct rowlock_lease *lease = t_claimed(connection, &job), *next;
     void *hand = t_native();
 
-    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
+    proxy_arm(t_proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
     t_fails(finish(lease, 0), ECONN);
     t_int(t_job_runs(one, hand, &job), 1);
     t_expire(hand, rowlock_token(lease));
     next = t_claimed(one, &job);
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    proxy_arm(t_proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
     t_fails(finish(lease, 0), ELOST);
     t_fails(finish(lease, 0), ELOST);
     t_int(t_job_runs(one, hand, &job), 1);
@@ -302,5 +254,5 @@ TEST(p5_a_finish_that_comes_too_late_says_so)
     t_ok(finish(next, 0));
     rowlock_lease_free(lease);
     rowlock_lease_free(next);
-    close_it(connection);
+    t_close_through_proxy(connection);
 }

@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cut.h"
 #include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/lease.h"
-#include "lib/proxy.h"
 
 #define THREADS 6
-#define MOST_MESSAGES 100
 
 static struct rowlock_group *open_group_with(const char *url, int sessions,
                                              struct rowlock_options options)
@@ -163,28 +162,28 @@ TEST(p8_a_release_that_a_fence_delays_delays_no_other_request)
 
 /* ---- cut off --------------------------------------------------------------------------------- */
 
-static struct proxy *proxy;
+static const struct cuts every = {.least = 3, .most = 100, .stride = 1};
 
 static struct rowlock_group *through_proxy(void)
 {
-    return open_group(t_proxied_url(&proxy), 1);
+    return open_group(t_proxied_url(&t_proxy), 1);
 }
 
 static void close_all(struct rowlock_group *group, struct rowlock_connection *connection)
 {
     rowlock_close(connection);
     rowlock_group_close(group);
-    proxy_cut_all(proxy);
+    proxy_cut_all(t_proxy);
 }
 
 /* The session is already open, so every message belongs to the batch; a retry uses another
    session. */
-static void cut_batch(enum proxy_direction direction, int release)
+static void cut_batch(int release)
 {
+    struct cuts cuts = every;
     void *hand = t_native();
-    int n, struck = 1;
 
-    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+    while (t_next_cut_of(&cuts)) {
         struct rowlock_group *group = through_proxy();
         struct rowlock_connection *one = member(group);
         struct rowlock_lease *lease = NULL;
@@ -192,15 +191,15 @@ static void cut_batch(enum proxy_direction direction, int release)
         t_give(t_granted(one, t_x("cut batch"), 0));
         if (release)
             lease = t_granted(one, t_x("cut batch"), HOUR);
-        proxy_arm(proxy, PROXY_CUT, direction, n);
+        proxy_arm(t_proxy, PROXY_CUT, cuts.direction, cuts.n);
         if (!release)
             t_ok(t_acquire(one, t_x("cut batch"), HOUR, 0, &lease));
         else
             t_ok(rowlock_release(lease, &t_error)); /* never "lost": this holder itself ended it */
-        struck = proxy_has_struck(proxy);
+        cuts.struck = proxy_has_struck(t_proxy);
         t_int(leases_of(hand, "cut batch"), release ? 0 : 1);
         t_int(lease_rows(hand, (long)rowlock_token(lease)), release ? 0 : 1);
-        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        proxy_arm(t_proxy, PROXY_NONE, cuts.direction, 0);
         if (!release)
             t_give(lease);
         else
@@ -208,41 +207,31 @@ static void cut_batch(enum proxy_direction direction, int release)
         close_all(group, one);
         t_text(t_all_rows(hand), NO_ROWS);
     }
-    t_true(n > 2 && n < MOST_MESSAGES);
 }
 
-TEST(p1_cut_after_every_message_of_a_grant_sent)
+TEST(p1_cut_after_every_message_of_a_grant)
 {
-    cut_batch(PROXY_TO_SERVER, 0);
+    cut_batch(0);
 }
 
-TEST(p1_cut_after_every_message_of_a_grant_got)
+TEST(p5_cut_after_every_message_of_a_release)
 {
-    cut_batch(PROXY_TO_CLIENT, 0);
-}
-
-TEST(p5_cut_after_every_message_of_a_release_sent)
-{
-    cut_batch(PROXY_TO_SERVER, 1);
-}
-
-TEST(p5_cut_after_every_message_of_a_release_got)
-{
-    cut_batch(PROXY_TO_CLIENT, 1);
+    cut_batch(1);
 }
 
 /* No session can be opened to find out the outcome of the batch. */
-static void cut_batch_for_good(enum proxy_direction direction)
+TEST(p1_cut_for_good_after_every_message_says_that_it_may_have_been_granted)
 {
     void *hand = t_native();
-    int n, struck = 1, granted = 0;
+    struct cuts cuts = every;
+    int granted = 0; /* and the reply was lost */
     char others[200];
 
     snprintf(others, sizeof others,
              "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
              "backend_type = 'client backend' AND pid NOT IN (pg_backend_pid(), %ld)",
              t_engine()->session(hand));
-    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+    while (t_next_cut_of(&cuts)) {
         struct rowlock_options options = {.connect_ms = 1500};
         struct rowlock_group *group;
         struct rowlock_connection *one;
@@ -250,37 +239,26 @@ static void cut_batch_for_good(enum proxy_direction direction)
         int code;
 
         rowlock_group_close(through_proxy());
-        group = open_group_with(t_url_at(proxy_port(proxy)), 1, options);
+        group = open_group_with(t_url_at(proxy_port(t_proxy)), 1, options);
         one = member(group);
         t_give(t_granted(one, t_x("cut for good"), 0));
-        proxy_arm(proxy, PROXY_DOWN, direction, n);
+        proxy_arm(t_proxy, PROXY_DOWN, cuts.direction, cuts.n);
         code = t_acquire(one, t_x("cut for good"), HOUR, 0, &lease);
-        struck = proxy_has_struck(proxy);
+        cuts.struck = proxy_has_struck(t_proxy);
         if (code) {
             t_fails(code, ECONN);
-            t_true(struck);
+            t_true(cuts.struck);
             until(others, "0"); /* until then the server may still be working on it */
             if (leases_of(hand, "cut for good") == 1) {
-                granted++;
+                granted += cuts.direction == PROXY_TO_CLIENT;
                 t_contains(t_error.text, "may have been granted");
             }
         }
-        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        proxy_arm(t_proxy, PROXY_NONE, cuts.direction, 0);
         if (!code)
             t_give(lease);
         close_all(group, one);
         t_forget_leases(hand);
     }
-    t_true(n > 2 && n < MOST_MESSAGES);
-    t_true(direction == PROXY_TO_SERVER || granted > 0);
-}
-
-TEST(p1_cut_for_good_after_every_message_sent_says_that_it_may_have_been_granted)
-{
-    cut_batch_for_good(PROXY_TO_SERVER);
-}
-
-TEST(p1_cut_for_good_after_every_message_got_says_that_it_may_have_been_granted)
-{
-    cut_batch_for_good(PROXY_TO_CLIENT);
+    t_true(granted > 0);
 }
