@@ -155,18 +155,44 @@ static const char *own_session(int locked)
     return !locked ? "0" : t_is_postgresql() ? "pg_backend_pid()" : "CONNECTION_ID()";
 }
 
+#define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
+
+const char *hand_grant_call(void *hand, struct hand_terms terms)
+{
+    static _Thread_local unsigned calls;
+    char *text = buffer(), own[60];
+
+    snprintf(own, sizeof own, "owner %ld by %u", t_engine()->session(hand), ++calls);
+    snprintf(text, SIZE, "%s('%s', '%s', %ld, %ld, %lld, %s, 'here', 4711, 'work', 'a note')%s",
+             t_is_postgresql() ? BEGIN "SELECT * FROM rowlock.grant_lease" : "CALL rowlock_grant",
+             hand_wants(terms.wants), terms.owner ? terms.owner : own,
+             terms.ttl_ms ? terms.ttl_ms : 60000, terms.wait_ms, terms.ticket, own_session(1),
+             t_is_postgresql() && !terms.wait_ms ? "; COMMIT" : "");
+    return text;
+}
+
+const char *hand_grant_as(void *hand, struct hand_terms terms)
+{
+    return hand_row(hand, "%s", hand_grant_call(hand, terms));
+}
+
+const char *hand_try(void *hand, struct hand_terms terms)
+{
+    const char *row = hand_grant_as(hand, terms), *status = hand_field(row, 0);
+    char *out = buffer();
+
+    snprintf(out, SIZE, "%s|%s", status, hand_field(row, strcmp(status, "0") == 0 ? 2 : 3));
+    return out;
+}
+
+void hand_start_grant(void *hand, struct hand_terms terms)
+{
+    hand_start(hand, "%s", hand_grant_call(hand, terms));
+}
+
 const char *hand_grant(void *hand, const char *wants, long long ticket)
 {
-    static unsigned calls;
-
-    return hand_row(
-        hand,
-        t_is_postgresql()
-            ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT * FROM rowlock.grant_lease("
-              "'%s', 'owner %ld %u', 60000, 0, %lld, %s, 'here', 4711, 'work', 'a note'); COMMIT"
-            : "CALL rowlock_grant('%s', 'owner %ld %u', 60000, 0, %lld, %s, 'here', 4711, 'work', "
-              "'a note')",
-        hand_wants(wants), t_engine()->session(hand), ++calls, ticket, own_session(1));
+    return hand_grant_as(hand, (struct hand_terms){.wants = wants, .ticket = ticket});
 }
 
 long long hand_lease(void *hand, const char *wants)
@@ -176,6 +202,25 @@ long long hand_lease(void *hand, const char *wants)
     if (strncmp(row, "0|", 2) != 0)
         t_fail(__FILE__, __LINE__, "%s is not granted: %s", wants, row);
     return atoll(hand_field(row, 2));
+}
+
+long long hand_renew(void *hand, long long token, long ttl_ms)
+{
+    return hand_number(hand,
+                       t_is_postgresql() ? "SELECT rowlock.renew_lease(%lld, %ld)"
+                                         : "CALL rowlock_renew_lease(%lld, %ld, NULL, NULL)",
+                       token, ttl_ms);
+}
+
+const char *hand_rows(void *hand, long long token)
+{
+    return hand_row(
+        hand,
+        "SELECT (SELECT count(*) FROM %s WHERE token = %lld), (SELECT count(*) FROM (SELECT token "
+        "FROM %s%s) b WHERE token = %lld)",
+        lease_table(), token, t_table("heartbeat"),
+        t_is_postgresql() ? " UNION SELECT token FROM rowlock.lease WHERE expires IS NOT NULL" : "",
+        token);
 }
 
 void hand_release(void *hand, long long token)

@@ -3,7 +3,7 @@
  * Calls the functions of rowlock's schema on PostgreSQL, and its procedures on MariaDB, step by
  * step from plain sessions: the sequence that the library sends in one go can so be stopped
  * anywhere.
- * Handles are those of t_native(). hand_postgresql.h and hand_mariadb.h have the rest.
+ * Handles are those of t_native(). hand_mariadb.h has what is MariaDB's alone.
  */
 #ifndef TEST_HAND_H
 #define TEST_HAND_H
@@ -36,10 +36,29 @@ const char *hand_finish(void *hand);
 /* Names in plain letters, "a:x:0:0,b:p:3:1", as the functions expect them, in one of several static
    buffers, used in turn. */
 const char *hand_wants(const char *wants);
-/* A try of a new owner, with a ticket or 0: "status|name|token|number|detail". */
+/* One grant, as the library sends it. */
+struct hand_terms {
+    const char *wants;
+    const char *owner; /* NULL: a new one for every call */
+    long ttl_ms;       /* 0: 60 s */
+    long wait_ms;      /* 0: a try; otherwise the grant is not committed */
+    long long ticket;
+};
+const char *hand_grant_call(void *hand, struct hand_terms terms); /* the statement */
+/* Its answer: "status|name|token|number|detail". */
+const char *hand_grant_as(void *hand, struct hand_terms terms);
+/* The same as "status|number": the token of the grant, or the number of the conflict. */
+const char *hand_try(void *hand, struct hand_terms terms);
+/* Only sends it. */
+void hand_start_grant(void *hand, struct hand_terms terms);
+/* A try of a new owner, with a ticket or 0. */
 const char *hand_grant(void *hand, const char *wants, long long ticket);
 /* Its token; fails the test if the grant is refused. */
 long long hand_lease(void *hand, const char *wants);
+/* The status of a renewal. */
+long long hand_renew(void *hand, long long token, long ttl_ms);
+/* The numbers of the lease's rows, and of its expiries: in a heartbeat, or in the lease itself. */
+const char *hand_rows(void *hand, long long token);
 /* Releases it; fails the test if that is refused. */
 void hand_release(void *hand, long long token);
 /* The ticket. `locked`: it has a session lock; otherwise it is valid for 60 s. */

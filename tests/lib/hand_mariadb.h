@@ -5,18 +5,6 @@
 
 #include "lib/hand.h"
 
-/* One call of rowlock_grant. */
-struct my_terms {
-    const char *wants;
-    const char *owner; /* NULL: a new one for every call */
-    long ttl_ms;       /* 0: 60 s */
-    long wait_ms;      /* 0: try once */
-    long long ticket;
-};
-const char *my_grant_call(void *hand, struct my_terms terms); /* the statement */
-/* Its answer: "status|name|token|number|detail". */
-const char *my_grant(void *hand, struct my_terms terms);
-
 /* An expression for the database's part of the names of session locks. */
 const char *my_database_hash(void);
 /* Draws a token. */
@@ -27,7 +15,5 @@ void my_set_next(void *hand, long long token);
 void my_replace(void *hand, const char *name, const char *rest);
 /* The session that holds the session lock of this ticket; 0: none. */
 long long my_marker(void *hand, long long number);
-/* The numbers of the lease's heartbeats and rows, "1|1". */
-const char *my_rows(void *hand, long long token);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A roll call passes the waiters that do not answer it, and no others. Function by function, and
- * procedure by procedure; that of a waiter which may be blocked is in the tests of each engine.
+ * procedure by procedure.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -94,6 +94,43 @@ TEST(p7_no_waiter_ahead_is_called_while_another_caller_holds_the_name)
     second = hand_queue(two, X, 1);
     t_int(hand_overtake(two, X, second, 0), 0);
     t_int(hand_number(two, "SELECT count(roll_call) FROM %s", t_table("waiter")), 0);
+}
+
+/* A transaction of this session, which a waiter may be waiting for. */
+static void lock_in_a_transaction(void *hand, const char *name)
+{
+    hand_row(hand,
+             t_is_postgresql() ? "BEGIN; SELECT rowlock.exclusive('%s')"
+                               : "CALL rowlock_begin_exclusive('%s')",
+             name);
+}
+
+TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
+{
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
+              call = hand_overtake(two, X, second, 0), answer;
+
+    lock_in_a_transaction(three, "b");
+    answer = hand_overtake(two, X, second, call);
+    t_true(answer == call || (t_facts()->code == ROWLOCK_INSERT && !t_is_postgresql()));
+    t_int(hand_waiters(two), 3);
+    hand_row(three, "COMMIT");
+    if (t_is_postgresql()) {
+        hand_row(two, "BEGIN");
+        lock_in_a_transaction(three, "a");
+        t_int(hand_number(two, "SELECT rowlock.overtake('%s', %lld, %lld, 20)", hand_wants(X),
+                          second, call),
+              0);
+        hand_row(two, "COMMIT");
+        hand_row(three, "COMMIT");
+        t_int(hand_waiters(two), 3);
+        t_true(hand_overtake(two, X, second, call) == call);
+    }
+    for (int i = 0; i < 10 && !t_is_postgresql() && hand_waiters(two) > 1; i++)
+        hand_overtake(two, X, second, call); /* with technique insert it may give up */
+    t_int(hand_waiters(two), 1);
+    t_text(status(head, "a:x:0:0,b:x:0:0", both), "12");
 }
 
 /* The waiter notices within a slice of its wait that it was called. */

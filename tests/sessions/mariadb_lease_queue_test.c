@@ -36,7 +36,8 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     hand_release(holder, token);
     t_text(hand_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
-    t_text(hand_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
+    t_text(hand_field(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0),
+           "0");
     t_int(my_marker(other, ticket), 0);
     t_int(hand_waiters(other), 0);
 }
@@ -54,22 +55,6 @@ TEST(h7_a_sessions_own_lock_is_not_counted_twice)
     /* the backend is another one, as behind a pooler */
     hand_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID() + 1)", token);
     t_int(my_marker(hand, token), 0);
-}
-
-TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
-{
-    void *holder = hand_fresh(), *dead = hand_open(), *next = hand_open();
-    long long ticket, second;
-
-    hand_lease(holder, "a:x:0:0");
-    ticket = hand_queue(dead, "a:x:0:0", 1);
-    second = hand_queue(next, "a:x:0:0", 1);
-    hand_start_await(next, 0, ticket, 30000, 0);
-    hand_until_waiting(next);
-    t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
-    t_text(hand_finish(next), "1");
-    t_int(hand_waiters(holder), 1);
-    t_text(hand_field(hand_place(next, "a:x:0:0", second, 1), 2), "0");
 }
 
 TEST(p6_a_wait_on_a_ticket_ends)
@@ -99,7 +84,7 @@ TEST(a_wait_on_a_ticket_goes_on_to_the_end_of_the_lease)
     hand_start(two, call, first, 30000, second);
     hand_until_waiting(two);
     hand_release(holder, token);
-    row = my_grant(one, (struct my_terms){.wants = "a:x:0:0", .ticket = first});
+    row = hand_grant_as(one, (struct hand_terms){.wants = "a:x:0:0", .ticket = first});
     token = atoll(hand_field(row, 2));
     hand_until_waiting(two);
     hand_release(one, token);
@@ -132,27 +117,6 @@ TEST(p6_a_cycle_of_session_locks_does_no_harm)
     t_text(hand_finish(one), "0");
     t_int(my_marker(one, a), (long long)mysql_thread_id(one));
     t_int(my_marker(two, b), (long long)mysql_thread_id(two));
-}
-
-/* ---- frozen waiters: lease_roll_call_test ---------------------------------------------------- */
-
-TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
-{
-    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
-    long long second, call;
-
-    hand_queue(head, "a:x:0:0,b:x:0:0", 1);
-    second = hand_queue(two, "a:x:0:0", 1);
-    call = hand_overtake(two, "a:x:0:0", second, 0);
-    /* a transaction that the head may be waiting for */
-    hand_row(three, "CALL rowlock_begin_exclusive('b')");
-    /* with technique insert it may give up and return 0 */
-    hand_overtake(two, "a:x:0:0", second, call);
-    t_int(hand_waiters(two), 3);
-    hand_row(three, "COMMIT");
-    for (int i = 0; i < 10 && hand_waiters(two) > 1; i++)
-        hand_overtake(two, "a:x:0:0", second, call);
-    t_int(hand_waiters(two), 1);
 }
 
 /* ---- abandoned session locks ----------------------------------------------------------------- */
@@ -205,9 +169,9 @@ TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
              "CALL rowlock_enqueue('%s', 'one', CONNECTION_ID(), 1000, '', 1, '', '')",
              hand_wants("a:x:0:0"));
     for (int i = 0; i < t_effort(200, 1000); i++) {
-        struct my_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
+        struct hand_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
 
-        kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
+        kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
         has_no_lock_after(hand, "one");
         kill_at_any_moment(hand, other, i, enqueue);
         has_no_lock_after(hand, "one");
@@ -222,8 +186,8 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
     void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(300, 1500); i++) {
-        struct my_terms terms = {wants[i % 2], "one", 0, 0, hand_queue(hand, wants[i % 2], 1)};
-        const char *answer = kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
+        struct hand_terms terms = {wants[i % 2], "one", 0, 0, hand_queue(hand, wants[i % 2], 1)};
+        const char *answer = kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
 
         t_int(hand_number(other, "SELECT count(*) FROM rowlock_waiter"),
               hand_number(other, "SELECT count(*) = 0 FROM rowlock_lease"));
@@ -276,8 +240,7 @@ TEST(list_names_a_transaction_with_a_waiter)
     if (t_facts()->code != ROWLOCK_ROW)
         return;
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start(waiter, "%s",
-               my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(waiter);
     end = t_now() + T_TIMEOUT_MS;
     for (;;) { /* InnoDB refreshes this snapshot every 100 ms */
@@ -364,7 +327,8 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     hand_until_waiting(waiter);
     hand_release(here, token);
     t_text(hand_finish(waiter), "1");
-    t_text(hand_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
+    t_text(hand_field(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 0, next}), 0),
+           "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);
     t_engine()->close(there);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grant of a lease on InnoDB against concurrent events: renewals, fences and releases under
- * way, isolation levels, sweeps, a vacuumed row, lost replies, frozen clients. Expired leases are
- * swept in separate transactions. The procedures of the schema are called step by step from plain
- * sessions.
+ * The grant of a lease on InnoDB against concurrent events: fences under way, isolation levels, the
+ * order of sweeps, which are separate transactions, a vacuumed row, frozen clients, killed
+ * statements. The procedures of the schema are called step by step from plain sessions;
+ * lease_steps_test has what PostgreSQL does too.
  *
  * Runs on: mariadb
  * Quick: first
@@ -20,7 +20,7 @@
 #include "lib/hand_mariadb.h"
 #include "lib/test.h"
 
-#define X(name) ((struct my_terms){.wants = name ":x:0:0"})
+#define X(name) ((struct hand_terms){.wants = name ":x:0:0"})
 
 static const char *in_the_way(const char *name, long long number)
 {
@@ -28,16 +28,6 @@ static const char *in_the_way(const char *name, long long number)
 
     snprintf(text, sizeof text, "3|%s|0|%lld|", name, number);
     return text;
-}
-
-/* The statements of rowlock_renew, without the COMMIT. */
-static void renew_halfway(void *hand, long long token)
-{
-    hand_row(hand, "START TRANSACTION");
-    hand_row(hand,
-             "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
-             "WHERE token = %lld AND stop = 0",
-             token);
 }
 
 static const char *fence(void *hand, const char *name, long long token)
@@ -49,39 +39,6 @@ static void begin(void *hand, const char *level)
 {
     hand_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL %s", level);
     hand_row(hand, "START TRANSACTION");
-}
-
-/* ---- renewals under way ---------------------------------------------------------------------- */
-
-TEST(a1_renewal_in_flight_r5)
-{
-    void *renewer = hand_fresh(), *other = hand_open();
-    long long token = hand_lease(renewer, "a:x:0:0");
-
-    hand_expire(renewer, token);
-    renew_halfway(renewer, token);
-    /* the old row says expired; a sweep waits a second for the new one, and does not bypass the
-       renewal */
-    t_text(my_grant(other, X("a")), in_the_way("a", token));
-    t_text(my_rows(other, token), "1|1");
-    hand_row(renewer, "COMMIT");
-    t_text(my_grant(other, X("a")), in_the_way("a", token));
-    hand_release(renewer, token);
-    t_true(hand_lease(other, "a:x:0:0") > token);
-}
-
-TEST(a1_renewal_that_commits_while_it_is_swept)
-{
-    void *renewer = hand_fresh(), *other = hand_open();
-    long long token = hand_lease(renewer, "a:x:0:0");
-
-    hand_expire(renewer, token);
-    renew_halfway(renewer, token);
-    hand_start(other, "%s", my_grant_call(other, X("a")));
-    hand_until_waiting(other);
-    hand_row(renewer, "COMMIT");
-    t_text(hand_finish(other), in_the_way("a", token));
-    t_text(my_rows(other, token), "1|1");
 }
 
 /* ---- isolation levels ------------------------------------------------------------------------ */
@@ -97,7 +54,7 @@ static void look_after_a_wait(const char *set)
        the lease */
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
     hand_row(other, "%s", set);
-    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(other);
     token = my_draw(holder);
     hand_row(holder,
@@ -135,7 +92,7 @@ TEST(a2_my5_looking_locks_nothing)
     t_text(hand_field(hand_place(other, "a:x:0:0", ticket, 1), 0), "3");
     t_text(hand_field(hand_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
     t_int(t_engine()->in_transaction(other), 0);
-    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
+    t_int(hand_renew(hand, token, 60000), 0);
     hand_release(hand, token);
     hand_row(other, "SET autocommit = 1");
     hand_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
@@ -146,7 +103,7 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
     void *hand = hand_fresh();
 
     hand_row(hand, "START TRANSACTION");
-    hand_start(hand, "%s", my_grant_call(hand, X("a")));
+    hand_start_grant(hand, X("a"));
     t_text(hand_finish(hand), "error 1644");
     t_int(t_engine()->in_transaction(hand), 1);
     hand_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
@@ -165,17 +122,17 @@ TEST(my2_a_takeover_waits_for_a_fence)
     begin(fenced, "REPEATABLE READ");
     t_text(hand_field(fence(fenced, "a", token), 0), "0");
     hand_expire(hand, token);
-    t_text(my_grant(other, X("a")), in_the_way("a", token));
-    t_text(my_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
-    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
+    t_text(hand_grant_as(other, X("a")), in_the_way("a", token));
+    t_text(hand_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
+    t_int(hand_renew(hand, token, 60000), 0);
     hand_expire(hand, token);
-    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(other);
     hand_row(fenced, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
     hand_row(other, "COMMIT");
-    t_text(my_rows(hand, token), "0|0");
-    t_int(hand_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
+    t_text(hand_rows(hand, token), "0|0");
+    t_int(hand_renew(hand, token, 60000), 8);
 }
 
 TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
@@ -186,7 +143,7 @@ TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
     begin(fenced, "READ COMMITTED");
     t_text(hand_field(fence(fenced, "a", token), 0), "0");
     hand_expire(hand, token);
-    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(other);
     /* the sweep runs outside of the name lock: no cycle, so no deadlock */
     hand_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
@@ -211,39 +168,6 @@ TEST(my3_a_lost_fence_says_what_stays_locked)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
-{
-    void *one = hand_fresh(), *two = hand_open(), *other = hand_open();
-    long long first = hand_lease(one, "a:s:0:0"), second = hand_lease(two, "a:s:0:0");
-
-    hand_expire(one, first);
-    hand_expire(one, second);
-    hand_row(two, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-    hand_row(two, "START TRANSACTION");
-    t_text(hand_field(hand_row(two, "CALL rowlock_fence_row('a', %lld, 30000)", second), 0), "0");
-    /* the second cannot be swept: none of its rows is gone, whether or not the first was swept */
-    t_text(my_grant(other, X("a")), in_the_way("a", second));
-    t_text(my_rows(other, second), "1|1");
-    t_int(t_odd_rows(other), 0);
-    t_int(hand_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", second), 0);
-    hand_row(two, "COMMIT");
-    t_text(my_grant(other, X("a")), in_the_way("a", second));
-    hand_release(two, second);
-    t_true(hand_lease(other, "a:x:0:0") > second);
-}
-
-TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
-{
-    void *one = hand_fresh(), *other = hand_open();
-    long long dead = hand_lease(one, "a:s:0:0"), live = hand_lease(one, "a:s:0:0");
-
-    hand_expire(one, dead);
-    t_text(my_grant(other, X("a")), in_the_way("a", live));
-    t_text(my_rows(one, dead), "1|1");
-    t_int(hand_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", dead),
-          0); /* its heartbeat was only late */
-}
-
 /* Two sessions that sweep the same leases, named in different orders, cannot deadlock. */
 TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
 {
@@ -254,13 +178,14 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
     hand_expire(one, second);
     hand_row(one, "START TRANSACTION");
     hand_row(one, "SELECT token FROM rowlock_heartbeat WHERE token = %lld FOR UPDATE", first);
-    t_true(strcmp(hand_field(my_grant(other, (struct my_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
-                  "0") != 0);
-    t_text(my_rows(other, second), "0|0");
-    t_text(my_rows(other, first), "1|1");
+    t_true(
+        strcmp(hand_field(hand_grant_as(other, (struct hand_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
+               "0") != 0);
+    t_text(hand_rows(other, second), "0|0");
+    t_text(hand_rows(other, first), "1|1");
     hand_row(one, "ROLLBACK");
     t_true(hand_lease(other, "a:x:0:0,b:x:0:0") > second);
-    t_text(my_rows(other, first), "0|0");
+    t_text(hand_rows(other, first), "0|0");
 }
 
 /* ---- a vacuumed row -------------------------------------------------------------------------- */
@@ -273,12 +198,12 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
         return;
     hand_row(vacuum, "START TRANSACTION");
     hand_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
-    hand_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(other);
     hand_row(vacuum, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
     hand_row(other, "COMMIT");
-    t_text(hand_field(my_grant(vacuum, X("a")), 0), "3");
+    t_text(hand_field(hand_grant_as(vacuum, X("a")), 0), "3");
 }
 
 /* ---- a client that waited for the name lock -------------------------------------------------- */
@@ -294,12 +219,11 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
 
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start(frozen, "%s",
-               my_grant_call(frozen, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    hand_start_grant(frozen, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
     hand_until_waiting(frozen);
     hand_row(holder, "COMMIT");
     t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
-    t_text(hand_field(my_grant(other, X("a")), 0), "1");
+    t_text(hand_field(hand_grant_as(other, X("a")), 0), "1");
     t_until(is_waited_out(t_admin(), frozen));
     hand_lease(other, "a:x:0:0");
 }
@@ -319,7 +243,9 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
 
     for (int i = 0; i < 4; i++) {
         hand_row(hand, "SET SESSION %s = %d", idle_limit(), i ? 600 : 700);
-        t_text(hand_field(my_grant(hand, (struct my_terms){"a:x:0:0", "one", 0, 1000, 0}), 0), "0");
+        t_text(
+            hand_field(hand_grant_as(hand, (struct hand_terms){"a:x:0:0", "one", 0, 1000, 0}), 0),
+            "0");
         hand_row(hand, "COMMIT");
         hand_row(hand, "%s", next[i]);
         t_int(hand_number(hand, "SELECT @@%s", idle_limit()), i ? 600 : 700);
@@ -389,43 +315,18 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
         /* MySQL may end a killed CALL without an error, but also without an answer */
         if (strncmp(answer, "error", 5) != 0 && strcmp(answer, "(none)") != 0) {
             t_text(hand_field(answer, 0), "0");
-            t_text(my_rows(other, token), "0|0");
+            t_text(hand_rows(other, token), "0|0");
         } else { /* complete or undone, once the client has rolled back, as the library does */
             const char *rows;
 
             do
                 hand_start(hand, "ROLLBACK");
             while (strncmp(hand_finish(hand), "error", 5) == 0);
-            rows = my_rows(other, token);
+            rows = hand_rows(other, token);
             t_true(strcmp(rows, "1|1") == 0 || strcmp(rows, "0|0") == 0);
         }
         hand_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
     }
-}
-
-/* ---- lost replies ---------------------------------------------------------------------------- */
-
-TEST(b5_a_lost_reply_is_settled_by_the_owner)
-{
-    void *hand = hand_fresh(), *again = hand_open();
-    struct my_terms terms = {.wants = "a:x:0:0,b:s:0:0", .owner = "the very call"};
-    const char *first = my_grant(hand, terms);
-
-    t_text(my_grant(again, terms), first);
-    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
-    terms.wait_ms = 1000;
-    t_text(my_grant(again, terms), first);
-    hand_row(again, "COMMIT");
-    terms.wait_ms = 0;
-    /* its ttl counts from now, because the caller believes so */
-    hand_expire(hand, atoll(hand_field(first, 2)));
-    t_text(my_grant(again, terms), first);
-    t_true(atoll(hand_field(hand_row(hand, "CALL rowlock_check('a', %s)", hand_field(first, 2)),
-                            1)) > 30000);
-    /* a lease that was broken is not returned again */
-    hand_number(hand, "CALL rowlock_break('a', 0, 0)");
-    t_true(atoll(hand_field(my_grant(again, terms), 2)) > atoll(hand_field(first, 2)));
-    t_int(hand_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
 }
 
 TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)

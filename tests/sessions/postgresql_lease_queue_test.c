@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/harness.h"
-#include "lib/hand_postgresql.h"
+#include "lib/hand.h"
 #include "lib/test.h"
 
 #define X "a:x:0:0"
@@ -177,22 +177,6 @@ TEST(p6_a_grant_removes_waiters_that_were_not_seen)
 
 /* ---- dead waiters ---------------------------------------------------------------------------- */
 
-TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
-{
-    void *one = mortal(), *two = hand_fresh(), *three = hand_open();
-    long long first = hand_queue(one, X, 1), second = hand_queue(two, X, 1);
-
-    hand_start(two, "SELECT rowlock.await(0, %lld, 60000, 0)", first);
-    hand_until_waiting(two);
-    hand_start(three, "SELECT rowlock.await(0, %lld, 60000, 0)", first); /* any number may wait */
-    hand_until_waiting(three);
-    kill_it(one);
-    t_text(hand_finish(two), "1");
-    t_text(hand_finish(three), "1");
-    t_int(hand_waiters(two), 1);
-    t_text(hand_place(two, X, second, 1), "0||0|1|1");
-}
-
 TEST(p6_a_try_ignores_waiters_that_died_in_the_queue)
 {
     void *one = mortal(), *two = mortal(), *other = hand_fresh(), *alive = hand_open();
@@ -263,30 +247,6 @@ TEST(p6_a_second_ticket_of_an_owner_takes_the_first_ones_place)
 }
 
 /* ---- frozen waiters -------------------------------------------------------------------------- */
-
-TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
-{
-    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
-    long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
-              call = hand_overtake(two, X, second, 0);
-
-    /* a transaction that the head may be waiting for */
-    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')");
-    t_true(hand_overtake(two, X, second, call) == call);
-    t_int(hand_waiters(two), 3);
-    hand_row(three, "COMMIT");
-    hand_row(two, "BEGIN");
-    hand_row(three, "BEGIN; SELECT rowlock.exclusive('a')");
-    t_int(hand_number(two, "SELECT rowlock.overtake('%s', %lld, %lld, 20)", hand_wants(X), second,
-                      call),
-          0);
-    hand_row(two, "COMMIT");
-    hand_row(three, "COMMIT");
-    t_int(hand_waiters(two), 3);
-    t_true(hand_overtake(two, X, second, call) == call);
-    t_int(hand_waiters(two), 1);
-    t_contains(hand_place(head, "a:x:0:0,b:x:0:0", both, 1), "12|");
-}
 
 /* Its row is locked because another session is updating `seen`, which proves nothing else. */
 TEST(p7_a_grant_passes_no_waiter_whose_row_is_being_updated)

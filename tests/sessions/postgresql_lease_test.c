@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grant of a lease on PostgreSQL against concurrent events: renewals and fences under way,
- * sweeps that fail, lost replies, frozen clients. The functions of the schema are called step by
- * step from plain sessions.
+ * The grant of a lease on PostgreSQL against concurrent events: fences under way, the order of a
+ * sweep, frozen clients, session locks. The functions of the schema are called step by step from
+ * plain sessions; lease_steps_test has what MariaDB does too.
  *
  * Runs on: postgresql
  * Quick: first
@@ -15,21 +15,11 @@
 
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/hand_postgresql.h"
+#include "lib/hand.h"
 #include "lib/test.h"
 
 #define X(name) ((struct hand_terms){.wants = name ":x:0:0"})
 #define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-
-/* The number of lease rows, and of heartbeats without one. */
-static const char *rows_of(void *hand, long long token)
-{
-    return hand_row(hand,
-                    "SELECT (SELECT count(*) FROM rowlock.lease WHERE token = %lld), "
-                    "(SELECT count(*) FROM rowlock.heartbeat b WHERE b.token = %lld AND NOT EXISTS "
-                    "(SELECT FROM rowlock.lease l WHERE l.token = b.token))",
-                    token, token);
-}
 
 static const char *in_the_way(int status, long long number)
 {
@@ -37,82 +27,6 @@ static const char *in_the_way(int status, long long number)
 
     snprintf(text, sizeof text, "%d|%lld", status, number);
     return text;
-}
-
-/* Starts a grant that waits up to 60 s for the name lock, and 1.5 s for a sweep. */
-static void start_waiting(void *hand, const char *wants)
-{
-    hand_wait(hand, (struct hand_terms){.wants = wants}, 60000);
-}
-
-/* ---- renewals under way ---------------------------------------------------------------------- */
-
-/* The lease has no heartbeat, so that its first renewal inserts it. */
-static void expire_without_heartbeat(void *hand, long long token)
-{
-    hand_row(hand,
-             "UPDATE rowlock.lease SET expires = clock_timestamp() - interval '1 s' "
-             "WHERE token = %lld",
-             token);
-}
-
-static void renews_in_flight(void (*expire)(void *, long long))
-{
-    void *renewer = hand_fresh(), *other = hand_open(), *third = hand_open();
-    long long token = hand_lease(renewer, "a:x:0:0");
-
-    expire(renewer, token);
-    hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
-    /* the old row says expired; a try waits a moment, a grant longer, and neither bypasses the
-       renewal */
-    t_text(hand_try(other, X("a")), in_the_way(3, token));
-    start_waiting(other, "a:s:0:0");
-    hand_until_waiting(other);
-    hand_row(renewer, "COMMIT");
-    t_contains(hand_finish(other), "3|a|");
-    hand_row(other, "ROLLBACK");
-    t_text(rows_of(third, token), "1|0");
-    t_text(hand_try(third, X("a")), in_the_way(3, token));
-}
-
-TEST(a1_renewal_in_flight_keeps_its_lease)
-{
-    renews_in_flight(hand_expire);
-}
-
-TEST(a1_first_renewal_in_flight_keeps_its_lease)
-{
-    renews_in_flight(expire_without_heartbeat);
-}
-
-static void hangs_in_flight(void (*expire)(void *, long long))
-{
-    void *renewer = hand_fresh(), *other = hand_open();
-    long long token = hand_lease(renewer, "a:x:0:0");
-
-    /* the renewal hangs for longer than every timeout: an expired clock alone gives the name to
-       no other client */
-    expire(renewer, token);
-    hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
-    start_waiting(other, "a:x:0:0");
-    t_contains(hand_finish(other), "3|a|");
-    hand_row(other, "ROLLBACK");
-    hand_row(renewer, "ROLLBACK");
-    t_text(rows_of(other, token), "1|0");
-    t_true(hand_lease(other, "a:x:0:0") > token);
-    t_text(rows_of(other, token), "0|0");
-    t_int(hand_number(renewer, "SELECT rowlock.renew_lease(%lld, 60000)", token), 8);
-    t_int(hand_number(renewer, "SELECT rowlock.release_lease(%lld)", token), 8);
-}
-
-TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
-{
-    hangs_in_flight(hand_expire);
-}
-
-TEST(a1_an_expired_lease_without_heartbeat_is_in_the_way_until_it_is_deleted)
-{
-    hangs_in_flight(expire_without_heartbeat);
 }
 
 TEST(a2_a3_no_grant_in_a_frozen_snapshot)
@@ -160,50 +74,6 @@ TEST(p4_p11_a_fence_leaves_the_transaction_usable)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
-{
-    void *one = hand_fresh(), *two = hand_open(), *other = hand_open();
-    long long first = hand_lease(one, "a:s:0:0"), second = hand_lease(two, "a:s:0:0");
-
-    hand_expire(one, first);
-    hand_expire(one, second);
-    hand_row(two, BEGIN "; SELECT rowlock.fence('a', %lld, 100)", second);
-    /* the second cannot be swept, so the first is kept too, also while the grant's transaction
-       lasts */
-    hand_row(other, BEGIN);
-    t_text(hand_row(other,
-                    "SELECT status, token FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, "
-                    "'', 0, '', '')",
-                    hand_wants("a:x:0:0")),
-           "3|");
-    t_text(rows_of(other, first), "1|0");
-    t_text(rows_of(other, second), "1|0");
-    t_int(hand_number(one, "SELECT rowlock.renew_lease(%lld, 1)", first),
-          0); /* the grant holds no lock on their rows */
-    hand_row(other, "COMMIT");
-    hand_row(two, "COMMIT");
-    hand_expire(one, first);
-    t_true(hand_lease(other, "a:x:0:0") > second);
-}
-
-TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
-{
-    void *one = hand_fresh(), *other = hand_open();
-    long long dead = hand_lease(one, "a:s:0:0"), live = hand_lease(one, "a:s:0:0");
-
-    hand_expire(one, dead);
-    hand_row(other, BEGIN);
-    t_text(hand_row(other,
-                    "SELECT status, number FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, "
-                    "'', 0, '', '')",
-                    hand_wants("a:x:0:0")),
-           in_the_way(3, live));
-    t_text(hand_row(one, "SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT",
-                    dead),
-           in_the_way(3, dead) + 2);
-    hand_row(other, "ROLLBACK");
-}
-
 TEST(h3_a_sweep_of_several_names_goes_by_token)
 {
     void *one = hand_fresh(), *other = hand_open();
@@ -213,7 +83,7 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
     hand_expire(one, second);
     hand_row(one, BEGIN "; SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE",
              first);
-    start_waiting(other, "a:x:0:0,b:x:0:0");
+    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0,b:x:0:0", .wait_ms = 60000});
     hand_until_waiting(other);
     /* it waits for the first token, whatever the order of names, and has not touched the second */
     t_text(hand_row(one, "SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT",
@@ -231,35 +101,14 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
 TEST(h5_a_client_frozen_before_its_commit_gives_way)
 {
     void *frozen = hand_fresh(), *other = hand_open();
+    struct hand_terms terms = {.wants = "a:x:0:0", .wait_ms = 60000};
 
-    hand_wait(frozen, X("a"), 1000);
-    t_contains(hand_finish(frozen), "0||"); /* and never commits */
-    start_waiting(other, "a:x:0:0");
-    t_contains(hand_finish(other), "0||"); /* after the server has ended that session */
+    t_contains(hand_grant_as(frozen, terms), "0||"); /* and never commits */
+    t_contains(hand_grant_as(other, terms), "0||");  /* after the server has ended that session */
     hand_row(other, "COMMIT");
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
     hand_start(frozen, "COMMIT");
     t_text(hand_finish(frozen), "25P03");
-}
-
-TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
-{
-    void *one = hand_fresh(), *again = hand_open();
-    struct hand_terms terms = {.wants = "a:x:0:0,b:x:0:0", .owner = "0123456789abcdef"};
-    char first[60];
-
-    snprintf(first, sizeof first, "%s", hand_try(one, terms));
-    t_int(strncmp(first, "0|", 2), 0);
-    t_text(hand_try(again, terms), first);
-    hand_wait(again, terms, 1000);
-    t_contains(hand_finish(again), first + 2);
-    hand_row(again, "COMMIT");
-    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
-    /* a lease that was broken is not returned again */
-    hand_row(one, "SELECT rowlock.break('a', 0, false)");
-    t_int(strncmp(hand_try(again, terms), "0|", 2), 0);
-    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease WHERE token > %s", first + 2), 2);
-    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
 }
 
 /* Shared leases share the name lock, which therefore does not show that the first call has yet
@@ -267,12 +116,12 @@ TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
 TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
 {
     void *zombie = hand_fresh(), *again = hand_open();
-    struct hand_terms terms = {.wants = "a:s:0:0", .owner = "fedcba9876543210"};
+    struct hand_terms terms = {.wants = "a:s:0:0", .owner = "fedcba9876543210"}, waits = terms;
     const char *first;
     char pid[80], start[60], *bar;
 
-    hand_wait(zombie, terms, 1000);
-    first = hand_finish(zombie);
+    waits.wait_ms = 1000;
+    first = hand_grant_as(zombie, waits);
     t_contains(first, "0||");
     t_text(hand_try(again, terms), "1|");
     hand_row(zombie, "COMMIT");
@@ -287,8 +136,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
     t_true(bar != NULL);
     *bar = '\0';
     snprintf(pid, sizeof pid, "%s", start);
-    hand_wait(zombie, terms, 1000);
-    hand_finish(zombie);
+    hand_grant_as(zombie, waits);
     t_text(hand_row(again,
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND "
                     "(extract(epoch FROM backend_start) * 1000000)::bigint = %s + 1",
@@ -348,12 +196,12 @@ TEST(h7_a_tokens_lock_is_there_before_and_as_long_as_its_row)
     t_int(came(other, 1, token), 0);
     hand_row(holder, BEGIN "; SELECT rowlock.release_lease(%lld)", token);
     t_int(came(other, 1, token), 0);
-    t_text(rows_of(other, token), "1|0");
+    t_text(hand_rows(other, token), "1|1");
     hand_start(other, "SELECT rowlock.await(1, %lld, 60000, 0)", token);
     hand_until_waiting(other);
     hand_row(holder, "COMMIT");
     t_text(hand_finish(other), "1");
-    t_text(rows_of(other, token), "0|0");
+    t_text(hand_rows(other, token), "0|0");
     t_int(hand_is_marked(other, token), 0);
 }
 
@@ -363,8 +211,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
 
     hand_row(holder, "SELECT rowlock.release_lease(%lld)", token);
-    hand_wait(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket}, 1000);
-    t_contains(hand_finish(waiter), "0||");
+    t_contains(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 1000, ticket}), "0||");
     t_int(came(other, 0, ticket), 0);
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
     hand_start(other, "SELECT rowlock.await(0, %lld, 60000, 0)", ticket);
@@ -425,8 +272,7 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
     long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(hand, "a:x:0:0", 1), own;
 
     hand_row(holder, BEGIN "; SELECT rowlock.exclusive('b'), rowlock.fence('a', %lld, 100)", token);
-    hand_wait(hand, X("b"), 20);
-    t_contains(hand_finish(hand), "2|b|");
+    t_contains(hand_grant_as(hand, (struct hand_terms){.wants = "b:x:0:0", .wait_ms = 20}), "2|b|");
     hand_row(hand, "ROLLBACK");
     t_int(came(hand, 1, token), 0);
     t_int(came(hand, 0, ticket + 1000), 1);

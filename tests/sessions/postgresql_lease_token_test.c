@@ -16,7 +16,7 @@
 
 #include "lib/extra.h"
 #include "lib/harness.h"
-#include "lib/hand_postgresql.h"
+#include "lib/hand.h"
 #include "lib/test.h"
 
 /* Grants one more lease, and releases it. */
