@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions that execute one step at a time, each in a thread (session.h). */
+/* Sessions that execute one step at a time, in a thread for each step (session.h). */
 #include "lib/session.h"
 
 #include <pthread.h>
@@ -26,13 +26,11 @@ struct session {
     struct rowlock_connection *connection; /* NULL with DOOR_SQL */
     void *handle;
     long id;
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int busy, quit;
+    pthread_t thread; /* of the step */
+    int busy;         /* it is not joined yet */
     enum step_kind kind;
     enum rowlock_mode mode;
-    char name[256];
+    char name[256], answer[40]; /* of the last statement */
     int code;
     struct rowlock_error error;
 };
@@ -44,13 +42,18 @@ static int is_postgresql(void)
 
 /* ---- steps, in the session's thread ---------------------------------------------------------- */
 
-static int run_text(struct session *session, const char *text, char *out, size_t size)
+static int run_text(struct session *session, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int run_text(struct session *session, const char *format, ...)
 {
-    char answer[600], sqlstate[6] = "";
+    char text[400], answer[600], sqlstate[6] = "";
+    va_list arguments;
 
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (t_engine()->sql(session->handle, text, answer, sizeof answer) == 0) {
-        if (out)
-            snprintf(out, size, "%.39s", answer);
+        snprintf(session->answer, sizeof session->answer, "%.39s", answer);
         return ROWLOCK_OK;
     }
     sscanf(answer, "%*[A-Z]:  %5[0-9A-Z]:", sqlstate);
@@ -70,19 +73,21 @@ static int begin(struct session *session)
 
     for (int i = 0; !code && i < 2; i++)
         if (t_engine()->begin[i])
-            code = run_text(session, t_engine()->begin[i], NULL, 0);
+            code = run_text(session, "%s", t_engine()->begin[i]);
     return code;
 }
 
-static int call(struct session *session, const char *postgresql, const char *mariadb)
+static const char *mode_of(const struct session *session)
 {
-    char text[400];
+    return session->mode == ROWLOCK_SHARED ? "shared" : "exclusive";
+}
 
-    snprintf(text, sizeof text,
-             is_postgresql() ? "SELECT rowlock.%s%s('%s')" : "CALL rowlock_%s%s('%s')",
-             is_postgresql() ? postgresql : mariadb,
-             session->mode == ROWLOCK_SHARED ? "shared" : "exclusive", session->name);
-    return run_text(session, text, NULL, 0);
+/* `how`: "", or on MariaDB "begin_". */
+static int call(struct session *session, const char *how)
+{
+    return run_text(session,
+                    is_postgresql() ? "SELECT rowlock.%s%s('%s')" : "CALL rowlock_%s%s('%s')", how,
+                    mode_of(session), session->name);
 }
 
 static int begin_and_call(struct session *session)
@@ -90,40 +95,23 @@ static int begin_and_call(struct session *session)
     int code;
 
     if (!is_postgresql())
-        return call(session, "", "begin_");
+        return call(session, "begin_");
     code = begin(session);
-    return code ? code : call(session, "", "");
+    return code ? code : call(session, "");
 }
 
 static int try_call(struct session *session)
 {
-    char text[400], got[40] = "";
-    const char *mode = session->mode == ROWLOCK_SHARED ? "shared" : "exclusive";
-    int code;
+    int code = run_text(session,
+                        is_postgresql() ? "SELECT rowlock.try_%s('%s')"
+                                        : "CALL rowlock_try_%s('%s', 0, @got)",
+                        mode_of(session), session->name);
 
-    if (is_postgresql()) {
-        snprintf(text, sizeof text, "SELECT rowlock.try_%s('%s')", mode, session->name);
-        code = run_text(session, text, got, sizeof got);
-    } else {
-        snprintf(text, sizeof text, "CALL rowlock_try_%s('%s', 0, @got)", mode, session->name);
-        code = run_text(session, text, NULL, 0);
-        if (!code)
-            code = run_text(session, "SELECT @got", got, sizeof got);
-    }
-    if (!code && strcmp(got, "t") != 0 && strcmp(got, "1") != 0)
+    if (!code && !is_postgresql())
+        code = run_text(session, "SELECT @got");
+    if (!code && strcmp(session->answer, "t") != 0 && strcmp(session->answer, "1") != 0)
         code = ROWLOCK_EBUSY;
     return code;
-}
-
-static int prepare_call(struct session *session)
-{
-    char text[400];
-
-    if (is_postgresql())
-        snprintf(text, sizeof text, "SELECT rowlock.prepare('%s')", session->name);
-    else
-        snprintf(text, sizeof text, "CALL rowlock_prepare('%s')", session->name);
-    return run_text(session, text, NULL, 0);
 }
 
 static int by_sql(struct session *session)
@@ -137,15 +125,18 @@ static int by_sql(struct session *session)
         code = begin(session);
         return code ? code : try_call(session);
     case STEP_LOCK:
-        return call(session, "", "");
+        return call(session, "");
     case STEP_TRY:
         return try_call(session);
     case STEP_PREPARE:
-        return prepare_call(session);
+        return run_text(session,
+                        is_postgresql() ? "SELECT rowlock.prepare('%s')"
+                                        : "CALL rowlock_prepare('%s')",
+                        session->name);
     case STEP_COMMIT:
-        return run_text(session, "COMMIT", NULL, 0);
+        return run_text(session, "COMMIT");
     default:
-        return run_text(session, "ROLLBACK", NULL, 0);
+        return run_text(session, "ROLLBACK");
     }
 }
 
@@ -153,7 +144,7 @@ static int by_sql(struct session *session)
 static int ended(struct session *session, int code)
 {
     if (!code && t_facts()->plain && session->door == DOOR_BORROWED)
-        run_text(session, "ROLLBACK", NULL, 0);
+        run_text(session, "ROLLBACK");
     return code;
 }
 
@@ -188,9 +179,9 @@ static int step(struct session *session)
     case STEP_BEGIN:
         return begin(session);
     case STEP_SAVEPOINT:
-        return run_text(session, "SAVEPOINT earlier", NULL, 0);
+        return run_text(session, "SAVEPOINT earlier");
     case STEP_ROLLBACK_TO:
-        return run_text(session, "ROLLBACK TO SAVEPOINT earlier", NULL, 0);
+        return run_text(session, "ROLLBACK TO SAVEPOINT earlier");
     default:
         return session->connection ? by_library(session) : by_sql(session);
     }
@@ -199,21 +190,9 @@ static int step(struct session *session)
 static void *body(void *data)
 {
     struct session *session = data;
-    int quit;
 
-    pthread_mutex_lock(&session->mutex);
-    for (;;) {
-        while (!session->busy && !session->quit)
-            pthread_cond_wait(&session->changed, &session->mutex);
-        quit = !session->busy;
-        pthread_mutex_unlock(&session->mutex);
-        if (quit)
-            return NULL;
-        session->code = step(session);
-        pthread_mutex_lock(&session->mutex);
-        session->busy = 0;
-        pthread_cond_broadcast(&session->changed);
-    }
+    session->code = step(session);
+    return NULL;
 }
 
 /* ---- from the test's thread ------------------------------------------------------------------ */
@@ -226,7 +205,6 @@ enum door session_door(enum door door)
 struct session *session_open(enum door door)
 {
     struct session *session = calloc(1, sizeof *session);
-    pthread_condattr_t monotonic;
 
     if (!session)
         abort();
@@ -243,18 +221,11 @@ struct session *session_open(enum door door)
 #ifdef ROWLOCK_WITH_POSTGRESQL
     if (is_postgresql()) {
         PQsetErrorVerbosity(session->handle, PQERRORS_VERBOSE); /* with the SQLSTATE */
-        run_text(session, "SET client_min_messages = error", NULL, 0);
+        run_text(session, "SET client_min_messages = error");
     }
 #endif
     if (t_engine()->session)
         session->id = t_engine()->session(session->handle);
-    pthread_mutex_init(&session->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&session->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    if (pthread_create(&session->thread, NULL, body, session))
-        abort();
     return session;
 }
 
@@ -264,36 +235,27 @@ void *session_handle(const struct session *session)
 }
 
 /* Waits until the step has ended, for at most that long. */
-static int ends_within(struct session *session, long milliseconds)
+static int ends_within(struct session *session, int milliseconds)
 {
     struct timespec until;
-    int ended, late = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&session->mutex);
-    while (session->busy && !late)
-        late = pthread_cond_timedwait(&session->changed, &session->mutex, &until);
-    ended = !session->busy;
-    pthread_mutex_unlock(&session->mutex);
-    return ended;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += milliseconds % 1000 * 1000000L;
+    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    session->busy = session->busy && pthread_timedjoin_np(session->thread, NULL, &until) != 0;
+    return !session->busy;
 }
 
 void session_start(struct session *session, enum step_kind kind, enum rowlock_mode mode,
                    const char *name)
 {
-    pthread_mutex_lock(&session->mutex);
     session->kind = kind;
     session->mode = mode;
     snprintf(session->name, sizeof session->name, "%s", name ? name : "");
     session->busy = 1;
-    pthread_cond_broadcast(&session->changed);
-    pthread_mutex_unlock(&session->mutex);
+    if (pthread_create(&session->thread, NULL, body, session))
+        abort();
 }
 
 enum session_state session_settle(struct session *session)
@@ -330,13 +292,8 @@ void session_close(struct session *session)
         t_engine()->kill(t_admin(), session->id);
         ends_within(session, STUCK_MS);
     }
-    pthread_mutex_lock(&session->mutex);
-    session->quit = 1;
-    pthread_cond_broadcast(&session->changed);
-    pthread_mutex_unlock(&session->mutex);
-    pthread_join(session->thread, NULL);
-    pthread_cond_destroy(&session->changed);
-    pthread_mutex_destroy(&session->mutex);
+    if (session->busy)
+        pthread_join(session->thread, NULL);
     if (session->connection)
         t_close(session->connection);
     free(session);

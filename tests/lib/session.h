@@ -38,7 +38,7 @@ struct session *session_open(enum door door);
 void session_close(struct session *session);
 void *session_handle(const struct session *session);
 
-/* Starts a step in the session's thread, which must have none under way. */
+/* Starts a step in a thread; the session must have none under way. */
 void session_start(struct session *session, enum step_kind kind, enum rowlock_mode mode,
                    const char *name);
 
