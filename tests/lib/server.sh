@@ -217,30 +217,45 @@ explain() { # ENGINE FOLDER
     return 1
 }
 
-start_postgresql() { # NAME [OPTION...]
-    local name=$1 user folder try
-    shift
-    user=$(server_user postgres)
+# ENGINE NAME USER TEMPLATE [OPTION...]: starts it by launch_ENGINE USER FOLDER [OPTION...], and
+# waits until answers_ENGINE FOLDER succeeds. On another port, if another program has taken the free
+# one, which is the word PORT in an option. A new server has the data of the template, or none.
+start_server() {
+    local engine=$1 name=$2 user template=$4 folder try
+    user=$(server_user "$3")
     folder=$(server_folder "$name" "$user") || return 1
-    [ -e "$folder/data" ] || copy_template postgresql "$user" "$folder/data" || return 1
+    shift 4
+    if [ ! -e "$folder/data" ] && [ -n "$template" ]; then
+        copy_template "$template" "$user" "$folder/data" || return 1
+    elif [ ! -e "$folder/data" ]; then
+        as_user "$user" mkdir "$folder/data" || return 1
+    fi
     for try in 1 2 3; do
         server_port=$(port_of "$folder")
-        launch "$user" "$folder" "$(postgresql_program postgres)" -D "$folder/data" \
-            -p "$server_port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" \
-            -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c jit=off \
-            -c max_connections=200 -c shared_buffers=32MB \
-            -c deadlock_timeout=200ms -c log_line_prefix='%m [%p] %q%d ' "$@"
-        if await_server "$folder" "$(postgresql_program pg_isready)" -h "$folder" -p "$server_port"
-        then
+        "launch_$engine" "$user" "$folder" "${@/#PORT/$server_port}"
+        if await_server "$folder" "answers_$engine" "$folder"; then
             server_data=$folder/data server_socket=$folder server_log=$folder/log
-            server_admin="postgresql://postgres@127.0.0.1:$server_port/"
-            server_url="postgresql://tester@127.0.0.1:$server_port/"
             return 0
         fi
-        [ "$try" = 3 ] || grep -q 'could not bind' "$folder/log" || break
+        [ "$try" = 3 ] ||
+            grep -qi 'could not bind\|address already in use\|port .* in use' "$folder/log" || break
         rm -f "$folder/port"
     done
-    explain PostgreSQL "$folder"
+    explain "$engine" "$folder"
+}
+
+launch_postgresql() { # USER FOLDER [OPTION...]
+    launch "$1" "$2" "$(postgresql_program postgres)" -D "$2/data" \
+        -p "$server_port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$2" \
+        -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c jit=off \
+        -c max_connections=200 -c shared_buffers=32MB \
+        -c deadlock_timeout=200ms -c log_line_prefix='%m [%p] %q%d ' "${@:3}"
+}
+answers_postgresql() { "$(postgresql_program pg_isready)" -h "$1" -p "$server_port"; } # FOLDER
+start_postgresql() { # NAME [OPTION...]
+    start_server postgresql "$1" postgres postgresql "${@:2}" || return 1
+    server_admin="postgresql://postgres@127.0.0.1:$server_port/"
+    server_url="postgresql://tester@127.0.0.1:$server_port/"
 }
 
 # Copies the data folder itself, because pg_basebackup is missing for some versions (see
@@ -270,42 +285,28 @@ SQL
     start_postgresql "$name" "$@"
 }
 
+launch_mariadb() { # USER FOLDER PROGRAM [OPTION...]
+    launch "$1" "$2" "$3" --no-defaults --datadir="$2/data" \
+        --tmpdir="$2/tmp" --socket="$2/socket" --port="$server_port" \
+        --bind-address=127.0.0.1 --pid-file="$2/mariadbd.pid" --skip-name-resolve \
+        --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --loose-debug-no-sync \
+        --max-connections=200 "${@:4}"
+}
+answers_mariadb() { mariadb --no-defaults --socket="$1/socket" -u root -e ''; } # FOLDER
 start_mariadb() { # NAME [OPTION...]
-    local name=$1 user folder try program=mariadbd template=mariadb
-    shift
     if [ -n "${MYSQL_BIN:-}" ]; then
-        program=$MYSQL_BIN/mysqld template=mysql
         # like MariaDB by default: no binary log; the small redo log is quick to create
-        set -- --mysqlx=OFF --secure-file-priv=NULL --skip-log-bin \
-            --innodb-redo-log-capacity=16M "$@"
-    else
-        set -- --skip-ssl "$@" # since 11.4 it offers TLS with a certificate of its own
+        start_server mariadb "$1" mysql mysql "$MYSQL_BIN/mysqld" --mysqlx=OFF \
+            --secure-file-priv=NULL --skip-log-bin --innodb-redo-log-capacity=16M \
+            "${@:2}" || return 1
+        server_admin=mysql://root@127.0.0.1:$server_port/
+        server_url=mysql://rowlock@127.0.0.1:$server_port/
+    else # since 11.4 it offers TLS with a certificate of its own
+        start_server mariadb "$1" mysql mariadb mariadbd --skip-ssl \
+            "${@:2}" || return 1
+        server_admin=mariadb://root@127.0.0.1:$server_port/
+        server_url=mariadb://rowlock:secret@127.0.0.1:$server_port/
     fi
-    user=$(server_user mysql)
-    folder=$(server_folder "$name" "$user") || return 1
-    [ -e "$folder/data" ] || copy_template "$template" "$user" "$folder/data" || return 1
-    for try in 1 2 3; do
-        server_port=$(port_of "$folder")
-        launch "$user" "$folder" "$program" --no-defaults --datadir="$folder/data" \
-            --tmpdir="$folder/tmp" --socket="$folder/socket" --port="$server_port" \
-            --bind-address=127.0.0.1 --pid-file="$folder/mariadbd.pid" --skip-name-resolve \
-            --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --loose-debug-no-sync \
-            --max-connections=200 "$@"
-        if await_server "$folder" mariadb --no-defaults --socket="$folder/socket" -u root \
-            -e ''; then
-            server_data=$folder/data server_socket=$folder server_log=$folder/log
-            server_admin="mariadb://root@127.0.0.1:$server_port/"
-            server_url="mariadb://rowlock:secret@127.0.0.1:$server_port/"
-            if [ -n "${MYSQL_BIN:-}" ]; then
-                server_admin=mysql://${server_admin#*//}
-                server_url=mysql://rowlock@127.0.0.1:$server_port/
-            fi
-            return 0
-        fi
-        [ "$try" = 3 ] || grep -q 'Address already in use' "$folder/log" || break
-        rm -f "$folder/port"
-    done
-    explain MariaDB "$folder"
 }
 
 # PID PORT: whether the process listens on the port
@@ -315,43 +316,30 @@ listens() {
         /proc/net/tcp /proc/net/tcp6)
     [ -n "$inode" ] && find "/proc/$1/fd" -lname "socket:\[$inode\]" 2>/dev/null | grep -q .
 }
-# ENGINE NAME JARS COMMAND...: a server in Java, small. The word PORT in the command is its port.
-# Derby keeps a cache for each database: forty of them with the default size filled the heap, and
-# the server answered nothing for half a minute.
-start_java() {
-    local engine=$1 name=$2 jars=$3 user folder try
-    shift 3
-    user=$(server_user nobody)
-    folder=$(server_folder "$name" "$user") || return 1
-    [ -e "$folder/data" ] || as_user "$user" mkdir "$folder/data" || return 1
-    for try in 1 2 3; do
-        server_port=$(port_of "$folder")
-        launch "$user" "$folder" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-            -XX:-UsePerfData -Djava.io.tmpdir="$folder/tmp" -Dderby.system.home="$folder/data" \
-            -Dderby.system.durability=test -Dderby.storage.pageCacheSize=100 \
-            -Dh2.bindAddress=127.0.0.1 -cp "$jars" \
-            "${@/#PORT/$server_port}"
-        if await_server "$folder" listens "$server_pid" "$server_port"; then
-            server_data=$folder/data server_socket=$folder server_log=$folder/log
-            server_url= server_admin=
-            return 0
-        fi
-        [ "$try" = 3 ] || grep -qi 'address already in use\|port .* in use' "$folder/log" || break
-        rm -f "$folder/port"
-    done
-    explain "$engine" "$folder"
+# USER FOLDER JARS COMMAND...: a server in Java, small. Derby keeps a cache for each database: forty
+# of them with the default size filled the heap, and the server answered nothing for half a minute.
+launch_java() {
+    launch "$1" "$2" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        -XX:-UsePerfData -Djava.io.tmpdir="$2/tmp" -Dderby.system.home="$2/data" \
+        -Dderby.system.durability=test -Dderby.storage.pageCacheSize=100 \
+        -Dh2.bindAddress=127.0.0.1 -cp "$3" "${@:4}"
+}
+answers_java() { listens "$server_pid" "$server_port"; }
+start_java() { # NAME JARS COMMAND...
+    start_server java "$1" nobody '' "${@:2}" || return 1
+    server_url= server_admin=
 }
 JARS=/usr/share/java
 start_derby() { # NAME
-    start_java Derby "$1" "$JARS/derbynet.jar:$JARS/derby.jar" \
+    start_java "$1" "$JARS/derbynet.jar:$JARS/derby.jar" \
         org.apache.derby.drda.NetworkServerControl start -h 127.0.0.1 -p PORT -noSecurityManager
 }
 start_h2() { # NAME
-    start_java H2 "$1" "$JARS/h2.jar" \
+    start_java "$1" "$JARS/h2.jar" \
         org.h2.tools.Server -tcp -tcpPort PORT -ifNotExists -baseDir "$ROWLOCK_TEST_FOLDER/$1/data"
 }
 start_hsqldb() { # NAME
-    start_java HSQLDB "$1" "$JARS/hsqldb.jar" \
+    start_java "$1" "$JARS/hsqldb.jar" \
         org.hsqldb.server.Server --address 127.0.0.1 --port PORT --remote_open true --silent true \
         --maxdatabases 1000
 }
@@ -394,39 +382,33 @@ transport_url() {
 # has fewer backends than clients (POOL=3), so that each transaction gets a free one. server_url is
 # then the URL of that database.
 start_pooler() {
-    local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} mode=${3:-transaction} try
+    local role=${2#*//} port=${2##*:} database=${2##*/}
     role=${role%%[@:]*} port=${port%%/*}
-    folder=$(server_folder "$name" "$(server_user postgres)") || return 1
-    for try in 1 2 3; do
-        server_port=$(free_port)
-        cat >"$folder/ini" <<INI
+    start_server pooler "$1" postgres '' "$role" "$port" "$database" "${3:-transaction}" || return 1
+    server_url="postgresql://$role@127.0.0.1:$server_port/$database"
+}
+launch_pooler() { # USER FOLDER ROLE PORT DATABASE MODE
+    cat >"$2/ini" <<INI
 [databases]
-$database = host=127.0.0.1 port=$port user=$role
+$5 = host=127.0.0.1 port=$4 user=$3
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = $server_port
 auth_type = any
-pool_mode = $mode
+pool_mode = $6
 max_client_conn = 6000
-default_pool_size = $(if [ "$mode" = session ]; then echo 50; else echo "${POOL:-3}"; fi)
+default_pool_size = $(if [ "$6" = session ]; then echo 50; else echo "${POOL:-3}"; fi)
 unix_socket_dir =
 server_tls_sslmode = disable
 server_login_retry = 0.2
 ignore_startup_parameters = extra_float_digits
-logfile = $folder/pooler.log
-pidfile = $folder/pooler.pid
+logfile = $2/pooler.log
+pidfile = $2/pooler.pid
 INI
-        chmod 644 "$folder/ini"
-        launch "$(server_user postgres)" "$folder" "$(command -v pgbouncer)" "$folder/ini"
-        if await_server "$folder" "$(postgresql_program pg_isready)" -h 127.0.0.1 \
-            -p "$server_port"; then
-            server_url="postgresql://$role@127.0.0.1:$server_port/$database"
-            return 0
-        fi
-        if [ "$try" = 3 ] || is_running "$server_pid"; then break; fi
-    done
-    explain pgbouncer "$folder"
+    chmod 644 "$2/ini"
+    launch "$1" "$2" "$(command -v pgbouncer)" "$2/ini"
 }
+answers_pooler() { "$(postgresql_program pg_isready)" -h 127.0.0.1 -p "$server_port"; }
 stop_pooler() { # NAME
     kill -s INT "$(cat "$ROWLOCK_TEST_FOLDER/$1/pid")"
     rm -f "$ROWLOCK_TEST_FOLDER/$1/pid"
