@@ -8,7 +8,6 @@ bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
 
-setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # finds LANGUAGE SED-SCRIPT FILE SCENARIO LINE: with that mistake the scenarios fail at this line.

@@ -8,7 +8,6 @@
 
 load lib
 
-setup_file() { install_technique; }
 acquire_while() { # PID NAME [OPTION...]
     local pid=$1 name=$2
     shift 2

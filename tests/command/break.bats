@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 @test "break refuses the next renewal, and leaves the name held until it expires or is released" {
     token=$(rowlock acquire --ttl 1m one)
     run -0 rowlock break one

@@ -10,7 +10,6 @@ load run.bash
 load job.bash
 load cron.bash
 
-setup_file() { install_technique; }
 lives_on() { # NAME: a command that writes NAME.pid and keeps running
     echo "echo \$\$ >$1.tmp; mv $1.tmp $1.pid; exec sleep 970"
 }

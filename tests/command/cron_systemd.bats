@@ -10,7 +10,6 @@ load run.bash
 load job.bash
 load cron.bash
 
-setup_file() { install_technique; }
 setup() {
     forget_jobs
     address=$PWD/notify

@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 ask() { # EXPRESSION over the events in the file json
     sqlite3 :memory: "WITH line AS (
         SELECT key AS at, value ->> 't_ms' AS t_ms, value ->> 'worker' AS worker,

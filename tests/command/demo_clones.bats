@@ -7,7 +7,6 @@
 
 load lib
 
-setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir temp

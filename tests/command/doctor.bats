@@ -11,8 +11,6 @@ load doctor.bash
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
-setup_file() { install_technique; }
-
 # The whole database as SQL, without the numbers of later tokens.
 dump() {
     case $ROWLOCK_TEST_ENGINE in

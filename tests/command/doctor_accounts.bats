@@ -9,8 +9,6 @@ load run.bash
 load doctor.bash
 load roles
 
-setup_file() { install_technique; }
-
 role() { echo "doctor_${ROWLOCK_TEST_TECHNIQUE}_$1"; }
 add_role() { # NAME: sets url
     create_role "$(role "$1")"

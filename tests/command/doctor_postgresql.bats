@@ -9,8 +9,6 @@ load doctor.bash
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
-setup_file() { install_technique; }
-
 @test "pooler: none, in transaction mode, in session mode; the self-test passes behind it" {
     finds ok pooler "*none: the session is the server's own"
     start_pooler doctor_pooler "$ROWLOCK_TEST_URL"

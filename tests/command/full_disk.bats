@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 kept=$'one\ntwo'
 names() { rowlock --json ls | tr '{' '\n' | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | sort; }
 fill() { # acquires leases, each with a KiB of data, until one is refused

@@ -7,8 +7,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 @test "p1 hold excludes all other callers, and reports until when" {
     "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 2h --note 'new disks, ask Ann' farm >token 2>said
     [[ $(cat token) =~ ^[1-9][0-9]*$ ]]

@@ -14,8 +14,6 @@ load job.bash
 on_failure=(--on-failure 'echo "$ROWLOCK_JOB $ROWLOCK_STATE $ROWLOCK_EXIT $(cat)" >>changes')
 changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
 
-setup_file() { install_technique; }
-
 # ---- due, or not -------------------------------------------------------------------------------
 
 @test "a due job runs once; later calls exit at once, with 0 and silently" {

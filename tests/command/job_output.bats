@@ -9,7 +9,6 @@ load lib
 load run.bash
 load job.bash
 
-setup_file() { install_technique; }
 setup() { forget_jobs; }
 
 kept() { view "$1" last_output; }

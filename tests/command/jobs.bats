@@ -9,7 +9,6 @@ load lib
 load run.bash
 load job.bash
 
-setup_file() { install_technique; }
 setup() { forget_jobs; }
 changed() { sql "UPDATE $(as_table "$1") SET $2"; }
 checked() { # STATUS PATTERN [NAME]

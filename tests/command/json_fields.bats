@@ -26,8 +26,6 @@ documented() {
 }
 ask() { rowlock --json "$@"; }
 
-setup_file() { install_technique; }
-
 @test "schema" {
     rowlock schema uninstall --force
     ask schema install --technique "$ROWLOCK_TEST_TECHNIQUE" |

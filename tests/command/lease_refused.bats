@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 # STATUS URL WAIT-OPTION...: runs each verb that acquires a lease; its message goes to the file VERB
 refused() {
     local expected=$1 url=$2 run=0 acquire=0 hold=0

@@ -8,8 +8,6 @@
 # shellcheck disable=SC2086 # lists of words
 load lib
 
-setup_file() { install_technique; }
-
 # ---- acquire -----------------------------------------------------------------------------------
 
 @test "p1 acquire prints a token, and no other caller gets the name" {

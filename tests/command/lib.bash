@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the command: runs it on the database under test, starts holders that release on
 # request, and asks the server which sessions wait. Tests wait for events, and never sleep for a
-# fixed time. Each test works in a folder of its own.
+# fixed time. Unless a file replaces setup_file and setup, rowlock is installed with the technique,
+# and each test works in a folder of its own.
 
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/lib/processlist.bash
@@ -11,6 +12,9 @@ ROWLOCK=${ROWLOCK:-${ROWLOCK_TEST_BIN:-build}/rowlock}
 
 rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
 install_technique() { rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"; }
+
+ours=rowlock_ # what the names of its tables begin with
+[ "${ROWLOCK_TEST_ENGINE:-}" != postgresql ] || ours=rowlock.
 
 sql() { # STATEMENT: as superuser; prints rows, one per line
     case $ROWLOCK_TEST_ENGINE in
@@ -162,6 +166,9 @@ end_started() {
 # end_here PID: kills this process, if it still works in the current folder
 end_here() {
     [ "$(readlink "/proc/$1/cwd")" != "$PWD" ] || kill -s KILL "$1" 2>/dev/null || true
+}
+setup_file() { # where the tests of the file have a database
+    [ -z "${ROWLOCK_TEST_TECHNIQUE:-}" ] || install_technique
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 # A test that failed must not leave a lock to the next one.

@@ -6,7 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
 teardown() {
     end_started TERM # withdrawn properly: a killed waiter is listed for a while
     if [ -e held ]; then

@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 @test "next counts from 1, or begins at --start, once; it draws --count numbers" {
     [ "$(rowlock next plain)" = 1 ]
     [ "$(rowlock next plain)" = 2 ]

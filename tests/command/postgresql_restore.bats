@@ -7,8 +7,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 # Those that decide who holds a name, each by itself. The sequences are mixed as one, and in the
 # full scope so are the other tables. Each other table is also restored alone.
 tables='heartbeat lease least_token origin' numbers='lifted lifted_for number'

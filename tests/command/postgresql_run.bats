@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 has_no_child() { [ -z "$(pgrep -P "$1")" ]; } # the second TERM is for rowlock itself
 
 @test "a database that hangs delays no signal to the command, and rowlock can be ended" {

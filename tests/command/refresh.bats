@@ -8,8 +8,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 # ./app STATEMENT: a program that does not use rowlock, on the cache's own database.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1

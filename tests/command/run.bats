@@ -7,7 +7,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
 held() { rowlock run -n --tx "$@" -- true; }
 # If InnoDB finds a deleted but unpurged row of the name, it also locks the gap to the next row. A
 # name may then have to wait for its neighbour. This is a known weakness of this technique there.

@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 waiter_is_cancelled() { # a cancel between two statements has no effect
     local id
     for id in $(sql "SELECT id FROM $processlist

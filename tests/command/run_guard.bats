@@ -8,8 +8,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
-
 @test "p5: the database cannot be written: the command is dead before the lease can pass" {
     start_tree --ttl 24s a # long enough to see below that it is still held
     # a transaction that holds the file's only write lock until its input ends

@@ -10,8 +10,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
-
 # ---- rowlock -----------------------------------------------------------------------------------
 
 @test "p5: rowlock is killed: no process survives, and only then the next waiter gets the lock" {

@@ -10,8 +10,6 @@
 load lib
 load run
 
-setup_file() { install_technique; }
-
 # "exit N" or "signal N" of a command that starts with a pending signal.
 pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n));
     if (my $p = fork) { waitpid $p, 0 } else { kill $n => $$; exec { $ARGV[0] } @ARGV }

@@ -9,7 +9,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
 hold_leased() { hold_by run "$@"; } # [OPTION...] NAME
 
 # ---- how it ends -------------------------------------------------------------------------------

@@ -7,8 +7,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
-
 own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
 # Reads all, then writes all: two at the same time would lose one line.
 # shellcheck disable=SC2016

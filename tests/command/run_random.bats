@@ -8,8 +8,6 @@
 load lib
 load run.bash
 
-setup_file() { install_technique; }
-
 # Adds a line to a file by reading and rewriting it: two at the same time would lose one line.
 write_add() {
     cat >add <<'ADD'

@@ -8,13 +8,7 @@
 load lib
 load roles
 
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) own=rowlock. ;;
-    *) own=rowlock_ ;;
-    esac
-}
+setup_file() { :; } # nothing is installed
 teardown() {
     rowlock schema uninstall --force || true
     # without the row of meta it is no longer recognized as rowlock's
@@ -93,7 +87,7 @@ token() { # acquires and releases a lease
         after=$(token)
         [ "$after" -gt "$before" ]
         before=$after
-        [ "$name" != "${own}counter" ] || rowlock next numbers
+        [ "$name" != "${ours}counter" ] || rowlock next numbers
         [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || rowlock run --tx -w 20 x -- true
     done 4<objects
     [ "$(rowlock next numbers)" = 2 ]
@@ -101,8 +95,8 @@ token() { # acquires and releases a lease
 
 @test "upgrade repairs too; run names the verb that repairs" {
     install_technique
-    drop TABLE "${own}waiter"
-    drop TABLE "${own}heartbeat"
+    drop TABLE "${ours}waiter"
+    drop TABLE "${ours}heartbeat"
     run -69 rowlock run -n x -- true
     [[ $output == *"run: rowlock schema install"* ]]
     run -0 rowlock --json schema upgrade
@@ -115,12 +109,12 @@ token() { # acquires and releases a lease
 
 @test "the rows that describe the schema are gone: install restores, uninstall --force removes it" {
     install_technique
-    sql "DELETE FROM ${own}meta"
+    sql "DELETE FROM ${ours}meta"
     run -69 rowlock schema upgrade
     [[ $output == *"run: rowlock schema install"* ]]
     install_technique
     rowlock run -n x -- true
-    sql "DELETE FROM ${own}meta"
+    sql "DELETE FROM ${ours}meta"
     rowlock schema uninstall --force
     expected=0
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || expected=1
@@ -135,8 +129,8 @@ token() { # acquires and releases a lease
         token=$(rowlock hold --for 5m --note test farm)
         rowlock next "$damage"
         case $damage in
-        DELETE) sql "DELETE FROM ${own}meta" ;;
-        DROP) drop TABLE "${own}meta" ;;
+        DELETE) sql "DELETE FROM ${ours}meta" ;;
+        DROP) drop TABLE "${ours}meta" ;;
         esac
         run -69 rowlock schema install
         [[ $output == *"--table"*"rowlock schema install --technique T"* ]]
@@ -146,7 +140,7 @@ token() { # acquires and releases a lease
         install_technique | tee repaired
         case $damage in
         DELETE) grep -q 'missing were: the row of meta; ' repaired ;;
-        DROP) grep -q "missing were: table ${own#rowlock.}meta" repaired ;;
+        DROP) grep -q "missing were: table ${ours#rowlock.}meta" repaired ;;
         esac
         if grep -qE 'function|procedure|trigger' repaired; then return 1; fi
         run rowlock schema install
@@ -166,7 +160,7 @@ token() { # acquires and releases a lease
     for verb in install upgrade; do
         run -69 rowlock schema $verb
         advice="run: rowlock schema uninstall --force, then rowlock schema install"
-        [[ $output == *"column ${own#rowlock.}run.output"*"$advice"* ]]
+        [[ $output == *"column ${ours#rowlock.}run.output"*"$advice"* ]]
     done
     run -69 rowlock schema uninstall
     rowlock schema uninstall --force

@@ -9,7 +9,6 @@ load lib
 load run.bash
 load terminal.bash
 
-setup_file() { install_technique; }
 teardown() {
     exec 5>&-
     end_started

@@ -12,13 +12,6 @@ setup_file() {
     rowlock schema install # also the file of SQLite
     rowlock schema uninstall --force
 }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) own=rowlock. ;;
-    *) own=rowlock_ ;;
-    esac
-}
 teardown() {
     rowlock schema uninstall --force
     sql "DROP TABLE IF EXISTS rowlock_object"
@@ -83,8 +76,8 @@ install_version_1() {
         as_rowlock_of_mariadb "${ROWLOCK_TEST_URL##*/}" <tables.sql
         ;;
     esac
-    sql "INSERT INTO ${own}counter (name, last) VALUES ('kept', 7)"
-    sql "INSERT INTO ${own}job (name, version, schedule, due, last)
+    sql "INSERT INTO ${ours}counter (name, last) VALUES ('kept', 7)"
+    sql "INSERT INTO ${ours}job (name, version, schedule, due, last)
          VALUES ('mail', 3, 'every 1h', 9000000000000, 1000), ('new', 1, 'every 1h', 9000000000000,
          0)"
     add_run 101 done 2000
@@ -94,14 +87,14 @@ install_version_1() {
     add_run 105 lost 6000
 }
 add_run() { # TOKEN OUTCOME FINISHED
-    sql "INSERT INTO ${own}run (token, job, node, pid, due, repeats, started, taken_until, finished,
-                                outcome)
+    sql "INSERT INTO ${ours}run (token, job, node, pid, due, repeats, started, taken_until,
+                                finished, outcome)
          VALUES ($1, 'mail', 'node1', 1, 1000, 0, 1000, 0, $3, '$2')"
 }
-version() { sql "SELECT version FROM ${own}meta"; }
+version() { sql "SELECT version FROM ${ours}meta"; }
 counts() { # JOB
     sql "SELECT runs_done, runs_failed, runs_timed_out, runs_broken, runs_lost, runs_late,
-                runs_not_started, last_success FROM ${own}job WHERE name = '$1'" | tr '\t' '|'
+                runs_not_started, last_success FROM ${ours}job WHERE name = '$1'" | tr '\t' '|'
 }
 
 @test "every verb refuses an older version, and names the upgrade, which keeps rows, counts runs" {

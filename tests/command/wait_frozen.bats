@@ -10,8 +10,6 @@ load lib
 load run.bash
 load proxy.bash
 
-setup_file() { install_technique; }
-
 start_measure() { # SECONDS
     start "$ROWLOCK" --db "$proxy_url" acquire -w "$1" --ttl 60s measure
     measure=$started

@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 @test "several loaders that start concurrently on an empty database create one table" {
     pids=()
     for n in 1 2 3; do

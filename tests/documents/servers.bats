@@ -6,8 +6,6 @@
 
 load lib
 
-setup_file() { install_technique; }
-
 @test "a lost connection is replaced, the current document is repeated and counted once" {
     start_loader --generate 12000 --workers 3
     for n in 100 400 700 1000 1300; do

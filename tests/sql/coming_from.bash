@@ -6,7 +6,6 @@
 load ../command/lib
 PAGE=$BATS_TEST_DIRNAME/../../docs/coming-from.md
 
-setup_file() { install_technique; }
 # The page's commands find rowlock and the database, and the user's programs, which note that they
 # ran, and the name that was locked meanwhile.
 setup() {

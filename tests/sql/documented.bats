@@ -6,7 +6,6 @@
 
 load ../command/lib
 
-setup_file() { install_technique; }
 PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb,-programs}.md)
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 

@@ -55,6 +55,14 @@ fresh_database() { # NAME: creates an empty database of the role tester, used fr
 use_database() {
     export ROWLOCK_TEST_URL=$server_url$1 ROWLOCK_TEST_ADMIN=$server_admin$1
 }
+extended=${BATS_TEST_FILENAME##*/}
+setup_file() { start_server_with_extension "$extended"; }
+teardown_file() { stop_server "$extended"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export ROWLOCK_TEST_ENGINE=postgresql
+    fresh_database "e$BATS_TEST_NUMBER"
+}
 as_tester() { # STATEMENT: as the database's owner, without superuser rights
     psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -c "$1"
 }

@@ -6,7 +6,6 @@
 
 load mariadb
 
-setup_file() { install_technique; }
 teardown() { close_sessions; }
 
 acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL

@@ -11,7 +11,6 @@ load mariadb
 # The end of an error's text: MySQL cuts it off after 128 characters.
 ends_with() { is_mysql || [[ $1 == *"$2" ]]; } # TEXT END
 
-setup_file() { install_technique; }
 teardown() { close_sessions; }
 
 is_row() { [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; }

@@ -7,8 +7,6 @@
 load ../command/lib
 load snippets.bash
 
-setup_file() { install_technique; }
-
 @test "the mariadb client waits, and continues" { waits_and_goes_on mariadb_lock.sql; }
 @test "Python waits, and continues" { waits_and_goes_on mariadb_lock.py; }
 @test "Node waits, and continues" {

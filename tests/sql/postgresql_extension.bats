@@ -7,14 +7,6 @@
 load ../command/lib
 load extension
 
-setup_file() { start_server_with_extension extension; }
-teardown_file() { stop_server extension; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    export ROWLOCK_TEST_ENGINE=postgresql
-    fresh_database "e$BATS_TEST_NUMBER"
-}
-
 # Everything in the schema rowlock, as text: functions with their bodies, columns, constraints,
 # indexes, rights, comments.
 objects() {

@@ -7,14 +7,6 @@
 load ../command/lib
 load extension
 
-setup_file() { start_server_with_extension dumps; }
-teardown_file() { stop_server dumps; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    export ROWLOCK_TEST_ENGINE=postgresql
-    fresh_database "d$BATS_TEST_NUMBER"
-}
-
 fill() { # adds rows to every table but that of waiters, which exist only while callers wait
     rowlock next --start 2024001 invoice
     rowlock job mail --every 50w -- echo sent
@@ -66,7 +58,7 @@ rise_above() {
               AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock'
               AND c.oid = ANY (e.extconfig))")" = 0 ]
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
-    fresh_database "d${BATS_TEST_NUMBER}_b"
+    fresh_database "e${BATS_TEST_NUMBER}_b"
     pg pg_restore --exit-on-error -d "$ROWLOCK_TEST_URL" dump
     contents >after
     diff before after
@@ -100,7 +92,7 @@ rise_above() {
     as_tester 'CREATE EXTENSION rowlock'
     fill
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
-    fresh_database "d${BATS_TEST_NUMBER}_b"
+    fresh_database "e${BATS_TEST_NUMBER}_b"
     pg pg_restore --exit-on-error --section=pre-data -d "$ROWLOCK_TEST_URL" dump
     last=$(draw)
     pg pg_restore --exit-on-error --section=data --section=post-data -d "$ROWLOCK_TEST_URL" dump
@@ -112,7 +104,7 @@ rise_above() {
     sql 'CREATE ROLE carried LOGIN'
     rowlock schema print --grants --role carried | psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL"
     pg pg_dump "$ROWLOCK_TEST_URL" >dump.sql
-    fresh_database "d${BATS_TEST_NUMBER}_b"
+    fresh_database "e${BATS_TEST_NUMBER}_b"
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f dump.sql >/dev/null
     export ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL/tester@/carried@}
     run rowlock run -w 20 x -- echo ran
@@ -122,14 +114,14 @@ rise_above() {
     # and no other role can
     [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
               AND has_function_privilege('public', oid, 'EXECUTE')")" = 0 ]
-    fresh_database "d${BATS_TEST_NUMBER}" && sql 'SELECT 1' >/dev/null
-    fresh_database "d${BATS_TEST_NUMBER}_b" && sql 'DROP ROLE carried'
+    fresh_database "e${BATS_TEST_NUMBER}" && sql 'SELECT 1' >/dev/null
+    fresh_database "e${BATS_TEST_NUMBER}_b" && sql 'DROP ROLE carried'
 }
 
 @test "it belongs to the role that restores it, which --role chooses" {
     as_tester 'CREATE EXTENSION rowlock'
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
-    fresh_database "d${BATS_TEST_NUMBER}_b"
+    fresh_database "e${BATS_TEST_NUMBER}_b"
     pg pg_restore --exit-on-error --role tester -d "$ROWLOCK_TEST_ADMIN" dump
     [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class
               WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
@@ -142,7 +134,7 @@ rise_above() {
     rowlock next invoice
     as_tester 'CREATE SCHEMA app' && as_tester 'CREATE TABLE app.bond (id integer)'
     pg pg_dump -Fc -n app -e rowlock -f dump "$ROWLOCK_TEST_URL"
-    fresh_database "d${BATS_TEST_NUMBER}_b"
+    fresh_database "e${BATS_TEST_NUMBER}_b"
     pg pg_restore --exit-on-error -d "$ROWLOCK_TEST_URL" dump
     [ "$(rowlock next invoice)" = 2 ]
 }

@@ -8,7 +8,6 @@
 # shellcheck disable=SC2154
 load lib
 
-setup_file() { install_technique; }
 teardown() {
     close_sessions
     end_sessions

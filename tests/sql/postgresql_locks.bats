@@ -7,7 +7,6 @@
 
 load lib
 
-setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     db "SELECT rowlock.prepare(n) FROM unnest('{x,7,a,b}'::text[]) n"

@@ -7,8 +7,6 @@
 load ../command/lib
 load snippets.bash
 
-setup_file() { install_technique; }
-
 @test "psql waits, and continues" { waits_and_goes_on lock.sql; }
 @test "Python waits, and continues" { waits_and_goes_on lock.py; }
 @test "Node waits, and continues" { waits_and_goes_on lock.js; }

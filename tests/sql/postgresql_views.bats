@@ -9,7 +9,6 @@
 load lib
 load ../command/roles
 
-setup_file() { install_technique; }
 teardown() {
     end_started
     close_sessions

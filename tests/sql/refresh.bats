@@ -50,7 +50,6 @@ else
     answer() { until_true said "$@"; }
 fi
 
-setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     NAME="rates $BATS_TEST_NUMBER"

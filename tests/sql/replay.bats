@@ -9,8 +9,6 @@
 
 load ../command/lib
 
-setup_file() { install_technique; }
-
 # The transcript starts clients of its own (\!), which find the database through their configuration
 # file.
 play() {

@@ -11,7 +11,6 @@ PAGE=$BATS_TEST_DIRNAME/../../docs/sqlite.md
 TOKEN_OF_PAGE=1795185924159000
 BOND=BondBO:DK0015966592
 
-setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     sql "CREATE TABLE IF NOT EXISTS bond (isin TEXT PRIMARY KEY, price INTEGER);

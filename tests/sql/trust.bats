@@ -9,7 +9,6 @@ load ../command/lib
 load ../command/roles
 
 role=trusted_${ROWLOCK_TEST_URL##*_}
-setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     create_role "$role"

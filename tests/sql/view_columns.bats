@@ -9,8 +9,6 @@ load ../command/lib
 
 PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb}.md)
 
-setup_file() { install_technique; }
-
 @test "the columns of holders, waiters, names, jobs and subjects are the same on every engine" {
     for view in holders waiters names jobs subjects; do
         wanted=$(page_signatures $PAGES | sed -n "s/^    rowlock_$view(\(.*\))\$/\1/p")

@@ -54,10 +54,9 @@ open_mysql() { # NAME
     sql_mysql "CREATE DATABASE test_$1 CHARACTER SET utf8mb4" mysql && url=${url_mysql}test_$1
 }
 # In files, because a server in memory forgets what a crash ends.
-open_h2() { url="jdbc:h2:tcp://127.0.0.1:$port_h2/./$1;USER=sa;PASSWORD=secret"; }
+open_h2() { url=$(jdbc_url h2 "$port_h2" "$1" kept); }
 open_hsqldb() {
-    url="jdbc:hsqldb:hsql://127.0.0.1:$port_hsqldb/$1"
-    url="$url;file:$ROWLOCK_TEST_FOLDER/$name_hsqldb/data/$1;hsqldb.tx=mvcc;user=SA;password="
+    url=$(jdbc_url hsqldb "$port_hsqldb" "$1" "$ROWLOCK_TEST_FOLDER/$name_hsqldb/data")
 }
 open_derby() { url=$(jdbc_url derby "$port_derby" "$1"); }
 drop_database() { # ENGINE
