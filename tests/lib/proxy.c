@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,9 @@ struct proxy {
     pthread_cond_t changed;
     enum proxy_fault fault;
     enum proxy_direction direction;
-    int messages, inside, hold_ms, struck, quit, cut;
-    long trips;
+    int messages, inside, hold_ms, quit, cut;
+    atomic_int struck;
+    atomic_long trips;
     struct pair pair[MOST];
 };
 
@@ -342,12 +344,7 @@ void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_directi
 
 int proxy_has_struck(struct proxy *proxy)
 {
-    int struck;
-
-    pthread_mutex_lock(&proxy->mutex);
-    struck = proxy->struck;
-    pthread_mutex_unlock(&proxy->mutex);
-    return struck;
+    return proxy->struck;
 }
 
 int proxy_disarm(struct proxy *proxy)
@@ -363,12 +360,7 @@ int proxy_disarm(struct proxy *proxy)
 
 long proxy_trips(struct proxy *proxy)
 {
-    long trips;
-
-    pthread_mutex_lock(&proxy->mutex);
-    trips = proxy->trips;
-    pthread_mutex_unlock(&proxy->mutex);
-    return trips;
+    return proxy->trips;
 }
 
 void proxy_cut_all(struct proxy *proxy)
