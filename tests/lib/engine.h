@@ -14,39 +14,6 @@
 
 enum shared { SHARED_TOGETHER, SHARED_EXCLUDES, SHARED_REFUSED };
 
-/* Why a test is not run on an engine; t_reason() has the words, lib/facts.c the table. */
-enum reason {
-    WHY_MYSQL_TIME,
-    WHY_MYSQL_GALERA,
-    WHY_MYSQL_PROC,
-    WHY_MYSQL_SWEEP,
-    WHY_WRAP,
-    WHY_SESSION_LOCKS,
-    WHY_IDLE_LIMIT,
-    WHY_POLLS,
-    WHY_TABLE_LOCK,
-    WHY_READERS,
-    WHY_COMMIT_UNSEEN,
-    WHY_ROLLBACK_UNSEEN,
-    WHY_DDL_UNSEEN,
-    WHY_SAVEPOINT,
-    WHY_CREATES,
-    WHY_FUNCTION,
-    WHY_LIMIT_ABORTS,
-    WHY_LIMIT_ENDS,
-    WHY_LIMIT_STAYS,
-    WHY_INTERRUPT_ABORTS,
-    WHY_INTERRUPT_ENDS,
-    WHY_CATALOG,
-    WHY_SETTINGS,
-    WHY_ISOLATION,
-    WHY_VACUUM,
-    WHY_NO_TABLE_LOCK,
-    WHY_PREPARE,
-};
-
-const char *t_reason(enum reason why);
-
 struct facts {
     const char *engine, *technique;
     enum rowlock_technique code;
@@ -90,7 +57,7 @@ struct engine {
     const char *one;         /* a query without a table; NULL: SELECT 1 */
     const char *settings;    /* a query for the session settings that the library must preserve */
     const char *meta;        /* the table that holds the schema's version */
-    const char *now_ms;      /* plain: the database's clock in ms since 1970 */
+    const char *now_ms;      /* the database's clock in ms since 1970 */
     const char *unreachable; /* a URL at which no database listens */
     const char *stranger;    /* printf format of the port: a URL whose user is refused; or NULL */
     const char *silent; /* printf format of the port: a server that may never answer; or NULL */
@@ -112,7 +79,11 @@ struct engine {
     long (*session)(void *handle); /* the server's id of the session */
     /* for a lock; NULL: the engine cannot report it */
     int (*is_waiting)(void *admin, long session);
-    void (*kill)(void *admin, long session);
+    void (*kill)(void *admin, long session); /* returns when the session has ended */
+    /* for transport_session, t_query_waiting and t_query_kill: a query for the session's id; with
+       an id, a query that counts if the session waits, a statement that kills it, and a query that
+       counts if it exists */
+    const char *own_id, *waiting, *killing, *existing;
     /* queries, for a superuser: the number of the other sessions, and of sessions that wait for a
        lock; NULL: lib/grants.c knows them */
     const char *sessions, *waits;
@@ -129,6 +100,14 @@ struct engine {
    information_schema.innodb_trx: that is a cached snapshot, refreshed only when no session has read
    it for a tenth of a second. A poll would therefore never see a change. */
 int t_innodb_waits(const char *status, long session);
+
+#define T_MARIADB_KILLING \
+    .killing = "KILL %ld", .existing = "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld"
+
+/* Functions of struct engine (statements.c): by the engine's texts, and on PostgreSQL. */
+int t_query_waiting(void *admin, long session);
+void t_query_kill(void *admin, long session);
+void t_postgresql_kill(void *admin, long session);
 
 extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb;
 /* The engine reached by ODBC or JDBC. */

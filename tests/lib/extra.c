@@ -65,43 +65,29 @@ void extra_needs_version(int version)
     skip();
 }
 
-static const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *say(const char *format, ...)
-{
-    static char texts[8][200];
-    static unsigned turn;
-    char *text = texts[turn++ % 8];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof texts[0], format, arguments);
-    va_end(arguments);
-    return text;
-}
-
 const char *extra_name(const char *what)
 {
-    return say("%s-%ld", what, (long)getpid());
+    return t_say("%s-%ld", what, (long)getpid());
 }
 
 const char *extra_postgresql(const char *name, const char *options)
 {
-    return say("%spostgres",
-               extra_shell("start_postgresql %s %s >&2 && echo $server_admin", name, options));
+    return t_say("%spostgres",
+                 extra_shell("start_postgresql %s %s >&2 && echo $server_admin", name, options));
 }
 
 const char *extra_standby(const char *name, const char *primary)
 {
-    return say("%spostgres",
-               extra_shell("start_standby %s %s >&2 && echo $server_admin", name, primary));
+    return t_say("%spostgres",
+                 extra_shell("start_standby %s %s >&2 && echo $server_admin", name, primary));
 }
 
 const char *extra_mariadb(const char *name, const char *options)
 {
-    return say("%stest_1", extra_shell("start_mariadb %s %s >&2 && " EXTRA_MARIADB_CLIENT
-                                       "-e 'CREATE DATABASE IF NOT EXISTS test_1' && "
-                                       "echo $server_url",
-                                       name, options, name));
+    return t_say("%stest_1", extra_shell("start_mariadb %s %s >&2 && " EXTRA_MARIADB_CLIENT
+                                         "-e 'CREATE DATABASE IF NOT EXISTS test_1' && "
+                                         "echo $server_url",
+                                         name, options, name));
 }
 
 void extra_stop(const char *name)
@@ -111,7 +97,6 @@ void extra_stop(const char *name)
 
 /* ---- the pooler of the test program ---------------------------------------------------------- */
 
-static char pooler_url[200];
 static pid_t pooler;
 
 static void stop_pooler(void)
@@ -121,16 +106,17 @@ static void stop_pooler(void)
 
 const char *extra_pooled_url(void)
 {
+    static const char *url;
     const char *name = extra_name("pooler");
 
-    if (!*pooler_url) {
+    if (!url) {
         t_install();
-        snprintf(pooler_url, sizeof pooler_url, "%s",
-                 extra_shell("start_pooler %s '%s' && echo \"$server_url\"", name, t_url()));
+        url =
+            t_say("%s", extra_shell("start_pooler %s '%s' && echo \"$server_url\"", name, t_url()));
         pooler = atoi(extra_shell("cat $ROWLOCK_TEST_FOLDER/%s/pid", name));
         atexit(stop_pooler);
     }
-    return pooler_url;
+    return url;
 }
 
 struct rowlock_connection *extra_pooled(const struct rowlock_options *options)

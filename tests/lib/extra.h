@@ -20,8 +20,7 @@ void extra_needs(const char *program);
 /* The same if the server is older than this version. */
 void extra_needs_version(int version);
 
-/* A server name that no other test program uses. It and the URLs below are in one of several static
-   buffers, used in turn. */
+/* A server name that no other test program uses. */
 const char *extra_name(const char *what);
 /* Start a server, or a stopped one again, with more options of its program; return the URL of its
    database postgres or test_1. */

@@ -57,12 +57,8 @@ void t_give(struct rowlock_lease *lease)
 void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **leases, int n,
                   rowlock_duration ttl_ms)
 {
-    char name[20];
-
-    for (int i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "many %d", i);
-        leases[i] = t_granted(connection, t_x(name), ttl_ms);
-    }
+    for (int i = 0; i < n; i++)
+        leases[i] = t_granted(connection, t_x(t_say("many %d", i)), ttl_ms);
 }
 
 void t_give_many(struct rowlock_lease **leases, int n)
@@ -156,11 +152,8 @@ static long rows(void *hand, const char *table)
 
 const char *t_all_rows(void *hand)
 {
-    static char text[100];
-
-    snprintf(text, sizeof text, "leases %ld heartbeats %ld waiters %ld", rows(hand, lease_table()),
-             rows(hand, lease_heartbeat_table(hand)), rows(hand, waiter_table()));
-    return text;
+    return t_say("leases %ld heartbeats %ld waiters %ld", rows(hand, lease_table()),
+                 rows(hand, lease_heartbeat_table(hand)), rows(hand, waiter_table()));
 }
 
 static long without(void *hand, const char *one, const char *other)
@@ -377,13 +370,11 @@ int t_next_cut(int n, int stride)
 
 const char *t_url_of(const char *database)
 {
-    static char url[600];
     const char *name = strstr(t_url(), "Database=");
     const char *start = name ? strchr(name, '=') : strrchr(t_url(), '/');
 
-    snprintf(url, sizeof url, "%.*s%s%s", (int)(start + 1 - t_url()), t_url(), database,
-             start + strcspn(start, ";?"));
-    return url;
+    return t_say("%.*s%s%s", (int)(start + 1 - t_url()), t_url(), database,
+                 start + strcspn(start, ";?"));
 }
 
 /* The query counts that many; its %ld is `number`. */

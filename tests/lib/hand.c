@@ -55,37 +55,18 @@ static void vsend(void *hand, const char *format, va_list arguments)
     free(text);
 }
 
-static const char *vrow(void *hand, const char *format, va_list arguments)
+const char *hand_row(void *hand, const char *format, ...)
 {
     char *out = buffer(), failed[20];
+    va_list arguments;
 
+    va_start(arguments, format);
     vsend(hand, format, arguments);
+    va_end(arguments);
     t_engine()->receive(hand, out, SIZE, failed, sizeof failed);
     if (*failed)
         t_fail(__FILE__, __LINE__, "%s: %s %s", format, failed, out);
     return out;
-}
-
-const char *hand_row(void *hand, const char *format, ...)
-{
-    va_list arguments;
-    const char *row;
-
-    va_start(arguments, format);
-    row = vrow(hand, format, arguments);
-    va_end(arguments);
-    return row;
-}
-
-long long hand_number(void *hand, const char *format, ...)
-{
-    va_list arguments;
-    long long number;
-
-    va_start(arguments, format);
-    number = atoll(vrow(hand, format, arguments));
-    va_end(arguments);
-    return number;
 }
 
 const char *hand_field(const char *row, int n)

@@ -8,6 +8,8 @@
 #ifndef TEST_HAND_H
 #define TEST_HAND_H
 
+#include <stdlib.h>
+
 /* A session on the database under test, where rowlock is installed; with technique row, the
    names "a" to "d" are prepared. */
 void *hand_open(void);
@@ -20,7 +22,7 @@ void *hand_fresh(void);
  * The text is in one of several static buffers, used in turn.
  */
 const char *hand_row(void *hand, const char *format, ...) __attribute__((format(printf, 2, 3)));
-long long hand_number(void *hand, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define hand_number(...) atoll(hand_row(__VA_ARGS__))
 /* Field `n` of such an answer, counted from 0. */
 const char *hand_field(const char *row, int n);
 

@@ -21,7 +21,6 @@ static size_t n_sessions, n_handles;
 static void *admin;
 static int installed;
 static unsigned tests_begun;
-_Thread_local char t_sql_error[500];
 
 static const char *environment(const char *name)
 {
@@ -307,57 +306,6 @@ void t_close_harness(void)
 
 /* ---- the application's own statements -------------------------------------------------------- */
 
-static _Thread_local char answer[4000];
-
-static int run_sql(void *handle, const char *format, va_list arguments)
-{
-    char *text = NULL;
-    int failed = vasprintf(&text, format, arguments) < 0 ||
-                 t_engine()->sql(handle, text, answer, sizeof answer);
-
-    snprintf(t_sql_error, sizeof t_sql_error, "%.*s: %.300s", 100, text ? text : "",
-             failed ? answer : "");
-    free(text);
-    return failed;
-}
-
-const char *t_native_sql(void *handle, const char *format, ...)
-{
-    va_list arguments;
-    int failed;
-
-    va_start(arguments, format);
-    failed = run_sql(handle, format, arguments);
-    va_end(arguments);
-    if (failed)
-        t_fail(__FILE__, __LINE__, "%s", t_sql_error);
-    return answer;
-}
-
-const char *t_sql(struct rowlock_connection *connection, const char *format, ...)
-{
-    va_list arguments;
-    int failed;
-
-    va_start(arguments, format);
-    failed = run_sql(t_handle(connection), format, arguments);
-    va_end(arguments);
-    if (failed)
-        t_fail(__FILE__, __LINE__, "%s", t_sql_error);
-    return answer;
-}
-
-int t_try_sql(void *handle, const char *format, ...)
-{
-    va_list arguments;
-    int failed;
-
-    va_start(arguments, format);
-    failed = run_sql(handle, format, arguments);
-    va_end(arguments);
-    return failed;
-}
-
 void t_left_is_true(struct rowlock_connection *connection)
 {
     enum rowlock_transaction said = t_error.transaction;
@@ -461,17 +409,6 @@ int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_wa
                   size_t count)
 {
     return t_freed(begin_wants, connection, &(struct wants){wants, count});
-}
-
-struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection)
-{
-    if (!t_facts()->limit_ends_session) {
-        t_ok(rowlock_rollback(connection, &t_error));
-        return connection;
-    }
-    t_left(DEAD);
-    t_close(connection);
-    return t_open();
 }
 
 int t_effort(int quick, int full)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dialect/plain.h"
+#include "lib/extra.h"
 #include "lib/jdbc.h"
 #include "lib/test.h"
 #include "util/clock.h"
@@ -37,12 +38,13 @@ const struct t_jdbc_facts t_jdbc_postgresql = {
 const struct t_jdbc_facts t_jdbc_mariadb = {"mariadb", "ROWLOCK_TEST_MARIADB", "23000",
                                             1062,      ROWLOCK_TX_KEPT,        ROWLOCK_TX_KEPT};
 
+#define MINUTE (&(struct rowlock_budget){rowlock__now_ms() + 60000, -1, 0})
+
 /* ---- sessions ------------------------------------------------------------------------------ */
 
 /* postgresql://tester@127.0.0.1:5432/test_1 and mariadb://rowlock:secret@... as jdbc: URLs. */
 const char *t_jdbc_url(const struct t_jdbc_facts *on)
 {
-    static char url[200];
     const char *own = getenv(on->variable);
     const char *at = own ? strchr(own, '@') : NULL;
 
@@ -50,12 +52,9 @@ const char *t_jdbc_url(const struct t_jdbc_facts *on)
         t_fail(__FILE__, __LINE__, "%s is not set: run it by tests/run", on->variable);
     if (strncmp(own, "jdbc:", 5) == 0)
         return own;
-    if (on == &t_jdbc_mariadb) {
-        snprintf(url, sizeof url, "jdbc:mariadb://%s?user=rowlock&password=secret", at + 1);
-        return url;
-    }
-    snprintf(url, sizeof url, "jdbc:postgresql://%s?user=tester", at + 1);
-    return url;
+    if (on == &t_jdbc_mariadb)
+        return t_say("jdbc:mariadb://%s?user=rowlock&password=secret", at + 1);
+    return t_say("jdbc:postgresql://%s?user=tester", at + 1);
 }
 
 const struct rowlock_driver *t_jdbc(void)
@@ -68,10 +67,9 @@ int t_jdbc_open_url(const char *url, const struct rowlock_budget *budget,
                     struct rowlock_link **link)
 {
     struct rowlock_source source = {.url = url, .interrupt_fd = -1};
-    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
     const struct rowlock_dialect *dialect;
 
-    return t_jdbc()->open(&source, budget ? budget : &minute, link, &dialect, &t_error);
+    return t_jdbc()->open(&source, budget ? budget : MINUTE, link, &dialect, &t_error);
 }
 
 struct rowlock_link *t_jdbc_open(const struct t_jdbc_facts *on)
@@ -89,11 +87,9 @@ int t_jdbc_run(struct rowlock_link *link, unsigned flags, const struct rowlock_b
                struct rowlock_call *call, const char *text, const char *types)
 {
     struct rowlock_statement statement = {"test", text, (unsigned)strlen(types), types};
-    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
 
     call->statement = &statement;
-    return t_jdbc()->run(link, flags, call, 1, budget ? budget : &minute, &t_jdbc_outcome,
-                         &t_error);
+    return t_jdbc()->run(link, flags, call, 1, budget ? budget : MINUTE, &t_jdbc_outcome, &t_error);
 }
 
 int t_jdbc_sql(struct rowlock_link *link, unsigned flags, const char *text)
@@ -105,11 +101,10 @@ int t_jdbc_sql(struct rowlock_link *link, unsigned flags, const char *text)
 
 int t_jdbc_end(struct rowlock_link *link, int commits)
 {
-    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
 
     if (!commits)
-        return t_jdbc()->rollback(link, &minute, &t_error);
-    return t_jdbc()->run(link, ROWLOCK_COMMIT, NULL, 0, &minute, &t_jdbc_outcome, &t_error);
+        return t_jdbc()->rollback(link, MINUTE, &t_error);
+    return t_jdbc()->run(link, ROWLOCK_COMMIT, NULL, 0, MINUTE, &t_jdbc_outcome, &t_error);
 }
 
 void t_jdbc_take_number(void *data, const struct rowlock_value *columns, unsigned n)
@@ -131,9 +126,8 @@ int64_t t_jdbc_ask(struct rowlock_link *link, const char *text)
 struct rowlock_link *t_jdbc_prepare(const struct t_jdbc_facts *on)
 {
     struct rowlock_link *link = t_jdbc_open(on);
-    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
 
-    t_jdbc()->script(link, "DROP TABLE item;", &minute, NULL);
+    t_jdbc()->script(link, "DROP TABLE item;", MINUTE, NULL);
     t_ok(t_jdbc()->script(
         link,
         "-- a comment; with a semicolon\n"
@@ -141,25 +135,17 @@ struct rowlock_link *t_jdbc_prepare(const struct t_jdbc_facts *on)
         "  small SMALLINT, text VARCHAR(200), letter CHAR(1), amount NUMERIC(9, 2));"
         "\nINSERT INTO item (id, text) VALUES (1, 'it''s; one');\n"
         "/* ; */ INSERT INTO item (id, text) VALUES (2, '--')",
-        &minute, &t_error));
+        MINUTE, &t_error));
     return link;
 }
 
 pid_t t_jdbc_start_server(const struct t_jdbc_facts *on, const char *name, char *url, size_t size)
 {
-    char command[300];
-    long pid = 0;
-    FILE *out;
+    const char *line = extra_shell(
+        "start_%s jdbc_%s_%s >&2 && echo \"$server_pid $(jdbc_url %s $server_port test %s)\"",
+        on->name, on->name, name ? name : "$$", on->name, name ? "\"$server_data\"" : "");
 
-    snprintf(command, sizeof command,
-             ". tests/lib/server.sh && (start_%s jdbc_%s_%s >&2 && echo $server_pid && "
-             "jdbc_url %s $server_port test %s)",
-             on->name, on->name, name ? name : "$$", on->name, name ? "\"$server_data\"" : "");
-    setenv("SCRIPT", command, 1);
-    out = popen("exec bash -c \"$SCRIPT\"", "r");
-    t_int(fscanf(out, "%ld ", &pid), 1);
-    t_true(fgets(url, (int)size, out) != NULL);
-    url[strcspn(url, "\n")] = '\0';
-    t_int(pclose(out), 0);
-    return (pid_t)pid;
+    t_true(strchr(line, ' ') != NULL);
+    snprintf(url, size, "%s", strchr(line, ' ') + 1);
+    return atoi(line);
 }

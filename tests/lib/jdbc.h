@@ -24,28 +24,18 @@ extern const struct t_jdbc_facts t_jdbc_derby, t_jdbc_h2, t_jdbc_hsqldb, t_jdbc_
     t_jdbc_mariadb;
 
 /* A test on each engine; its body follows. */
+#define T_JDBC_ON(engine, name)      \
+    TEST(jdbc_##engine##_##name)     \
+    {                                \
+        name##_on(&t_jdbc_##engine); \
+    }
 #define T_JDBC_ON_EACH(name)                              \
     static void name##_on(const struct t_jdbc_facts *on); \
-    TEST(jdbc_derby_##name)                               \
-    {                                                     \
-        name##_on(&t_jdbc_derby);                         \
-    }                                                     \
-    TEST(jdbc_h2_##name)                                  \
-    {                                                     \
-        name##_on(&t_jdbc_h2);                            \
-    }                                                     \
-    TEST(jdbc_hsqldb_##name)                              \
-    {                                                     \
-        name##_on(&t_jdbc_hsqldb);                        \
-    }                                                     \
-    TEST(jdbc_postgresql_##name)                          \
-    {                                                     \
-        name##_on(&t_jdbc_postgresql);                    \
-    }                                                     \
-    TEST(jdbc_mariadb_##name)                             \
-    {                                                     \
-        name##_on(&t_jdbc_mariadb);                       \
-    }                                                     \
+    T_JDBC_ON(derby, name)                                \
+    T_JDBC_ON(h2, name)                                   \
+    T_JDBC_ON(hsqldb, name)                               \
+    T_JDBC_ON(postgresql, name)                           \
+    T_JDBC_ON(mariadb, name)                              \
     static void name##_on(const struct t_jdbc_facts *on)
 
 /* Set it before the JVM starts: from then on SIGSEGV and the like belong to it, not to cmocka. */

@@ -33,9 +33,10 @@ static int wrap(void *handle, const struct rowlock_options *options,
     t_not_here(WHY_WRAP);
 }
 
-#define COMMON                                                                              \
-    .open = open_session, .close = close_session, .wrap = wrap, .handle = transport_handle, \
-    .in_transaction = transport_in_transaction, .begin = {"BEGIN"}, .meta = "rowlock_meta"
+#define COMMON                                                                                    \
+    .open = open_session, .close = close_session, .wrap = wrap, .handle = transport_handle,       \
+    .in_transaction = transport_in_transaction, .session = transport_session, .begin = {"BEGIN"}, \
+    .meta = "rowlock_meta"
 
 /* No statement of these servers ends a session that waits. */
 static void cut(void *admin, long session)
@@ -51,19 +52,6 @@ static void cut_all(void *admin)
 
 /* ---- H2 -------------------------------------------------------------------------------------- */
 
-static long h2_session(void *handle)
-{
-    return transport_session(handle, "SELECT SESSION_ID()");
-}
-
-static int h2_is_waiting(void *admin, long session)
-{
-    return transport_number(admin,
-                            "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = "
-                            "%ld AND BLOCKER_ID IS NOT NULL",
-                            session) > 0;
-}
-
 static const struct engine h2 = {
     COMMON,
     .sql = transport_sql,
@@ -73,8 +61,10 @@ static const struct engine h2 = {
               "SESSION_ID())",
     .unreachable = "jdbc:h2:tcp://127.0.0.1:1/mem:test;USER=sa;PASSWORD=hunter2",
     .silent = "jdbc:h2:tcp://127.0.0.1:%d/mem:test;USER=sa;PASSWORD=hunter2",
-    .session = h2_session,
-    .is_waiting = h2_is_waiting,
+    .own_id = "SELECT SESSION_ID()",
+    .is_waiting = t_query_waiting,
+    .waiting = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = %ld "
+               "AND BLOCKER_ID IS NOT NULL",
     .sessions = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID <> SESSION_ID()",
     .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL",
     .lockers = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE CONTAINS_UNCOMMITTED",
@@ -84,19 +74,6 @@ static const struct engine h2 = {
 
 /* ---- HSQLDB ---------------------------------------------------------------------------------- */
 
-static long hsqldb_session(void *handle)
-{
-    return transport_session(handle, "CALL SESSION_ID()");
-}
-
-static int hsqldb_is_waiting(void *admin, long session)
-{
-    return transport_number(admin,
-                            "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE "
-                            "SESSION_ID = %ld AND THIS_WAITING_FOR <> ''",
-                            session) > 0;
-}
-
 /* The server may forget a session that was cut off while it waited (docs/databases.md). CREATE
    TABLE would wait for its transaction without end. */
 static void hsqldb_end_forgotten(void *admin)
@@ -105,7 +82,7 @@ static void hsqldb_end_forgotten(void *admin)
     char text[60];
     long session = 0;
 
-    while ((session = transport_number(
+    while ((session = t_number(
                 admin,
                 "SELECT MIN(SESSION_ID) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE TRANSACTION "
                 "AND CURRENT_STATEMENT <> '' AND SESSION_ID > %ld AND SESSION_ID <> SESSION_ID()",
@@ -123,8 +100,10 @@ static const struct engine hsqldb = {
     .one = "VALUES (1)",
     .unreachable = "jdbc:hsqldb:hsql://127.0.0.1:1/test;user=SA;password=hunter2",
     .silent = "jdbc:hsqldb:hsql://127.0.0.1:%d/test;user=SA;password=hunter2",
-    .session = hsqldb_session,
-    .is_waiting = hsqldb_is_waiting,
+    .own_id = "CALL SESSION_ID()",
+    .is_waiting = t_query_waiting,
+    .waiting = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE SESSION_ID = %ld "
+               "AND THIS_WAITING_FOR <> ''",
     .sessions =
         "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE SESSION_ID <> SESSION_ID()",
     .waits = "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE THIS_WAITING_FOR <> ''",
@@ -135,12 +114,6 @@ static const struct engine hsqldb = {
 };
 
 /* ---- Derby ----------------------------------------------------------------------------------- */
-
-/* Derby has no id of a session. */
-static long derby_session(void *handle)
-{
-    return transport_session(handle, NULL);
-}
 
 /* Its table of locks names transactions, not sessions. So a transaction that waits, and that
    belongs to no session asked about before, is that of the session asked about. */
@@ -156,8 +129,8 @@ static int derby_is_waiting(void *admin, long session)
     long transaction;
 
     for (size_t i = n; i-- > 0;) {
-        if (!transport_number(admin, "SELECT COUNT(*) " DERBY_WAITS " AND XID = '%ld'",
-                              waiting[i].transaction))
+        if (!t_number(admin, "SELECT COUNT(*) " DERBY_WAITS " AND XID = '%ld'",
+                      waiting[i].transaction))
             waiting[i] = waiting[--n];
         else if (waiting[i].session == session)
             return 1;
@@ -165,7 +138,7 @@ static int derby_is_waiting(void *admin, long session)
             snprintf(known + strlen(known), sizeof known - strlen(known), ", '%ld'",
                      waiting[i].transaction);
     }
-    transaction = transport_number(
+    transaction = t_number(
         admin, "SELECT MAX(CAST(XID AS BIGINT)) " DERBY_WAITS " AND XID NOT IN (%s)", known);
     if (!transaction || n == sizeof waiting / sizeof *waiting)
         return 0;
@@ -191,7 +164,7 @@ static const struct engine derby = {
     .one = "VALUES 1",
     .unreachable = "jdbc:derby://127.0.0.1:1/test;user=app;password=hunter2",
     .silent = "jdbc:derby://127.0.0.1:%d/test;user=app;password=hunter2",
-    .session = derby_session,
+    .own_id = NULL, /* it has none */
     .is_waiting = derby_is_waiting,
     .sessions = "SELECT COUNT(*) - 1 FROM SYSCS_DIAG.TRANSACTION_TABLE WHERE USERNAME IS NOT NULL",
     .waits = "SELECT COUNT(DISTINCT XID) " DERBY_WAITS,
@@ -210,11 +183,9 @@ static const struct engine postgresql = {
     .unreachable = "jdbc:postgresql://127.0.0.1:1/test?user=rowlock&password=hunter2",
     .stranger = "jdbc:postgresql://127.0.0.1:%d/test?user=nobody_here&password=hunter2",
     .silent = "jdbc:postgresql://127.0.0.1:%d/test?user=rowlock&password=hunter2",
-    .session = transport_postgresql_session,
-    .is_waiting = transport_postgresql_is_waiting,
+    T_POSTGRESQL_SESSIONS,
     .lockers = "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL "
                "AND datname = current_database() AND pid <> pg_backend_pid()",
-    .kill = transport_postgresql_kill,
 };
 
 const struct engine *t_jdbc_engine(const char *name)

@@ -2,9 +2,6 @@
 /* Claims, finishes and reads jobs (jobs.h). */
 #include "lib/jobs.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "lib/grants.h"
 #include "lib/lease.h"
 
@@ -19,10 +16,7 @@ struct rowlock_job t_daily_job(const char *name)
 
 const char *t_job_lock(const struct rowlock_job *job)
 {
-    static char lock[300];
-
-    snprintf(lock, sizeof lock, "job:%s", job->name);
-    return lock;
+    return t_say("job:%s", job->name);
 }
 
 struct rowlock_claim t_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
@@ -58,7 +52,7 @@ void t_finish(struct rowlock_lease *lease, int status, const char *output)
 void t_job_is_due_in(struct rowlock_connection *connection, const char *name, long long ms)
 {
     t_sql(connection, "UPDATE %s SET due = %s + (%lld) WHERE name = '%s'", t_table("job"),
-          t_now_ms(), ms, t_key(name));
+          t_engine()->now_ms, ms, t_key(name));
 }
 
 static int see_job(const struct rowlock_job_view *job, void *data)
@@ -110,15 +104,4 @@ int t_job_runs(struct rowlock_connection *connection, void *hand, const struct r
 const char *t_last_due(void)
 {
     return t_facts()->plain ? "last_due" : "last";
-}
-
-const char *t_now_ms(void)
-{
-    if (t_facts()->plain)
-        return t_engine()->now_ms;
-    if (t_is_postgresql())
-        return "rowlock.now_ms()";
-    if (strcmp(t_facts()->engine, "mariadb") == 0)
-        return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000";
-    return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 }

@@ -7,7 +7,7 @@
 
 /* A job that is due once, now, with an hour's ttl. Its schedule is parsed once and never freed. */
 struct rowlock_job t_daily_job(const char *name);
-/* "job:NAME", in a static buffer */
+/* "job:NAME" */
 const char *t_job_lock(const struct rowlock_job *job);
 /* One call of rowlock_claim, which must not fail; `lease` is NULL if it did not claim a run. */
 struct rowlock_claim t_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
@@ -37,7 +37,5 @@ int t_job_runs(struct rowlock_connection *connection, void *hand, const struct r
 
 /* The column of a job's row with its last due time. */
 const char *t_last_due(void);
-/* The database's clock in ms since 1970, as SQL. */
-const char *t_now_ms(void);
 
 #endif

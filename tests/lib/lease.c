@@ -15,12 +15,7 @@ static int is_engine(const char *name)
 
 const char *t_table(const char *which)
 {
-    static char names[4][40];
-    static unsigned next;
-    char *name = names[next++ % 4];
-
-    snprintf(name, sizeof names[0], "%.8s%s", t_engine()->meta, which); /* rowlock. or rowlock_ */
-    return name;
+    return t_say("%.8s%s", t_engine()->meta, which); /* rowlock. or rowlock_ */
 }
 
 const char *lease_table(void)
@@ -55,22 +50,11 @@ const char *t_key(const char *name)
 
 const char *lease_instant(long from_now_ms)
 {
-    static char texts[2][300];
-    static unsigned turn;
-    char *text = texts[turn++ % 2];
-    size_t size = sizeof texts[0];
-
-    if (t_facts()->plain)
-        snprintf(text, size, "%s + (%ld)", t_engine()->now_ms, from_now_ms);
-    else if (is_engine("postgresql"))
-        snprintf(text, size, "clock_timestamp() + %ld * interval '1 ms'", from_now_ms);
-    else if (is_engine("mariadb"))
-        snprintf(text, size, "utc_timestamp(6) + INTERVAL %ld MICROSECOND", from_now_ms * 1000);
-    else
-        snprintf(text, size,
-                 "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + %ld",
-                 from_now_ms);
-    return text;
+    if (!t_facts()->plain && is_engine("postgresql"))
+        return t_say("clock_timestamp() + %ld * interval '1 ms'", from_now_ms);
+    if (!t_facts()->plain && is_engine("mariadb"))
+        return t_say("utc_timestamp(6) + INTERVAL %ld MICROSECOND", from_now_ms * 1000);
+    return t_say("%s + (%ld)", t_engine()->now_ms, from_now_ms);
 }
 
 static void put_heartbeat(void *session, long token, long expires_ms)

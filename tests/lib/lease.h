@@ -27,11 +27,11 @@ void lease_await_expiry(void *session, long token);
 const char *lease_table(void);
 /* On PostgreSQL every lease has a heartbeat afterwards, unless the session is NULL. */
 const char *lease_heartbeat_table(void *session);
-/* a table of rowlock's schema by its name there ("waiter"), in a static buffer for four calls */
+/* a table of rowlock's schema by its name there ("waiter") */
 const char *t_table(const char *which);
 /* a name as the tables have it, in a static buffer for four calls */
 const char *t_key(const char *name);
-/* an expression for the instant `from_now_ms` from now, in a static buffer */
+/* an expression for the instant `from_now_ms` from now */
 const char *lease_instant(long from_now_ms);
 
 #endif

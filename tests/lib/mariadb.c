@@ -3,7 +3,6 @@
 #include <mysql.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/engine.h"
@@ -86,19 +85,6 @@ static long session_of(void *handle)
     return (long)mysql_thread_id(handle);
 }
 
-/* MySQL's SHOW ENGINE INNODB STATUS omits a session that waits for a shared lock. */
-static int is_waiting_on_mysql(void *admin, long session)
-{
-    char text[300], answer[200] = "";
-
-    snprintf(text, sizeof text,
-             "SELECT count(*) FROM performance_schema.data_lock_waits w "
-             "JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id "
-             "WHERE t.processlist_id = %ld",
-             session);
-    return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
-}
-
 static int is_waiting(void *admin, long session)
 {
     MYSQL_RES *result;
@@ -106,7 +92,7 @@ static int is_waiting(void *admin, long session)
     int waiting;
 
     if (t_is_mysql())
-        return is_waiting_on_mysql(admin, session);
+        return t_query_waiting(admin, session);
     if (mysql_query(admin, "SHOW ENGINE INNODB STATUS"))
         return 0;
     result = mysql_store_result(admin);
@@ -114,19 +100,6 @@ static int is_waiting(void *admin, long session)
     waiting = row && t_innodb_waits(row[2], session);
     mysql_free_result(result);
     return waiting;
-}
-
-static void kill_session(void *admin, long session)
-{
-    char text[200], answer[200] = "1";
-
-    snprintf(text, sizeof text, "KILL %ld", session);
-    sql(admin, text, answer, sizeof answer);
-    /* KILL returns before the session and its locks are gone */
-    snprintf(text, sizeof text, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld", session);
-    for (int tries = 0; tries < 10000; tries++)
-        if (sql(admin, text, answer, sizeof answer) || atol(answer) == 0)
-            return;
 }
 
 /* ---- step by step ---------------------------------------------------------------------------- */
@@ -189,6 +162,7 @@ const struct engine t_engine_mariadb = {
                 "@@sql_safe_updates, @@wait_timeout "
                 "/*M! , @@max_statement_time, @@tx_read_only, @@idle_transaction_timeout, "
                 "@@idle_write_transaction_timeout */)",
+    .now_ms = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000",
     .meta = "rowlock_meta",
     .unreachable = "mariadb://rowlock:hunter2@127.0.0.1:1/test",
     .stranger = "mariadb://nobody_here:hunter2@127.0.0.1:%d/test",
@@ -201,7 +175,12 @@ const struct engine t_engine_mariadb = {
     .in_transaction = in_transaction,
     .session = session_of,
     .is_waiting = is_waiting,
-    .kill = kill_session,
+    /* MySQL's SHOW ENGINE INNODB STATUS omits a session that waits for a shared lock */
+    .waiting = "SELECT count(*) FROM performance_schema.data_lock_waits w "
+               "JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id "
+               "WHERE t.processlist_id = %ld",
+    .kill = t_query_kill,
+    T_MARIADB_KILLING,
     .send = send_text,
     .receive = receive,
     .has_answered = has_answered,

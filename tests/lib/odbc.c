@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions on the database under test, by the ODBC driver alone. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,17 +26,12 @@ const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
 
 const char *t_odbc_url(int port, const char *more)
 {
-    static char urls[4][1000];
-    static unsigned turn;
     const char *database = strrchr(t_url(), '/') + 1;
     int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
 
-    turn = (turn + 1) % 4;
-    snprintf(urls[turn], sizeof urls[turn],
-             "odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=%s;UID=%s%s%s",
-             t_odbc_driver(postgresql ? "psqlodbcw.so" : "libmaodbc.so"), port, database,
-             postgresql ? "tester" : "rowlock", postgresql ? "" : ";PWD=secret", more);
-    return urls[turn];
+    return t_say("odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=%s;UID=%s%s%s",
+                 t_odbc_driver(postgresql ? "psqlodbcw.so" : "libmaodbc.so"), port, database,
+                 postgresql ? "tester" : "rowlock", postgresql ? "" : ";PWD=secret", more);
 }
 
 struct rowlock_budget t_odbc_within(int64_t ms)

@@ -13,7 +13,7 @@
 extern const struct rowlock_driver *const t_odbc;
 
 /* The URL "odbc:Driver=...;..." of the database under test, at that port of 127.0.0.1; `more` is
-   appended. Valid until the fourth call after it. */
+   appended. */
 const char *t_odbc_url(int port, const char *more);
 
 /* A budget of that time, without an interrupt_fd. */

@@ -3,7 +3,6 @@
  * Reaches PostgreSQL and MariaDB through ODBC, without the library's locks (struct engine in
  * engine.h).
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,39 +106,30 @@ static int sql(void *handle, const char *text, char *out, size_t size)
     return failed;
 }
 
-/* ---- PostgreSQL ------------------------------------------------------------------------------ */
+#define COMMON                                                                              \
+    .open = open_session, .close = close_session, .wrap = wrap, .handle = transport_handle, \
+    .native = native, .sql = sql, .in_transaction = transport_in_transaction,               \
+    .session = transport_session, .meta = "rowlock_meta"
+
+/* %s: the driver, by with_driver */
+#define URL(port, user) \
+    "odbc:%s;Server=127.0.0.1;Port=" port ";Database=test;UID=" user ";PWD=hunter2"
+#define URLS                                                                   \
+    .unreachable = URL("1", "rowlock"), .stranger = URL("%%d", "nobody_here"), \
+    .silent = URL("%%d", "rowlock")
 
 static const struct engine postgresql = {
+    COMMON,
+    URLS,
+    T_POSTGRESQL_SESSIONS,
     .name = "postgresql",
     .begin = {"BEGIN"},
     .now_ms = "CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint)",
     .settings = "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings "
                 "WHERE name NOT LIKE 'transaction\\_%' AND name NOT IN ('application_name')",
-    .meta = "rowlock_meta",
-    .unreachable = "odbc:%s;Server=127.0.0.1;Port=1;Database=test;UID=rowlock;"
-                   "PWD=hunter2",
-    .stranger = "odbc:%s;Server=127.0.0.1;Port=%%d;Database=test;UID=nobody_here;"
-                "PWD=hunter2",
-    .silent = "odbc:%s;Server=127.0.0.1;Port=%%d;Database=test;UID=rowlock;"
-              "PWD=hunter2",
-    .open = open_session,
-    .close = close_session,
-    .wrap = wrap,
-    .handle = transport_handle,
-    .native = native,
-    .sql = sql,
-    .in_transaction = transport_in_transaction,
-    .session = transport_postgresql_session,
-    .is_waiting = transport_postgresql_is_waiting,
-    .kill = transport_postgresql_kill,
 };
 
 /* ---- MariaDB --------------------------------------------------------------------------------- */
-
-static long mariadb_session(void *handle)
-{
-    return transport_session(handle, "SELECT connection_id()");
-}
 
 struct look {
     long session;
@@ -165,16 +155,10 @@ static int mariadb_is_waiting(void *admin, long session)
     return look.waiting;
 }
 
-static void mariadb_kill(void *admin, long session)
-{
-    transport_number(admin, "KILL %ld", session);
-    for (int tries = 0; tries < 10000; tries++)
-        if (transport_number(admin, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld",
-                             session) == 0)
-            return;
-}
-
 static const struct engine mariadb = {
+    COMMON,
+    URLS,
+    T_MARIADB_KILLING,
     .name = "mariadb",
     .begin = {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN"},
     .now_ms = "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
@@ -183,21 +167,9 @@ static const struct engine mariadb = {
                 "@@character_set_results, @@collation_connection, @@lock_wait_timeout, "
                 "@@sql_safe_updates, @@wait_timeout, @@tx_read_only, "
                 "@@idle_transaction_timeout, @@idle_write_transaction_timeout)",
-    .meta = "rowlock_meta",
-    .unreachable = "odbc:%s;Server=127.0.0.1;Port=1;Database=test;UID=rowlock;PWD=hunter2",
-    .stranger = "odbc:%s;Server=127.0.0.1;Port=%%d;Database=test;UID=nobody_here;"
-                "PWD=hunter2",
-    .silent = "odbc:%s;Server=127.0.0.1;Port=%%d;Database=test;UID=rowlock;PWD=hunter2",
-    .open = open_session,
-    .close = close_session,
-    .wrap = wrap,
-    .handle = transport_handle,
-    .native = native,
-    .sql = sql,
-    .in_transaction = transport_in_transaction,
-    .session = mariadb_session,
+    .own_id = "SELECT connection_id()",
     .is_waiting = mariadb_is_waiting,
-    .kill = mariadb_kill,
+    .kill = t_query_kill,
 };
 
 /* ---- the one under test ---------------------------------------------------------------------- */
@@ -206,7 +178,6 @@ static const struct engine mariadb = {
 static const char *with_driver(const char *format)
 {
     const char *driver = strstr(t_url(), "Driver=");
-    char name[300], *text = NULL;
 
     if (!format)
         return NULL;
@@ -215,10 +186,7 @@ static const char *with_driver(const char *format)
               stderr);
         exit(2);
     }
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(driver, ";"), driver);
-    if (asprintf(&text, format, name) < 0)
-        abort();
-    return text;
+    return t_say(format, t_say("%.*s", (int)strcspn(driver, ";"), driver));
 }
 
 const struct engine *t_odbc_engine(const char *name)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaches PostgreSQL directly, without the library (struct engine in engine.h). */
-#include <errno.h>
 #include <libpq-fe.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "lib/engine.h"
 #include "rowlock/postgresql.h"
-#include "lib/test.h"
 
 static void *open_session(const char *url)
 {
@@ -63,30 +59,6 @@ static int in_transaction(void *handle)
 static long session_of(void *handle)
 {
     return PQbackendPID(handle);
-}
-
-/* On YugabyteDB rowlock polls, and sleeps between two tries. */
-static int is_waiting(void *admin, long session)
-{
-    char text[200], answer[40];
-
-    snprintf(text, sizeof text,
-             "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-             "(wait_event_type = 'Lock' OR wait_event = 'PgSleep')",
-             session);
-    return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
-}
-
-/* Ends the session, and waits until its process is gone. pg_terminate_backend can wait itself, but
-   only from PostgreSQL 14 on. */
-static void kill_session(void *admin, long session)
-{
-    char text[100], answer[40];
-
-    snprintf(text, sizeof text, "SELECT pg_terminate_backend(%ld)", session);
-    sql(admin, text, answer, sizeof answer);
-    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
-        t_pause(2);
 }
 
 /* ---- step by step ---------------------------------------------------------------------------- */
@@ -145,6 +117,7 @@ const struct engine t_engine_postgresql = {
     .default_read_only = "SET default_transaction_read_only = on",
     .settings = "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings "
                 "WHERE name NOT LIKE 'transaction\\_%' AND name NOT IN ('application_name')",
+    .now_ms = "rowlock.now_ms()",
     .meta = "rowlock.meta",
     .unreachable = "postgresql://rowlock:hunter2@127.0.0.1:1/test",
     .stranger = "postgresql://nobody_here:hunter2@127.0.0.1:%d/test",
@@ -156,8 +129,11 @@ const struct engine t_engine_postgresql = {
     .sql = sql,
     .in_transaction = in_transaction,
     .session = session_of,
-    .is_waiting = is_waiting,
-    .kill = kill_session,
+    .is_waiting = t_query_waiting,
+    /* on YugabyteDB rowlock polls, and sleeps between two tries */
+    .waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+               "(wait_event_type = 'Lock' OR wait_event = 'PgSleep')",
+    .kill = t_postgresql_kill,
     .send = send_text,
     .receive = receive,
     .has_answered = has_answered,

@@ -65,6 +65,7 @@ const struct engine t_engine_sqlite = {
     .name = "sqlite",
     .begin = {"BEGIN IMMEDIATE"},
     .settings = "SELECT 'busy ' || timeout FROM pragma_busy_timeout",
+    .now_ms = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
     .meta = "rowlock_meta",
     .unreachable = "sqlite:/nowhere/at/all/hunter2.db",
     .open = open_file,

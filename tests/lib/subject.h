@@ -15,7 +15,7 @@ const char *cache_seen(void);
 /* DELETE and INSERT of ('new', number), in the open transaction. */
 void cache_fill(struct rowlock_connection *connection, int number);
 
-/* The subject t_name(0) as rowlock_subjects shows it; its texts are valid until the next call. */
+/* The subject t_name(0) as rowlock_subjects shows it. */
 struct rowlock_subject_view subject_seen(void);
 /* Makes the data older: moves the time in its row back by that much. */
 void subject_grow_old(struct rowlock_connection *connection, long by_ms);

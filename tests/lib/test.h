@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "lib/engine.h"
+#include "lib/reasons.h"
 #include "rowlock.h"
 
 #define TEST(name)                                            \
@@ -63,8 +64,8 @@ __attribute__((noreturn, format(printf, 3, 4))) void t_fail(const char *file, in
                                                             const char *format, ...);
 
 /* Ends the test as not run, because what it tests does not exist on this engine by t_facts(). Only
-   on MySQL, and through ODBC and JDBC; tests/run lists it with the reason. */
-__attribute__((noreturn)) void t_not_here(enum reason why);
+   on MySQL, and through ODBC and JDBC; tests/run lists it with the reason, one of reasons.h. */
+__attribute__((noreturn)) void t_not_here(const char *why);
 
 /* ---- the database under test ----------------------------------------------------------------- */
 
@@ -104,14 +105,18 @@ struct rowlock_connection *t_adopt(struct rowlock_connection *connection);
 
 /* Executes a statement of the application on the session; returns its first value as text (""
    for NULL). */
-const char *t_sql(struct rowlock_connection *connection, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define t_sql(connection, ...) t_native_sql(t_handle(connection), __VA_ARGS__)
 const char *t_native_sql(void *handle, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The number that a query returns; 0 also on failure. */
+long t_number(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns 0, or 1 on failure with the message in t_sql_error. */
 int t_try_sql(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern _Thread_local char t_sql_error[500];
 void *t_handle(struct rowlock_connection *connection);
+
+/* A formatted text, which is not freed. */
+const char *t_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- wants, and the calls that most tests make ----------------------------------------------- */
 
@@ -148,15 +153,6 @@ int t_freed(int (*attempt)(struct rowlock_connection *connection, const void *da
 /* rowlock_begin() by t_freed. */
 int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
                   size_t count);
-
-/* Rolls back after a refusal in the open transaction. Where the end of a limited wait costs the
-   session (t_facts), asserts that, and returns another one. */
-struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection);
-
-/* Commits on a session that the server ends, once it has closed the connection: the answer must be
-   ECONN. By POSIX alone (docs/portability.md) the end is not visible behind a farewell, so the
-   answer may be EUNKNOWN there. */
-void t_commit_is_lost_before(struct rowlock_connection *connection);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 

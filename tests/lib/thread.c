@@ -62,11 +62,8 @@ static struct thread *start(const struct thread *plan)
 
     t_true(thread != NULL && n < MOST);
     threads[n++] = thread;
-    thread->connection = plan->connection;
-    thread->work = plan->work;
+    *thread = *plan;
     thread->data = plan->data ? plan->data : thread;
-    thread->want = plan->want;
-    thread->wait_ms = plan->wait_ms;
     if (t_engine()->session &&
         t_handle(thread->connection)) /* a member of a group may have none yet */
         thread->session = t_engine()->session(t_handle(thread->connection));

@@ -3,13 +3,10 @@
 #include "lib/transport.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,25 +18,19 @@
 #include "session/connection.h"
 #include "util/clock.h"
 
-#define MINUTE_MS 60000
-
-static struct rowlock_budget in_time(void)
-{
-    return (struct rowlock_budget){rowlock__now_ms() + MINUTE_MS, -1, 0};
-}
+#define MINUTE (&(struct rowlock_budget){rowlock__now_ms() + 60000, -1, 0})
 
 struct transport *transport_open(const char *driver, const struct rowlock_source *source)
 {
     struct transport *transport = calloc(1, sizeof *transport);
     const struct rowlock_dialect *dialect;
-    struct rowlock_budget budget = in_time();
     struct rowlock_error error = {0};
 
     if (!transport)
         abort();
     transport->driver = rowlock__driver_named(driver, &error);
     if (transport->driver &&
-        transport->driver->open(source, &budget, &transport->link, &dialect, &error) == 0)
+        transport->driver->open(source, MINUTE, &transport->link, &dialect, &error) == 0)
         return transport;
     fprintf(stderr, "%s\n", error.text);
     free(transport);
@@ -155,21 +146,20 @@ int transport_rows(void *handle, const char *text, rowlock_row *row, void *data,
     struct transport *transport = handle;
     const struct rowlock_driver *driver = transport->driver;
     struct rowlock_call call = {.statement = statement_of(text), .row = row, .data = data};
-    struct rowlock_budget budget = in_time();
     struct rowlock_outcome outcome;
     struct rowlock_error error = {0};
     int code;
 
     if (begins_with(text, "BEGIN"))
-        code = driver->run(transport->link, ROWLOCK_BEGIN, NULL, 0, &budget, &outcome, &error);
+        code = driver->run(transport->link, ROWLOCK_BEGIN, NULL, 0, MINUTE, &outcome, &error);
     else if (strcmp(text, "COMMIT") == 0)
-        code = driver->run(transport->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome, &error);
+        code = driver->run(transport->link, ROWLOCK_COMMIT, NULL, 0, MINUTE, &outcome, &error);
     else if (strcmp(text, "ROLLBACK") == 0)
-        code = driver->rollback(transport->link, &budget, &error);
+        code = driver->rollback(transport->link, MINUTE, &error);
     else if (begins_with(text, "LOCK TABLES") || begins_with(text, "UNLOCK TABLES"))
-        code = driver->script(transport->link, text, &budget, &error); /* cannot be prepared */
+        code = driver->script(transport->link, text, MINUTE, &error); /* cannot be prepared */
     else
-        code = driver->run(transport->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome, &error);
+        code = driver->run(transport->link, ROWLOCK_INSIDE, &call, 1, MINUTE, &outcome, &error);
     if (code)
         snprintf(out, size, "%s", error.text);
     return code != 0;
@@ -209,22 +199,6 @@ int transport_in_transaction(void *handle)
     return state == ROWLOCK_STATE_OPEN || state == ROWLOCK_STATE_ABORTED;
 }
 
-long transport_number(void *handle, const char *format, ...)
-{
-    char *text = NULL, answer[300];
-    va_list arguments;
-    long number = 0;
-
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        abort();
-    va_end(arguments);
-    if (transport_sql(handle, text, answer, sizeof answer) == 0)
-        number = strtol(answer, NULL, 10);
-    free(text);
-    return number;
-}
-
 static int port_of(const struct transport *transport)
 {
     struct sockaddr_in address = {0};
@@ -234,15 +208,16 @@ static int port_of(const struct transport *transport)
     return getsockname(fd, (struct sockaddr *)&address, &length) ? 0 : ntohs(address.sin_port);
 }
 
-long transport_session(void *handle, const char *query)
+long transport_session(void *handle)
 {
     struct transport *transport = handle;
+    const char *query = t_engine()->own_id;
     int port = port_of(transport);
 
     if (!query)
         return transport->session = transport->port = port;
     if (!transport->session || (!transport->dbc && (transport->port != port || !port)))
-        transport->session = transport_number(handle, "%s", query);
+        transport->session = t_number(handle, "%s", query);
     transport->port = port;
     return transport->session;
 }
@@ -279,36 +254,12 @@ void transport_cut_others(void *handle)
 
 const char *t_odbc_driver(const char *file)
 {
-    static char path[4][300];
-    static unsigned turn;
-    char pattern[300];
+    const char *path;
     glob_t found = {0};
 
-    snprintf(pattern, sizeof pattern, "/usr/lib*/{,*/}{,odbc/}%s", file);
-    if (glob(pattern, GLOB_BRACE, NULL, &found) != 0)
+    if (glob(t_say("/usr/lib*/{,*/}{,odbc/}%s", file), GLOB_BRACE, NULL, &found) != 0)
         t_fail(__FILE__, __LINE__, "the ODBC driver %s is not installed", file);
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s", found.gl_pathv[0]);
+    path = t_say("%s", found.gl_pathv[0]);
     globfree(&found);
-    return path[turn];
-}
-
-long transport_postgresql_session(void *handle)
-{
-    return transport_session(handle, "SELECT pg_backend_pid()");
-}
-
-int transport_postgresql_is_waiting(void *admin, long session)
-{
-    return transport_number(admin,
-                            "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
-                            "wait_event_type = 'Lock'",
-                            session) > 0;
-}
-
-void transport_postgresql_kill(void *admin, long session)
-{
-    transport_number(admin, "SELECT pg_terminate_backend(%ld)", session);
-    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
-        t_pause(2);
+    return path;
 }

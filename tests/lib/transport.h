@@ -41,17 +41,17 @@ void *transport_handle(struct rowlock_connection *connection);
 /* Hands out every row of a query; returns as `sql` of struct engine. */
 int transport_rows(void *handle, const char *text, rowlock_row *row, void *data, char *out,
                    size_t size);
-/* The server's id of the session, by that query. NULL: the port of the client's end. */
-long transport_session(void *handle, const char *query);
+/* The server's id of the session, by own_id; NULL: the port of the client's end. */
+long transport_session(void *handle);
 /* Cuts the session with that id, as the loss of its server would. */
 void transport_cut(long session);
 /* Cuts all sessions of this process on the server of the handle, but not the handle's own. */
 void transport_cut_others(void *handle);
-/* On PostgreSQL. */
-long transport_postgresql_session(void *handle);
-int transport_postgresql_is_waiting(void *admin, long session);
-void transport_postgresql_kill(void *admin, long session); /* returns when it has ended */
-/* The number that a query returns, or 0. */
-long transport_number(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Members of struct engine on PostgreSQL. */
+#define T_POSTGRESQL_SESSIONS                                               \
+    .own_id = "SELECT pg_backend_pid()", .is_waiting = t_query_waiting,     \
+    .waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND " \
+               "wait_event_type = 'Lock'",                                  \
+    .kill = t_postgresql_kill
 
 #endif

@@ -11,10 +11,7 @@
 
 struct words {
     const char *name, *one, *now_ms;
-    const char *session; /* a query for the session's id */
-    const char *waits;   /* a query with that id: more than 0 if it waits for a lock */
-    const char *alive;   /* ... if the session exists */
-    const char *kill;    /* a statement with that id */
+    const char *own_id, *waiting, *killing, *existing; /* as in struct engine */
     const char *odbc_unreachable, *jdbc_unreachable;
 };
 
@@ -28,12 +25,13 @@ static const struct words all[] = {
         .now_ms = "TRUNC((TRUNC(" ORACLE_UTC ") - DATE '1970-01-01') * 86400000 + EXTRACT(HOUR "
                   "FROM " ORACLE_UTC ") * 3600000 + EXTRACT(MINUTE FROM " ORACLE_UTC
                   ") * 60000 + EXTRACT(SECOND FROM " ORACLE_UTC ") * 1000)",
-        .session = "SELECT TO_NUMBER(SYS_CONTEXT('USERENV', 'SID')) FROM DUAL",
-        .waits = "SELECT COUNT(*) FROM v$session WHERE sid = %ld AND blocking_session IS NOT NULL",
-        .alive = "SELECT COUNT(*) FROM v$session WHERE sid = %ld AND status <> 'KILLED'",
-        .kill = "BEGIN FOR s IN (SELECT sid, serial# AS n FROM v$session WHERE sid = %ld) LOOP "
-                "EXECUTE IMMEDIATE 'ALTER SYSTEM KILL SESSION ''' || s.sid || ',' || s.n || ''' "
-                "IMMEDIATE'; END LOOP; END;",
+        .own_id = "SELECT TO_NUMBER(SYS_CONTEXT('USERENV', 'SID')) FROM DUAL",
+        .waiting =
+            "SELECT COUNT(*) FROM v$session WHERE sid = %ld AND blocking_session IS NOT NULL",
+        .existing = "SELECT COUNT(*) FROM v$session WHERE sid = %ld AND status <> 'KILLED'",
+        .killing = "BEGIN FOR s IN (SELECT sid, serial# AS n FROM v$session WHERE sid = %ld) LOOP "
+                   "EXECUTE IMMEDIATE 'ALTER SYSTEM KILL SESSION ''' || s.sid || ',' || s.n || ''' "
+                   "IMMEDIATE'; END LOOP; END;",
         .odbc_unreachable = "odbc:%s;Dbq=//127.0.0.1:1/none;UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:oracle:thin:rowlock/hunter2@//127.0.0.1:1/none",
     },
@@ -41,11 +39,11 @@ static const struct words all[] = {
         .name = "sqlserver",
         .one = "SELECT 1",
         .now_ms = "DATEDIFF_BIG(MILLISECOND, '1970-01-01', SYSUTCDATETIME())",
-        .session = "SELECT @@SPID",
-        .waits = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id = %ld AND "
-                 "blocking_session_id <> 0",
-        .alive = "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = %ld",
-        .kill = "KILL %ld",
+        .own_id = "SELECT @@SPID",
+        .waiting = "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id = %ld AND "
+                   "blocking_session_id <> 0",
+        .existing = "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = %ld",
+        .killing = "KILL %ld",
         .odbc_unreachable = "odbc:%s;Server=tcp:127.0.0.1,1;Database=none;UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:sqlserver://127.0.0.1:1;databaseName=none;user=rowlock;"
                             "password=hunter2",
@@ -56,40 +54,21 @@ static const struct words all[] = {
         .now_ms = "BIGINT(DAYS(CURRENT TIMESTAMP - CURRENT TIMEZONE) - DAYS(DATE('1970-01-01'))) * "
                   "86400000 + BIGINT(MIDNIGHT_SECONDS(CURRENT TIMESTAMP - CURRENT TIMEZONE)) * "
                   "1000 + MICROSECOND(CURRENT TIMESTAMP) / 1000",
-        .session = "SELECT MON_GET_APPLICATION_HANDLE() FROM SYSIBM.SYSDUMMY1",
-        .waits = "SELECT COUNT(*) FROM SYSIBMADM.MON_LOCKWAITS WHERE REQ_APPLICATION_HANDLE = %ld",
-        .alive = "SELECT COUNT(*) FROM TABLE(MON_GET_CONNECTION(%ld, -2)) AS c",
-        .kill = "CALL SYSPROC.ADMIN_CMD('FORCE APPLICATION (%ld)')",
+        .own_id = "SELECT MON_GET_APPLICATION_HANDLE() FROM SYSIBM.SYSDUMMY1",
+        .waiting =
+            "SELECT COUNT(*) FROM SYSIBMADM.MON_LOCKWAITS WHERE REQ_APPLICATION_HANDLE = %ld",
+        .existing = "SELECT COUNT(*) FROM TABLE(MON_GET_CONNECTION(%ld, -2)) AS c",
+        .killing = "CALL SYSPROC.ADMIN_CMD('FORCE APPLICATION (%ld)')",
         .odbc_unreachable = "odbc:%s;Hostname=127.0.0.1;Port=1;Protocol=TCPIP;Database=none;"
                             "UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:db2://127.0.0.1:1/none:user=rowlock;password=hunter2;",
     },
 };
 
-/* The words of the engine under test. */
-static const struct words *words;
-
-static long session(void *handle)
-{
-    return transport_session(handle, words->session);
-}
-
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-
-static int is_waiting(void *admin, long id)
-{
-    return transport_number(admin, words->waits, id) > 0;
-}
-
-static void kill_session(void *admin, long id)
-{
-    transport_number(admin, words->kill, id);
-    for (int tries = 0; tries < 2000 && transport_number(admin, words->alive, id) > 0; tries++)
-        t_pause(5);
-}
-
 int t_vendor_engine(const char *name, int jdbc, struct engine *engine)
 {
+    const struct words *words = NULL;
+
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             words = &all[i];
@@ -101,11 +80,13 @@ int t_vendor_engine(const char *name, int jdbc, struct engine *engine)
     engine->one = words->one;
     engine->now_ms = words->now_ms;
     engine->settings = words->one; /* rowlock's own settings end with its session */
-    engine->meta = "rowlock_meta";
     engine->unreachable = jdbc ? words->jdbc_unreachable : words->odbc_unreachable;
     engine->stranger = engine->silent = NULL;
-    engine->session = session;
-    engine->is_waiting = is_waiting;
-    engine->kill = kill_session;
+    engine->own_id = words->own_id;
+    engine->is_waiting = t_query_waiting;
+    engine->waiting = words->waiting;
+    engine->kill = t_query_kill;
+    engine->killing = words->killing;
+    engine->existing = words->existing;
     return 1;
 }

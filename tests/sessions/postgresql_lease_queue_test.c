@@ -7,7 +7,6 @@
  * Quick: first
  */
 #include <libpq-fe.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,20 +16,6 @@
 
 #define X "a:x:0:0"
 #define S "a:s:0:0"
-
-static const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static const char *say(const char *format, ...)
-{
-    static char text[4][200];
-    static unsigned turn;
-    char *out = text[turn++ % 4];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(out, sizeof text[0], format, arguments);
-    va_end(arguments);
-    return out;
-}
 
 static const char *try_wants(void *hand, const char *wants)
 {
@@ -60,9 +45,9 @@ TEST(p7_a_ticket_of_several_names_is_first_for_each)
     long long a = hand_queue(one, X, 1), both = hand_queue(two, "a:x:0:0,b:x:0:0", 1),
               b = hand_queue(three, "b:x:0:0", 1);
 
-    t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), say("11|%lld|1|1|1", a));
-    t_text(hand_place(three, "b:x:0:0", b, 1), say("11|%lld|1|1|1", both));
-    t_text(try_ticket(two, "a:x:0:0,b:x:0:0", both), say("11|%lld", a));
+    t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), t_say("11|%lld|1|1|1", a));
+    t_text(hand_place(three, "b:x:0:0", b, 1), t_say("11|%lld|1|1|1", both));
+    t_text(try_ticket(two, "a:x:0:0,b:x:0:0", both), t_say("11|%lld", a));
     hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d')", a, PQbackendPID(one));
     t_contains(try_ticket(two, "a:x:0:0,b:x:0:0", both), "0|");
     t_contains(hand_place(three, "b:x:0:0", b, 1), "3|");
@@ -79,25 +64,20 @@ TEST(p7_the_place_of_the_thousandth_waiter_is_distinguished_from_sixteen)
                    "'a', 'exclusive', 'many', clock_timestamp() + interval '60 s' FROM "
                    "generate_series(1, 1000)");
     last = hand_queue(hand, X, 1);
-    t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|1|1", last - 1));
+    t_contains(hand_place(hand, X, last, 1), t_say("11|%lld|17|1|1", last - 1));
     /* no session holds it */
     t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0);
     hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld", last - 900);
-    t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|", last - 900));
+    t_contains(hand_place(hand, X, last, 1), t_say("11|%lld|17|", last - 900));
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */
 
 static const char *turn(void *hand, long long ticket, int kind, long long awaited)
 {
-    static char text[400];
-
-    snprintf(text, sizeof text,
-             "SELECT status, number FROM rowlock.turn('%s', 'owner of %lld', 600000, 20000, %lld, "
-             "%d, 'host', 1, '', '', "
-             "%d, %lld)",
-             hand_wants(X), ticket, ticket, PQbackendPID(hand), kind, awaited);
-    return text;
+    return t_say("SELECT status, number FROM rowlock.turn('%s', 'owner of %lld', 600000, 20000, "
+                 "%lld, %d, 'host', 1, '', '', %d, %lld)",
+                 hand_wants(X), ticket, ticket, PQbackendPID(hand), kind, awaited);
 }
 
 TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
@@ -152,11 +132,11 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
 
     hand_release(holder, token);
     t_text(hand_row(two, "%s", turn(two, second, 1, token)),
-           say("3|%lld", token)); /* another ticket comes first */
+           t_say("3|%lld", token)); /* another ticket comes first */
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
     hand_row(one, "SELECT pg_advisory_unlock(rowlock.session_key(%lld))",
              first); /* as if its session had died */
-    t_text(hand_row(two, "%s", turn(two, second, 0, first)), say("11|%lld", first));
+    t_text(hand_row(two, "%s", turn(two, second, 0, first)), t_say("11|%lld", first));
     t_int(hand_waiters(two), 2);
     hand_row(two, "DELETE FROM rowlock.waiter");
     /* its own ticket has been deleted */
@@ -189,7 +169,7 @@ TEST(p6_a_try_ignores_waiters_that_died_in_the_queue)
     ticket = hand_queue(alive, "b:x:0:0", 1);
     t_contains(try_wants(other, X), "0|");
     t_int(hand_waiters(other), 1);
-    t_text(try_wants(other, "b:x:0:0"), say("11|%lld", ticket));
+    t_text(try_wants(other, "b:x:0:0"), t_say("11|%lld", ticket));
 }
 
 TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
@@ -198,7 +178,7 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 0);
 
     t_text(hand_place(one, X, first, 0), "0||0|1|0");
-    t_text(hand_place(two, X, second, 0), say("11|%lld|1|1|0", first));
+    t_text(hand_place(two, X, second, 0), t_say("11|%lld|1|1|0", first));
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000, 0)", first), 1);
     t_int(hand_waiters(two),
           2); /* it has no session lock, which proves nothing about this waiter */
@@ -258,10 +238,10 @@ TEST(p7_a_grant_passes_no_waiter_whose_row_is_being_updated)
              first);
     hand_row(one, "BEGIN");
     hand_place(one, X, first, 0);
-    t_contains(hand_place(two, X, second, 1), say("11|%lld|", first));
-    t_contains(try_ticket(two, X, second), say("11|%lld", first));
+    t_contains(hand_place(two, X, second, 1), t_say("11|%lld|", first));
+    t_contains(try_ticket(two, X, second), t_say("11|%lld", first));
     hand_row(one, "COMMIT");
-    t_contains(try_ticket(two, X, second), say("11|%lld", first));
+    t_contains(try_ticket(two, X, second), t_say("11|%lld", first));
     t_contains(try_ticket(one, X, first), "0|");
 }
 
@@ -280,12 +260,12 @@ TEST(list_names_the_holder_the_waiters_and_the_transaction)
     t_text(hand_row(two, "SELECT string_agg(concat_ws(' ', state, mode, token, ticket, host, pid, "
                          "command, note), "
                          "', ') FROM rowlock.list('a')"),
-           say("held exclusive %lld 0 here 4711 work a note, waiting exclusive 0 %lld here 4711 "
-               "work a note, "
-               "waiting shared 0 %lld here 4711 work a note",
-               token, first, second));
+           t_say("held exclusive %lld 0 here 4711 work a note, waiting exclusive 0 %lld here 4711 "
+                 "work a note, "
+                 "waiting shared 0 %lld here 4711 work a note",
+                 token, first, second));
     t_text(hand_row(two, "SELECT state, mode, pid FROM rowlock.list('b')"),
-           say("transaction|exclusive|%d", PQbackendPID(one)));
+           t_say("transaction|exclusive|%d", PQbackendPID(one)));
     hand_row(one, "COMMIT");
     t_contains(hand_row(two, "SELECT rowlock.holder('a')"),
                "a lease, pid 4711 on here (work), since 2");
