@@ -6,8 +6,6 @@
  */
 #include <arpa/inet.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,38 +72,32 @@ TEST(where_nothing_is_the_answer_is_econn_if_it_may_come_back)
 
 TEST(a_refused_login_is_reported_without_the_password)
 {
-    char url[200];
 
     if (!t_engine()->stranger)
         return;
-    snprintf(url, sizeof url, t_engine()->stranger, t_port());
-    t_fails(try_open(url, NULL), EDENIED);
+    t_fails(try_open(t_say(t_engine()->stranger, t_port()), NULL), EDENIED);
     t_lacks(t_error.text, "hunter2");
 }
 
 TEST(a_database_that_does_not_exist_is_refused)
 {
-    char url[700];
 
     if (!t_facts()->server)
         return;
     if (t_facts()->creates_database)
         t_not_here(WHY_CREATES);
-    snprintf(url, sizeof url, "%s", t_url_of("nowhere"));
-    t_fails(try_open(url, NULL), EDENIED);
+    t_fails(try_open(t_url_of("nowhere"), NULL), EDENIED);
 }
 
 TEST(a_server_that_does_not_answer_is_given_up_in_time)
 {
     struct rowlock_options options = {.connect_ms = 300};
     long long began = t_now();
-    char url[200];
     int fd;
 
     if (!t_engine()->silent)
         return;
-    snprintf(url, sizeof url, t_engine()->silent, t_silent_port(&fd));
-    t_fails(try_open(url, &options), ECONN);
+    t_fails(try_open(t_say(t_engine()->silent, t_silent_port(&fd)), &options), ECONN);
     t_lacks(t_error.text, "hunter2");
     t_true(t_now() - began >= 300);
     t_within(began, 5300);
@@ -115,14 +107,12 @@ TEST(a_server_that_does_not_answer_is_given_up_in_time)
 TEST(an_interrupt_ends_connecting)
 {
     struct rowlock_options options = {.connect_ms = -1, .interrupt_fd = t_interrupt_fd()};
-    char url[200];
     int fd;
 
     if (!t_engine()->silent)
         return;
     t_interrupt();
-    snprintf(url, sizeof url, t_engine()->silent, t_silent_port(&fd));
-    t_fails(try_open(url, &options), ECANCELED);
+    t_fails(try_open(t_say(t_engine()->silent, t_silent_port(&fd)), &options), ECANCELED);
     close(fd);
 }
 

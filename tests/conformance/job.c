@@ -621,9 +621,8 @@ TEST(a_break_is_a_change_of_the_job)
     struct rowlock_job job = job_of("every 1d");
     struct rowlock_lease *lease = t_claimed(one, &job);
     const char *version = "SELECT version FROM %s WHERE name = '%s'";
-    char before[30];
+    const char *before = t_say("%s", t_sql(two, version, t_table("job"), t_key(job.name)));
 
-    snprintf(before, sizeof before, "%s", t_sql(two, version, t_table("job"), t_key(job.name)));
     t_ok(rowlock_break(two, t_job_lock(&job), 0, 1, NULL, &t_error));
     t_true(strcmp(before, t_sql(two, version, t_table("job"), t_key(job.name))) != 0);
     rowlock_lease_free(lease);

@@ -21,10 +21,7 @@ enum end { DONE, FAILED, TIMED_OUT, NOT_STARTED, LOST, BROKEN, EXPIRED, LATE, RU
 
 static const char *name_of(int i)
 {
-    static char name[30];
-
-    snprintf(name, sizeof name, "%s%d", i % 3 ? "load" : "Load_%", i);
-    return name;
+    return t_say("%s%d", i % 3 ? "load" : "Load_%", i);
 }
 
 /* ---- a job with a random past ---------------------------------------------------------------- */
@@ -37,9 +34,8 @@ static void end_run(struct rowlock_connection *connection, struct rowlock_lease 
         [TIMED_OUT] = ROWLOCK_RUN_TIMEDOUT, [NOT_STARTED] = ROWLOCK_RUN_NOTSTARTED,
         [LOST] = ROWLOCK_RUN_LOST,          [LATE] = ROWLOCK_RUN_DONE};
     struct rowlock_result result = {.exit = 7, .outcome = outcomes[end], .output = "out"};
-    char lock[40];
+    const char *lock = t_say("job:%s", name);
 
-    snprintf(lock, sizeof lock, "job:%s", name);
     if (end == LATE || end == EXPIRED)
         t_expire(t_handle(connection), rowlock_token(lease));
     if (end == BROKEN)
@@ -84,10 +80,8 @@ static void hold(struct rowlock_connection *connection, const char *name)
     struct rowlock_terms terms = {.ttl_ms = HOUR, .note = "ask Ann", .no_process = 1};
     struct rowlock_lease *lease;
     struct rowlock_want want;
-    char lock[40];
 
-    snprintf(lock, sizeof lock, "job:%s", name);
-    want = t_x(lock);
+    want = t_x(t_say("job:%s", name));
     if (!rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error))
         rowlock_lease_free(lease);
 }

@@ -649,11 +649,10 @@ TEST(p9_subjects_that_differ_by_case_space_and_quotes_are_different)
     struct rowlock_connection *one = t_open();
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        char name[200];
+        const char *name = t_say("%.100s/%s", t_name(0), endings[i]);
         struct rowlock_subject subject = {.name = name, .max_age_ms = HOUR};
         struct rowlock_refresh refresh;
 
-        snprintf(name, sizeof name, "%.100s/%s", t_name(0), endings[i]);
         t_ok(rowlock_refresh_begin(one, &subject, 0, &refresh, &t_error));
         t_int(refresh.stale, 1);
         t_ok(rowlock_refresh_done(one, &refresh, &t_error));

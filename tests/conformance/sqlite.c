@@ -19,11 +19,9 @@
 static struct rowlock_connection *open_new(const char *name, char *path, size_t size)
 {
     struct rowlock_connection *connection = NULL;
-    char url[500];
 
     snprintf(path, size, "%s/%s", getenv("ROWLOCK_TEST_TEMP"), name);
-    snprintf(url, sizeof url, "sqlite:%s", path);
-    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_ok(rowlock_open(t_say("sqlite:%s", path), NULL, &connection, &t_error));
     return t_adopt(connection);
 }
 
@@ -55,17 +53,15 @@ TEST(a_file_that_is_there_keeps_its_mode_and_its_tables)
 TEST(a_file_that_is_no_database_is_refused)
 {
     struct rowlock_connection *connection = NULL;
-    char path[400], url[500];
     FILE *file;
     int code;
+    const char *path = t_say("%s/letter.txt", getenv("ROWLOCK_TEST_TEMP"));
 
-    snprintf(path, sizeof path, "%s/letter.txt", getenv("ROWLOCK_TEST_TEMP"));
     file = fopen(path, "w");
     t_true(file != NULL);
     fprintf(file, "%5000s", "Dear database,");
     fclose(file);
-    snprintf(url, sizeof url, "sqlite:%s", path);
-    code = rowlock_open(url, NULL, &connection, &t_error);
+    code = rowlock_open(t_say("sqlite:%s", path), NULL, &connection, &t_error);
     if (!code)
         code = t_begin(t_adopt(connection), t_x("x"), 0);
     t_int(code, ROWLOCK_EINVAL);
@@ -114,15 +110,13 @@ TEST(p1_the_file_is_deleted_and_its_leases_are_lost)
     static const char *const suffixes[] = {"", "-wal", "-shm"};
 
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char name[40], path[400], file[420];
+        char path[400];
         struct rowlock_connection *connection;
         struct rowlock_lease *lease;
 
-        snprintf(name, sizeof name, "deleted%zu.db", i);
-        connection = open_new(name, path, sizeof path);
+        connection = open_new(t_say("deleted%zu.db", i), path, sizeof path);
         lease = held_in(connection);
-        snprintf(file, sizeof file, "%s%s", path, suffixes[i]);
-        t_int(unlink(file), 0);
+        t_int(unlink(t_say("%s%s", path, suffixes[i])), 0);
         nothing_holds(connection, lease);
     }
 }
@@ -148,10 +142,9 @@ static int renew_unseen(const void *data, int to)
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *lease = NULL;
     struct stat file;
-    char url[500];
+    const char *url = t_say("sqlite:%s/unseen.db", (const char *)data);
 
     (void)to;
-    snprintf(url, sizeof url, "sqlite:%s/unseen.db", (const char *)data);
     if (rowlock_open(url, NULL, &connection, NULL) ||
         rowlock_acquire(connection, &want, 1, &terms, &lease, NULL))
         return 1;
@@ -166,10 +159,9 @@ static int renew_unseen(const void *data, int to)
 
 TEST(a_file_that_may_not_be_looked_at_has_not_gone)
 {
-    char folder[400];
     struct child child;
+    const char *folder = t_say("%s/unseen", getenv("ROWLOCK_TEST_TEMP"));
 
-    snprintf(folder, sizeof folder, "%s/unseen", getenv("ROWLOCK_TEST_TEMP"));
     t_int(mkdir(folder, 0700), 0);
     child = t_child(renew_unseen, folder);
     t_int(t_await_child(&child), 0);

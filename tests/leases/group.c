@@ -7,9 +7,7 @@
  * Quick: first
  */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,10 +66,8 @@ static int turn(struct work *work, struct rowlock_connection *connection,
                                   .wait_ms = rand_r(&work->seed) % 4 == 0 ? 0 : -1};
     struct rowlock_lease *lease = NULL;
     struct rowlock_want want;
-    char text[40];
 
-    snprintf(text, sizeof text, "group load %d", name);
-    want = t_x(text);
+    want = t_x(t_say("group load %d", name));
     code = rowlock_acquire(connection, &want, 1, &terms, &lease, error);
     if (code == ROWLOCK_EBUSY && terms.wait_ms == 0)
         return 0;

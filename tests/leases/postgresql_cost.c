@@ -125,14 +125,12 @@ TEST(a_try_of_a_leased_name_calls_no_function_of_the_grant)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *lease = t_granted(t_open(), t_x("cost"), HOUR), *none = NULL;
-    char holder[20];
 
     if (t_facts()->code != ROWLOCK_NATIVE)
         return;
     t_native_sql(t_admin(), "ALTER FUNCTION rowlock.grant_lease RENAME TO put_away");
     t_fails(t_acquire(one, t_x("cost"), HOUR, 0, &none), EBUSY);
-    snprintf(holder, sizeof holder, "pid %d", (int)getpid());
-    t_contains(t_error.text, holder);
+    t_contains(t_error.text, t_say("pid %d", (int)getpid()));
     t_native_sql(t_admin(), "ALTER FUNCTION rowlock.put_away RENAME TO grant_lease");
     t_give(lease);
 }
@@ -181,10 +179,8 @@ static const char *own_server(void)
 
 static void *another_database(const char *url)
 {
-    char other[220];
 
-    snprintf(other, sizeof other, "%.*spostgres", (int)(strrchr(url, '/') + 1 - url), url);
-    return t_native_at(other);
+    return t_native_at(t_say("%.*spostgres", (int)(strrchr(url, '/') + 1 - url), url));
 }
 
 static long long number(void *hand, const char *text)
@@ -240,10 +236,8 @@ TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
     void *hand = another_database(url);
 
     for (int i = 0; i < 5; i++) {
-        char written[40];
+        const char *written = t_say("%s", t_native_sql(hand, "SELECT pg_current_wal_insert_lsn()"));
 
-        snprintf(written, sizeof written, "%s",
-                 t_native_sql(hand, "SELECT pg_current_wal_insert_lsn()"));
         lease = t_granted(one, t_x("cost"), HOUR);
         t_text(t_native_sql(hand, "SELECT pg_current_wal_flush_lsn() > '%s'", written), "t");
         t_give(lease);

@@ -92,7 +92,7 @@ static double rows_per_transaction(void *hand)
 static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
                             struct rowlock_connection *one)
 {
-    char name[40], since[80];
+    char since[80];
     struct crowd crowd = {.url = url};
     struct cost cost;
     pthread_t *threads = calloc((size_t)n, sizeof *threads);
@@ -100,8 +100,8 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     struct rowlock_lease *lease;
     long long began, end = t_now() + ENOUGH_MS;
     int granted;
+    const char *name = t_say("crowd of %d", n);
 
-    snprintf(name, sizeof name, "crowd of %d", n);
     crowd.want = t_x(name);
     crowd.fd = t_interrupt_fd();
     t_native_sql(hand, "SELECT pg_stat_reset()");

@@ -137,15 +137,14 @@ static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
     void *hand = t_native(), *locker = t_native();
     struct thread *thread;
     const char *url = extra_pooled_url();
-    char through[200];
 
     t_give(t_granted(t_open(), want, 0));
     proxy = proxy_start(atoi(strrchr(url, ':') + 1), 1);
-    snprintf(through, sizeof through, "%.*s:%d%s?sslmode=disable&gssencmode=disable",
-             (int)(strrchr(url, ':') - url), url, proxy_port(proxy), strrchr(url, '/'));
     /* it must be cut off during its try, so the try must not time out and join the queue */
-    t_ok(rowlock_open(through, &(struct rowlock_options){.statement_ms = HOUR}, &connection,
-                      &t_error));
+    t_ok(rowlock_open(t_say("%.*s:%d%s?sslmode=disable&gssencmode=disable",
+                            (int)(strrchr(url, ':') - url), url, proxy_port(proxy),
+                            strrchr(url, '/')),
+                      &(struct rowlock_options){.statement_ms = HOUR}, &connection, &t_error));
     t_native_sql(locker, "BEGIN");
     t_native_sql(locker, "LOCK TABLE rowlock.lease IN SHARE MODE");
     thread = t_acquire_thread(connection, &us);

@@ -6,7 +6,6 @@
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,10 +20,7 @@ struct making {
 
 static const char *lock_name(void)
 {
-    static char name[300];
-
-    snprintf(name, sizeof name, "subject:%s", t_name(0));
-    return name;
+    return t_say("subject:%s", t_name(0));
 }
 
 static int acquire(struct rowlock_connection *connection, struct making *making,

@@ -35,10 +35,7 @@ struct want_sql {
 
 static const char *owner_text(int owner)
 {
-    static _Thread_local char text[40];
-
-    snprintf(text, sizeof text, "the owner number %d", owner);
-    return text;
+    return t_say("the owner number %d", owner);
 }
 
 /* The token; 0: not yet; -1: the statement failed, with its message in `message`. */

@@ -51,10 +51,9 @@ static int grant(struct rowlock_connection *connection, int number)
     struct rowlock_terms terms = {.ttl_ms = LONG_MS};
     struct rowlock_lease *lease = NULL;
     struct rowlock_want want;
-    char name[20];
     int code;
+    const char *name = t_say("grant %d", number);
 
-    snprintf(name, sizeof name, "grant %d", number);
     want = (struct rowlock_want){.name = name, .mode = ROWLOCK_EXCLUSIVE};
     code = rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error);
     if (!code)
@@ -116,12 +115,10 @@ static void run_as_admin(const char *url, const char *statement)
 /* The URL, of the account app. */
 static const char *of_app(const char *url)
 {
-    static char out[500];
     const char *user = strcasestr(url, "user=");
 
-    snprintf(out, sizeof out, "%.*s%.5sAPP;%s", (int)(user - url), url, user,
-             *user == 'U' ? "PASSWORD=secret" : "password=secret");
-    return out;
+    return t_say("%.*s%.5sAPP;%s", (int)(user - url), url, user,
+                 *user == 'U' ? "PASSWORD=secret" : "password=secret");
 }
 
 /* The refusal of `opened` ends with a statement, which an administrator runs. */
@@ -129,16 +126,14 @@ static void is_refused_until_followed(const char *opened, const char *admin, con
 {
     struct rowlock_connection *connection;
     const char *advice, *name;
-    char run[300];
 
     t_fails(try_open(opened, &connection), ESERVER);
     advice = strstr(t_error.text, "run: ");
     t_true(advice != NULL);
     t_text(advice + strlen("run: "), statement);
     name = strstr(statement, "NAME");
-    snprintf(run, sizeof run, "%.*s%s%s", (int)(name ? name - statement : 0), statement,
-             name ? "app" : "", name ? name + strlen("NAME") : statement);
-    run_as_admin(admin, run);
+    run_as_admin(admin, t_say("%.*s%s%s", (int)(name ? name - statement : 0), statement,
+                              name ? "app" : "", name ? name + strlen("NAME") : statement));
     t_ok(try_open(opened, &connection));
 }
 

@@ -63,18 +63,15 @@ static int threads(void)
 /* Every other thread blocks the signals of the application. */
 static void check_masks(void)
 {
-    char command[100], path[100];
     long tid, seen = 0;
     FILE *list;
 
-    snprintf(command, sizeof command, "ls /proc/%ld/task", (long)getpid());
-    list = popen(command, "r");
+    list = popen(t_say("ls /proc/%ld/task", (long)getpid()), "r");
     while (fscanf(list, "%ld", &tid) == 1) {
         static const int ours[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2};
         unsigned long long mask;
 
-        snprintf(path, sizeof path, "/proc/self/task/%ld/status", tid);
-        mask = blocked_by(path);
+        mask = blocked_by(t_say("/proc/self/task/%ld/status", tid));
         for (size_t i = 0; tid != getpid() && mask && i < sizeof ours / sizeof *ours; i++)
             if (!(mask >> (ours[i] - 1) & 1))
                 t_fail(__FILE__, __LINE__, "thread %ld does not block signal %d", tid, ours[i]);
@@ -136,15 +133,13 @@ TEST(jdbc_a_child_process_does_not_use_the_jvm)
 T_JDBC_ON_EACH(leaves_no_descriptor_to_a_command)
 {
     struct rowlock_link *link = t_jdbc_prepare(on);
-    char command[200];
     int fd = t_jdbc()->socket(link);
 
     t_true(fd >= 0);
     /* a command that was started now has no other socket, and no other file */
-    snprintf(command, sizeof command,
-             "for fd in /proc/self/fd/*; do case $(readlink $fd) in "
-             "socket:* | */lib/modules | *.jar) exit 9 ;; esac; done");
-    t_int(WEXITSTATUS(system(command)), 0);
+    t_int(WEXITSTATUS(system("for fd in /proc/self/fd/*; do case $(readlink $fd) in "
+                             "socket:* | */lib/modules | *.jar) exit 9 ;; esac; done")),
+          0);
     t_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     t_jdbc()->close(link);
 }
@@ -292,10 +287,9 @@ TEST(jdbc_messages_hide_passwords)
     t_jdbc()->close(link);
     strcat(url, ";USER=sa;PASSWORD=another-secret;");
     for (int n = 10; n < 500; n += n < 440 ? 200 : 3) { /* the message is cut somewhere */
-        char longer[900];
 
-        snprintf(longer, sizeof longer, "%s%0*danother-secret=1", url, n, 0);
-        t_true(t_jdbc_open_url(longer, NULL, &link) != ROWLOCK_OK);
+        t_true(t_jdbc_open_url(t_say("%s%0*danother-secret=1", url, n, 0), NULL, &link) !=
+               ROWLOCK_OK);
         t_contains(t_error.text, "000");
         t_lacks(t_error.text, "anot");
     }

@@ -235,12 +235,9 @@ T_JDBC_ON_EACH(notices_a_lost_session)
 /* The URL with another port. */
 static const char *at_port(const char *url, int port)
 {
-    static char out[300];
     const char *digits = strstr(url, "127.0.0.1:") + 10;
 
-    snprintf(out, sizeof out, "%.*s%d%s", (int)(digits - url), url, port,
-             digits + strspn(digits, "0123456789"));
-    return out;
+    return t_say("%.*s%d%s", (int)(digits - url), url, port, digits + strspn(digits, "0123456789"));
 }
 
 TEST(jdbc_postgresql_a_commit_without_an_answer_is_unknown)
@@ -264,10 +261,9 @@ TEST(jdbc_postgresql_a_commit_without_an_answer_is_unknown)
 TEST(p1_jdbc_h2_an_aborted_session_does_not_commit)
 {
     struct rowlock_link *link = t_jdbc_prepare(&t_jdbc_h2), *other = t_jdbc_open(&t_jdbc_h2);
-    char abort[60];
+    const char *abort = t_say("SELECT CASE WHEN ABORT_SESSION(%d) THEN 1 ELSE 0 END",
+                              (int)t_jdbc_ask(link, "SELECT SESSION_ID()"));
 
-    snprintf(abort, sizeof abort, "SELECT CASE WHEN ABORT_SESSION(%d) THEN 1 ELSE 0 END",
-             (int)t_jdbc_ask(link, "SELECT SESSION_ID()"));
     t_ok(t_jdbc_end(link, 0));
     t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 7"));
     t_int(t_jdbc_ask(other, abort), 1);
@@ -289,10 +285,9 @@ static pid_t process_of(const struct t_jdbc_facts *on, struct rowlock_link *link
 /* Stops a process, and waits until all its threads have stopped. */
 static void freeze(pid_t pid)
 {
-    char command[100];
+    const char *command = t_say("! grep -q '^State:.[^T]' /proc/%d/task/*/status", (int)pid);
 
     kill(pid, SIGSTOP);
-    snprintf(command, sizeof command, "! grep -q '^State:.[^T]' /proc/%d/task/*/status", (int)pid);
     while (system(command) != 0)
         continue;
 }

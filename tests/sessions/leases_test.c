@@ -138,10 +138,9 @@ enum attempt { AT_BEGIN, LATER, LATER_TRY };
 static void sweeps(struct rowlock_connection *connection, void *hand, long token,
                    enum attempt attempt)
 {
-    char name[40];
-    struct rowlock_want want = {.name = name, .mode = ROWLOCK_EXCLUSIVE};
+    const char *name = t_say("expired %ld", token);
+    struct rowlock_want want = t_x(name);
 
-    snprintf(name, sizeof name, "expired %ld", token);
     lease_put(hand, token, name, "exclusive", -1000);
     t_ok(rowlock_prepare(connection, &want, 1, &t_error));
     if (attempt == AT_BEGIN) {

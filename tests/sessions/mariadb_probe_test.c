@@ -111,10 +111,8 @@ TEST(list_reports_a_holder_that_stays)
 static const char *create_onlooker(char *url, size_t size)
 {
     static const char *const procedures[] = {"list", "session", "restore_idle_limit"};
-    static char name[40];
-    const char *database = strrchr(t_url(), '/') + 1;
+    const char *database = strrchr(t_url(), '/') + 1, *name = t_say("looks_%.30s", database);
 
-    snprintf(name, sizeof name, "looks_%.30s", database);
     t_native_sql(t_admin(), "CREATE USER %s@'%%' IDENTIFIED BY 'least'", name);
     t_native_sql(t_admin(), "GRANT SELECT ON `%s`.* TO %s@'%%'", database, name);
     for (size_t i = 0; i < sizeof procedures / sizeof *procedures; i++)

@@ -396,7 +396,7 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
 TEST(trap_a_read_only_server_and_a_galera_node)
 {
     const char *name = extra_name("refuses"), *url = extra_mariadb(name, "");
-    char node[200];
+    const char *node;
 
     t_install_at(url);
     extra_shell(EXTRA_MARIADB_CLIENT "-e 'SET GLOBAL read_only = 1'", name);
@@ -408,13 +408,14 @@ TEST(trap_a_read_only_server_and_a_galera_node)
     if (strcmp(extra_shell("test -e /usr/lib/galera/libgalera_smm.so && echo yes || echo no"),
                "yes") != 0)
         t_fail(__FILE__, __LINE__, "package galera-4 is not installed");
-    snprintf(node, sizeof node, "%stest_1",
-             extra_shell("stop_server %s; port=$(free_port); start_mariadb %s --wsrep-on=ON "
-                         "--binlog-format=ROW --wsrep-provider=/usr/lib/galera/libgalera_smm.so "
-                         "--wsrep-cluster-address=gcomm:// --wsrep-node-address=127.0.0.1:$port "
-                         "--wsrep-new-cluster --wsrep-provider-options=\"gmcast.listen_addr=tcp://"
-                         "127.0.0.1:$port;base_port=$port;gcache.size=16M\" && echo $server_url",
-                         name, name));
+    node =
+        t_say("%stest_1",
+              extra_shell("stop_server %s; port=$(free_port); start_mariadb %s --wsrep-on=ON "
+                          "--binlog-format=ROW --wsrep-provider=/usr/lib/galera/libgalera_smm.so "
+                          "--wsrep-cluster-address=gcomm:// --wsrep-node-address=127.0.0.1:$port "
+                          "--wsrep-new-cluster --wsrep-provider-options=\"gmcast.listen_addr=tcp://"
+                          "127.0.0.1:$port;base_port=$port;gcache.size=16M\" && echo $server_url",
+                          name, name));
     refused(node, "a Galera node");
     extra_stop(name);
 }

@@ -188,7 +188,7 @@ TEST(p11_trap_innodb_rollback_on_timeout)
 {
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *holder, *waiter;
-    char name[60];
+    const char *name = extra_name("on-timeout");
     int port;
 
     if (t_is_postgresql())
@@ -196,7 +196,6 @@ TEST(p11_trap_innodb_rollback_on_timeout)
     t_odbc_table();
     holder = t_odbc_open();
     a_wait_ends(holder, t_odbc_open(), ROWLOCK_TX_KEPT);
-    snprintf(name, sizeof name, "%s", extra_name("on-timeout"));
     port = atoi(extra_shell("start_mariadb %s --innodb-rollback-on-timeout=ON && "
                             "mariadb --no-defaults --socket=$server_socket/socket -u root "
                             "-e 'CREATE DATABASE %s' && echo $server_port",

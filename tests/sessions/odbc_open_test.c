@@ -71,23 +71,20 @@ TEST(a_refused_login_is_edenied_and_shows_no_password)
 {
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
-    char url[500];
+    const char *url = t_say(
+        "odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=test;UID=nobody_here;PWD={hun;ter2}",
+        t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"), t_port());
 
-    snprintf(url, sizeof url,
-             "odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=test;UID=nobody_here;PWD={hun;ter2}",
-             t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"), t_port());
     t_fails(t_odbc_open_at(url, &budget, &link), EDENIED);
     t_lacks(t_error.text, "hun;ter2");
     t_contains(t_error.text, "nobody_here");
 }
 
-static char *password_file(const char *text, mode_t mode)
+static const char *password_file(const char *text, mode_t mode)
 {
-    static char path[300];
-    FILE *file;
+    const char *path = t_say("%s/password", getenv("ROWLOCK_TEST_TEMP"));
+    FILE *file = fopen(path, "w");
 
-    snprintf(path, sizeof path, "%s/password", getenv("ROWLOCK_TEST_TEMP"));
-    file = fopen(path, "w");
     t_true(file != NULL);
     fputs(text, file);
     fclose(file);
@@ -100,11 +97,10 @@ TEST(user_and_password_come_from_the_environment)
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
     const char *database = strrchr(t_url(), '/') + 1;
-    char url[500];
+    const char *url = t_say("odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=%s",
+                            t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"),
+                            t_port(), database);
 
-    snprintf(url, sizeof url, "odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=%s",
-             t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"), t_port(),
-             database);
     setenv("ROWLOCK_USER", t_is_postgresql() ? "tester" : "rowlock", 1);
     setenv("ROWLOCK_PASSWORD_FILE", password_file("secret\n", 0600), 1);
     t_ok(t_odbc_open_at(url, &budget, &link));
@@ -149,14 +145,12 @@ TEST(a_data_source_gets_the_options_too)
     struct rowlock_call duplicate = {.statement = &t_odbc_insert, .values = values};
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
-    char path[300];
+    const char *path = t_say("%s/odbc.ini", getenv("ROWLOCK_TEST_TEMP"));
+    FILE *file = fopen(path, "w");
     int64_t affected;
     void *handle;
-    FILE *file;
 
     t_odbc_table();
-    snprintf(path, sizeof path, "%s/odbc.ini", getenv("ROWLOCK_TEST_TEMP"));
-    file = fopen(path, "w");
     t_true(file != NULL);
     fprintf(file, "[farm]\nDriver=%s\n%s=127.0.0.1\nPort=%d\nDatabase=%s\n%s",
             t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"),

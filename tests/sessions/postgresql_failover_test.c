@@ -125,14 +125,14 @@ static int write_once(struct load *load, int worker, struct rowlock_connection *
                       long long token)
 {
     struct write *write = &load->writes[worker][load->n[worker]];
-    char text[400], answer[200];
+    char answer[200];
     void *hand = t_engine()->handle(connection);
     int code = 0;
+    const char *text =
+        t_say("WITH c AS (UPDATE counter SET value = value + 1 RETURNING value) "
+              "INSERT INTO written SELECT c.value, %lld, %d, %d FROM c RETURNING value",
+              token, worker, load->n[worker]++);
 
-    snprintf(text, sizeof text,
-             "WITH c AS (UPDATE counter SET value = value + 1 RETURNING value) "
-             "INSERT INTO written SELECT c.value, %lld, %d, %d FROM c RETURNING value",
-             token, worker, load->n[worker]++);
     write->outcome = UNDER_WAY;
     write->old = !atomic_load(&load->promoted);
     if (t_engine()->sql(hand, "BEGIN ISOLATION LEVEL READ COMMITTED", answer, sizeof answer) ||

@@ -41,7 +41,6 @@ TEST(trap_a_standby)
 {
     const char *primary = extra_name("primary"), *standby = extra_name("standby");
     const char *url = extra_postgresql(primary, "");
-    char both[200];
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *none = NULL;
     void *handle;
@@ -52,9 +51,9 @@ TEST(trap_a_standby)
     url = extra_standby(standby, primary);
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
     /* several hosts mean the primary */
-    snprintf(both, sizeof both, "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres",
-             atoi(strrchr(url, ':') + 1), port);
-    connection = t_open_at(both, NULL);
+    connection = t_open_at(t_say("postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres",
+                                 atoi(strrchr(url, ':') + 1), port),
+                           NULL);
     t_ok(t_begin(connection, t_x("there"), 0));
     t_close(connection);
     handle = t_native_at(url);
@@ -130,12 +129,8 @@ TEST(trap_a_transaction_pooler)
 /* The URL under test with three hosts: one that refuses, a silent one, and the server. */
 static const char *url_of_three(int silent, const char *option)
 {
-    static char url[300];
-    const char *slash = strrchr(t_url(), '/');
-
-    snprintf(url, sizeof url, "postgresql://tester@127.0.0.1:1,127.0.0.1:%d,127.0.0.1:%d%s%s",
-             silent, t_port(), slash, option);
-    return url;
+    return t_say("postgresql://tester@127.0.0.1:1,127.0.0.1:%d,127.0.0.1:%d%s%s", silent, t_port(),
+                 strrchr(t_url(), '/'), option);
 }
 
 TEST(a_silent_host_of_a_url_does_not_hide_the_next)
@@ -160,17 +155,16 @@ TEST(the_error_of_several_hosts_names_each_of_them)
 {
     struct rowlock_options times = {.connect_ms = 600};
     struct rowlock_connection *connection = NULL;
-    char url[200], silent[80];
     int fd, port = t_silent_port(&fd);
+    const char *silent = t_say("127.0.0.1:%d: the server did not answer in time", port);
+    const char *first = t_say("postgresql://tester:hunter2@127.0.0.1:%d,127.0.0.1:1/x", port);
+    const char *second = t_say("postgresql://tester:hunter2@127.0.0.1:1,127.0.0.1:%d/x", port);
     long long began = t_now();
 
-    snprintf(url, sizeof url, "postgresql://tester:hunter2@127.0.0.1:%d,127.0.0.1:1/x", port);
-    t_fails(rowlock_open(url, &times, &connection, &t_error), ECONN);
-    snprintf(silent, sizeof silent, "127.0.0.1:%d: the server did not answer in time", port);
+    t_fails(rowlock_open(first, &times, &connection, &t_error), ECONN);
     t_contains(t_error.text, silent);
     t_contains(t_error.text, "; connection to server at \"127.0.0.1\", port 1 failed");
-    snprintf(url, sizeof url, "postgresql://tester:hunter2@127.0.0.1:1,127.0.0.1:%d/x", port);
-    t_fails(rowlock_open(url, &times, &connection, &t_error), ECONN);
+    t_fails(rowlock_open(second, &times, &connection, &t_error), ECONN);
     t_contains(t_error.text, "connection to server at \"127.0.0.1\", port 1 failed");
     t_contains(t_error.text, silent);
     t_lacks(t_error.text, "hunter2");
@@ -181,10 +175,10 @@ TEST(the_error_of_several_hosts_names_each_of_them)
 TEST(a_database_that_one_host_refuses_is_refused)
 {
     struct rowlock_connection *connection = NULL;
-    char url[300];
 
-    snprintf(url, sizeof url, "postgresql://tester@127.0.0.1:%d,127.0.0.1:1/nowhere", t_port());
-    t_fails(rowlock_open(url, NULL, &connection, &t_error), EDENIED);
+    t_fails(rowlock_open(t_say("postgresql://tester@127.0.0.1:%d,127.0.0.1:1/nowhere", t_port()),
+                         NULL, &connection, &t_error),
+            EDENIED);
     t_contains(t_error.text, "nowhere");
 }
 
@@ -287,12 +281,11 @@ static void unconfirmed_through(const char *format, const char *driver)
     struct committer committer = {.code = ROWLOCK_OK};
     struct rowlock_want want = t_x("there");
     const char *name = extra_name("unconfirmed-plain"), *admin = extra_postgresql(name, "");
-    char url[500];
     pthread_t thread;
     void *hand;
 
-    snprintf(url, sizeof url, format, atoi(strrchr(admin, ':') + 1), driver);
-    committer.connection = t_open_at(url, &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
+    committer.connection = t_open_at(t_say(format, atoi(strrchr(admin, ':') + 1), driver),
+                                     &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
     t_ok(rowlock_install(committer.connection, NULL, &t_error));
     t_ok(rowlock_prepare(committer.connection, &want, 1, &t_error));
     hand = t_engine()->open(admin);
@@ -397,11 +390,10 @@ TEST(p6_a_waiter_that_is_killed_is_noticed_while_it_waits)
 TEST(a_session_of_rowlocks_own_compiles_no_query_and_a_wrapped_one_keeps_its_setting)
 {
     struct rowlock_connection *own, *wrapped;
-    char url[1000];
     void *handle;
+    const char *url =
+        t_say("%s%coptions=-c%%20jit%%3Don", t_url(), strchr(t_url(), '?') ? '&' : '?');
 
-    snprintf(url, sizeof url, "%s%coptions=-c%%20jit%%3Don", t_url(),
-             strchr(t_url(), '?') ? '&' : '?');
     own = t_open_at(url, NULL);
     handle = t_native_at(url);
     wrapped = t_wrap_handle(handle, NULL);

@@ -7,8 +7,6 @@
  * Quick: first
  */
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,9 +43,8 @@ TEST(p1_trap_a_handle_of_a_file_with_hard_links_is_refused)
 {
     struct rowlock_connection *connection = NULL;
     sqlite3 *handle = t_native();
-    char second[4096];
+    const char *second = t_say("%s.linked", sqlite3_db_filename(handle, "main"));
 
-    snprintf(second, sizeof second, "%s.linked", sqlite3_db_filename(handle, "main"));
     t_true(link(sqlite3_db_filename(handle, "main"), second) == 0);
     t_fails(rowlock_sqlite_wrap(handle, NULL, &connection, &t_error), ESERVER);
     t_true(strstr(t_error.text, "has 2 hard links") != NULL);

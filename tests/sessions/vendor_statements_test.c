@@ -67,16 +67,12 @@ static void carry_out(void *hand, const char *text)
 static void carry_out_piece(void *hand, const struct rowlock_dialect *dialect, const char *name)
 {
     const struct rowlock_piece *piece = dialect->pieces;
-    char text[TEXT_SIZE];
 
     while (piece->name && strcmp(piece->name, name) != 0)
         piece++;
     for (const char *at = piece->name ? piece->text : "", *end; (end = strstr(at, ";\n"));
-         at = end + 2) {
-        t_true((size_t)(end - at) < sizeof text);
-        snprintf(text, sizeof text, "%.*s", (int)(end - at), at);
-        carry_out(hand, text);
-    }
+         at = end + 2)
+        carry_out(hand, t_say("%.*s", (int)(end - at), at));
 }
 
 static void install_tables(void *hand, const struct rowlock_dialect *dialect)

@@ -133,11 +133,9 @@ TEST(the_tables_show_values_ratios_unequal_durability_overlaps_and_absent_peers)
 static char *data(const char *name)
 {
     static char text[4000];
-    char path[1000];
     FILE *in;
 
-    snprintf(path, sizeof path, "%s/%s", getenv("ROWLOCK_TEST_TEMP"), name);
-    in = fopen(path, "r");
+    in = fopen(t_say("%s/%s", getenv("ROWLOCK_TEST_TEMP"), name), "r");
     t_true(in != NULL);
     text[fread(text, 1, sizeof text - 1, in)] = 0;
     fclose(in);
@@ -201,12 +199,11 @@ TEST(the_data_of_the_first_pages_plots_are_the_measured_figures)
 {
     json_t *json = parsed(two_contestants);
     const char *folder = getenv("ROWLOCK_TEST_TEMP");
-    char path[1000], line[200] = "";
+    char line[200] = "";
     FILE *in;
 
     t_int(report_page_plots(json, folder), 0);
-    snprintf(path, sizeof path, "%s/page-command.dat", folder);
-    in = fopen(path, "r");
+    in = fopen(t_say("%s/page-command.dat", folder), "r");
     t_true(in && fgets(line, sizeof line, in));
     t_text(line, "0 4 0x08519c \"4.00\"\n");
     t_true(fgets(line, sizeof line, in) != NULL);

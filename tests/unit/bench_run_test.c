@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -81,9 +80,8 @@ static void *open_right(const struct bench_place *place, int client)
 static void lock_right(void *session, unsigned name)
 {
     struct right *right = session;
-    char path[600];
+    const char *path = t_say("%s/%u", right->folder, name);
 
-    snprintf(path, sizeof path, "%s/%u", right->folder, name);
     right->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (right->file < 0 || flock(right->file, LOCK_EX))
         bench_die("no lock on %s", path);

@@ -226,7 +226,6 @@ TEST(h_is_a_number_of_its_range)
                   {"H(0-29)/10 * * * *", ROWLOCK_MINUTE, 0, 29, 10},
                   {"* * H/28 * *", ROWLOCK_DAY, 1, 28, 28}};
     struct rowlock_schedule schedule;
-    char name[20];
 
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         uint64_t seen = 0, all = 0;
@@ -235,8 +234,8 @@ TEST(h_is_a_number_of_its_range)
             uint64_t set, steps = 0;
             int first = wanted[i].low;
 
-            snprintf(name, sizeof name, "job%d", job);
-            t_ok(rowlock__schedule_read(wanted[i].text, name, NULL, &schedule, NULL, &t_error));
+            t_ok(rowlock__schedule_read(wanted[i].text, t_say("job%d", job), NULL, &schedule, NULL,
+                                        &t_error));
             set = schedule.line.set[wanted[i].field];
             seen |= set;
             while (!(set >> first & 1))
@@ -254,15 +253,15 @@ TEST(h_is_a_number_of_its_range)
 /* 1440 minutes of a day, 1440 jobs: chance alone leaves 1/e of the minutes without a job. */
 TEST(h_spreads_the_jobs_of_a_farm)
 {
-    char taken[1440] = {0}, name[20];
+    char taken[1440] = {0};
     struct rowlock_schedule schedule;
     int minutes = 0;
 
     for (int job = 0; job < 1440; job++) {
         int64_t at;
 
-        snprintf(name, sizeof name, "backup-%04d", job);
-        t_ok(rowlock__schedule_read("H H * * *", name, NULL, &schedule, NULL, &t_error));
+        t_ok(rowlock__schedule_read("H H * * *", t_say("backup-%04d", job), NULL, &schedule, NULL,
+                                    &t_error));
         at = rowlock__schedule_next(&schedule, -1) / 60000;
         t_true(at >= 0 && at < 1440);
         minutes += !taken[at];
@@ -274,11 +273,9 @@ TEST(h_spreads_the_jobs_of_a_farm)
 TEST(the_text_with_the_numbers_of_h_is_the_same_schedule)
 {
     struct rowlock_schedule hashed, plain;
-    char fields[300];
 
     t_ok(rowlock__schedule_read(" H/7  H(8-17) H\t* MON ", "mail", NULL, &hashed, NULL, &t_error));
-    snprintf(fields, sizeof fields, "%.*s", (int)strlen(hashed.text) - 9, hashed.text + 5);
-    plain = read_in(fields, NULL);
+    plain = read_in(t_say("%.*s", (int)strlen(hashed.text) - 9, hashed.text + 5), NULL);
     t_text(plain.text, hashed.text);
     t_int(memcmp(&plain.line, &hashed.line, sizeof plain.line), 0);
 }

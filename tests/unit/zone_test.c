@@ -97,11 +97,9 @@ TEST(an_unknown_zone_says_where_it_looked)
 
 static void write_file(const char *folder, const char *name, const void *bytes, size_t size)
 {
-    char path[400];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "wb");
+    file = fopen(t_say("%s/%s", folder, name), "wb");
     t_true(file != NULL);
     t_int((long long)fwrite(bytes, 1, size, file), (long long)size);
     t_int(fclose(file), 0);
