@@ -34,7 +34,8 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     waiting=("$started")
     start_leased -w 5m a -- touch ran-limited
     waiting+=("$started")
-    start_leased -s mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mine a -- touch ran-beneath
+    start_leased --ttl 10m -s mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mine a -- \
+        touch ran-beneath
     waiting+=("$started")
     start_rowlock acquire -w 16 --ttl 60s a
     measure=$started
@@ -152,6 +153,7 @@ refusals() {
 }
 were_refused() { [ "$(refusals)" -ge $((refused + $1)) ]; }
 is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" err)" = 1 ]; }
+tells_it_is_full() { until_true is_full || { cat err; return 1; }; }
 
 @test "a server without a free session is busy: -n waits for one too" {
     fill
@@ -166,7 +168,7 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
     waits=$started
     run -69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n h -- touch ran-h
     [[ $output == *"; no session is free: end idle ones, raise the limit, or use a pooler ("* ]]
-    until_true is_full
+    tells_it_is_full
     empty
     ends_with 0 "$waits"
     [ -e ran ] && [ ! -e ran-h ]
@@ -181,7 +183,7 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
         : >err
         start "$ROWLOCK" --db "$(transport_url "$ROWLOCK_TEST_ENGINE" $transport \
             "$ROWLOCK_TEST_URL")" run -w 300 i -- true
-        until_true is_full
+        tells_it_is_full
         kill -s TERM "$started"
         ends_with 143 "$started"
     done

@@ -135,16 +135,16 @@ TEST(a_lease_without_a_process_has_no_pid)
 TEST(an_adopted_lease_can_be_kept)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("adopted"), 3000), *same = NULL;
+    struct rowlock_lease *lease = t_granted(one, t_x("adopted"), MINUTE / 4), *same = NULL;
     void *hand = t_native();
 
     t_ok(rowlock_adopt(two, "adopted", rowlock_token(lease), &same, &t_error));
-    t_true(rowlock_remaining(same) <= 3000);
+    t_true(rowlock_remaining(same) <= MINUTE / 4);
     rowlock_lease_free(lease);
     t_close(one);
     t_ok(rowlock_auto_renew(same, NULL, NULL, &t_error));
     /* the first renewal comes at once: less time is left than a keeper needs */
-    t_until(rowlock_remaining(same) > 3000);
+    t_until(rowlock_remaining(same) > MINUTE / 4);
     t_give(same);
     t_text(t_all_rows(hand), NO_ROWS);
 }

@@ -66,14 +66,14 @@ TEST(a_wait_that_is_long_enough_gets_the_lock)
 
 TEST(a_wait_is_no_statement_that_takes_too_long)
 {
-    struct rowlock_options options = {.statement_ms = 200};
+    struct rowlock_options options = {.statement_ms = 1000};
     struct rowlock_connection *holder = t_open(), *other = t_open_with(&options);
     struct thread *thread;
     long long began = t_now();
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     thread = t_begin_thread(other, t_x(t_name(1)), -1);
-    while (t_now() < began + 600)
+    while (t_now() < began + 2500)
         t_until_waiting(thread);
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_join(thread));
