@@ -37,24 +37,23 @@ void print_overview(const struct verb *verbs)
          "Locks for a farm of servers, on the relational database that the farm already shares.\n");
     for (const struct verb *verb = verbs; verb->name; verb++)
         printf("  %-9s %s\n", verb->name, text_of(verb)->summary);
-    puts(
-        "\n"
-        "      --db URL     sqlite:PATH, postgresql://..., mariadb://..., mysql://...,\n"
-        "                   odbc:..., jdbc:... (docs/databases.md), or local;\n"
-        "                   default: ROWLOCK_URL, the file ROWLOCK_URL_FILE,\n"
-        "                   $XDG_CONFIG_HOME/rowlock/url, /etc/rowlock/url, else local: a SQLite\n"
-        "                   file, for this user on this machine (ROWLOCK_REQUIRE_URL=1 or the\n"
-        "                   file /etc/rowlock/require-url: then it is an error)\n"
-        "      --json       results as JSON\n"
-        "  -h, --help       this, or with a verb its options\n"
-        "      --version    version, the drivers, and the client libraries that were found\n"
-        "\n"
-        "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
-        "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"
-        "slow, overdue or failing, 2: lost; of doctor 1: warnings, 2: a failed check; 64 usage,\n"
-        "69 database unreachable or without schema, 75 not acquired, 123 lock lost, 124 run time\n"
-        "exceeded, 125 rowlock failed, 126 cannot execute, 127 not found; of run, job, refresh\n"
-        "and use: the command's.");
+    puts("\n"
+         "      --db URL     sqlite:PATH, postgresql://..., mariadb://..., mysql://...,\n"
+         "                   odbc:..., jdbc:... (docs/databases.md), or local;\n"
+         "                   default: ROWLOCK_URL, the file ROWLOCK_URL_FILE,\n"
+         "                   $XDG_CONFIG_HOME/rowlock/url, /etc/rowlock/url, else local: a SQLite\n"
+         "                   file, for this user on this machine (ROWLOCK_REQUIRE_URL=1 or the\n"
+         "                   file /etc/rowlock/require-url: then it is an error)\n"
+         "      --json       results as JSON\n"
+         "  -h, --help       this, or with a verb its options\n"
+         "      --version    version, the drivers, and the client libraries that were found\n"
+         "\n"
+         "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
+         "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"
+         "slow, overdue or failing, 2: lost; of doctor 1: warnings, 2: a failed check; 64 usage,\n"
+         "69 database unreachable or without schema, 75 not acquired, 123 lock lost, 124 run time\n"
+         "exceeded, 125 rowlock failed, 126 cannot execute, 127 not found; of run, job, refresh\n"
+         "and use: the command's.");
 }
 
 int takes_command(const struct verb *verb)
