@@ -151,9 +151,10 @@ struct rowlock_options {           /* all zero: the defaults */
  * survive fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's
  * tables; sqlite:PATH?mode=rw refuses it instead (ESERVER).
  *
- * Blocks until connected or refused, at most connect_ms; a server without a free session is asked
- * again with growing pauses until then. If a postgresql URL has several hosts,
- * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).
+ * Blocks until connected or refused, at most connect_ms; but the resolver of host names has time
+ * limits of its own. A server without a free session is asked again with growing pauses until then.
+ * If a postgresql URL has several hosts, each may take an equal part of the remaining time (the
+ * URL's connect_timeout, if that is less).
  * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
  *

@@ -179,7 +179,8 @@ bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 
 /* Opens link->mysql, which must be NULL, by link->url, and sets the session up. link->wait must be
    armed. Blocks until the budget's end, except that a host's name is resolved with the resolver's
-   own time limits. After a failure the caller closes the handle. */
+   own time limits, and that nothing interrupts a TLS handshake, whose limit is the budget's end
+   rounded up to a second. After a failure the caller closes the handle. */
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
 /* A link's cancel: KILL QUERY over a second connection. Does nothing without link->url. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);

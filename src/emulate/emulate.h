@@ -10,8 +10,8 @@
  * (judge.h).
  *
  * On SQLite (plain.h, whole) BEGIN IMMEDIATE is the lock of every name. A statement that has a file
- * in sql/sqlite is sent unchanged; the steps of locks, leases, counters, jobs and refreshes have no
- * such file.
+ * in sql/sqlite is sent unchanged; most steps of locks, leases, counters, jobs and refreshes have
+ * none.
  */
 #ifndef ROWLOCK_EMULATE_H
 #define ROWLOCK_EMULATE_H

@@ -77,7 +77,7 @@ int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms);
    broken. */
 const char *rowlock__judge_end(bool stopped, bool expired);
 /* Whether the history keeps an end: on the level "slow" that of a lease that waited a second or was
-   held ten, or a problem; below it only a problem; OFF: none. */
+   held ten, or a problem; ALL: any; below "slow" only a problem; OFF: none. */
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
 /* Whether a waiter that gives up leaves a row. After a short wait the caller may try again. */
 bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms);

@@ -33,11 +33,14 @@ const char *rowlock__work_key(struct rowlock_work *work, unsigned i)
     return work->key;
 }
 
-/* Returns the number of bytes. */
+/* Returns the number of bytes. Rowlock writes no other digits; a row by hand may have them. */
 static size_t take_hex(char *out, const char *hex, size_t length)
 {
-    for (size_t i = 0; i < length / 2; i++)
-        out[i] = (char)rowlock__hex_byte(hex + 2 * i);
+    for (size_t i = 0; i < length / 2; i++) {
+        int byte = rowlock__hex_byte(hex + 2 * i);
+
+        out[i] = (char)(byte < 0 ? '?' : byte);
+    }
     return length / 2;
 }
 

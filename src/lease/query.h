@@ -27,8 +27,8 @@ int64_t rowlock__query_deadline(const struct rowlock_connection *connection);
    statement without an answer, and at that end gives the session up. Leaves no transaction open. */
 int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
                         struct rowlock_error *error);
-/* The same; repeats it up to four times if it was a deadlock's victim, which has changed
-   nothing. */
+/* The same; repeats it up to four times if the server ended it as a deadlock's victim, or
+   aborted its transaction: then it has changed nothing. */
 int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
                    struct rowlock_error *error);
 /* The same; repeats it after a cancel, and once over a new session if the session was lost.

@@ -30,9 +30,9 @@ int rowlock__look_for_leftovers(struct rowlock_connection *connection,
 
 /*
  * Turns a status that is not OK into the caller's error. `wait_ms` is the caller's limit of the
- * wait: with 0 a held lock is EBUSY, else ETIMEDOUT. `informant` is a connection to ask for the
- * holder; NULL: none may be asked, and the text does not name it. `interrupted`: the caller's
- * interrupt_fd cancelled the statement, not a limit of the session.
+ * wait: a held lock is EBUSY with 0, and for the status BUSY; else ETIMEDOUT. `informant` is a
+ * connection to ask for the holder; NULL: none may be asked, and the text does not name it.
+ * `interrupted`: the caller's interrupt_fd cancelled the statement, not a limit of the session.
  */
 int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                     struct rowlock_connection *informant, int interrupted,

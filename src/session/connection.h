@@ -110,8 +110,9 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error);
 
 /* Checks a connection before a call, and clears `error`. Fails with EINVAL for NULL, and in another
-   process than the one that opened it; with ECONN if it is lost; with EINTX, ENOTX or EABORTED if
-   the transaction's state is not `wanted` (IDLE or OPEN; ASK: any). It sends nothing, with two
+   process than the one that opened it; with ECONN if it is lost; with EINTX or ENOTX if the
+   transaction's state is not `wanted` (IDLE or OPEN; ASK: any), and with EABORTED in an aborted
+   transaction, whatever is wanted. It sends nothing, with two
    exceptions: for IDLE it asks a server whose state libmariadb does not know; and a member of a
    group without a session opens one, for up to connect_ms. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
@@ -140,7 +141,7 @@ int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_i
                  struct rowlock_error *error);
 
 /* Rolls back a transaction that a failure left open, even after an interrupt; keeps `error`. A
-   failure to roll back is not reported: the next call finds the session dead. */
+   failure to roll back is not reported; driver->state tells the session's state. */
 void rowlock__clean_up(struct rowlock_connection *connection,
                        const struct rowlock_outcome *outcome);
 

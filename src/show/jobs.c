@@ -195,7 +195,7 @@ static void end_check(const struct checking *checking)
              (checking->worst == ROWLOCK_HEALTH_PAUSED && checking->fine))
         fprintf(listing->out, "%sfine: %zu job%s", checking->troubles ? "; " : "", checking->fine,
                 checking->fine == 1 ? "" : "s");
-    putc('\n', listing->out);
+    listing->failed |= putc('\n', listing->out) == EOF;
 }
 
 static int check(struct asking *asking)
@@ -208,7 +208,8 @@ static int check(struct asking *asking)
     if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
         return report(&error);
     end_check(&checking);
-    listing_write(&asking->listing);
+    if (listing_write(&asking->listing))
+        return STATUS_FAILED;
     if (asking->name && checking.n == 0)
         return 1;
     return checking.worst == ROWLOCK_HEALTH_LOST ? 2 : checking.worst > ROWLOCK_HEALTH_PAUSED;

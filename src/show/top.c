@@ -305,11 +305,10 @@ static int print_json(const struct top *top, struct rowlock_connection *connecti
     document.n = 0;
     if (!code)
         code = rowlock_list_some(connection, &part, put_lock, &document, &error);
-    fputs("]}\n", document.listing.out);
-    if (!code)
-        listing_write(&document.listing);
+    document.listing.failed |= fputs("]}\n", document.listing.out) == EOF;
+    status = code ? report(&error) : listing_write(&document.listing);
     listing_free(&document.listing);
-    return code ? report(&error) : STATUS_OK;
+    return status;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */

@@ -134,13 +134,14 @@ has_expired() { is_free "$1"; }
         holder=$started
         until_true is_there command
         until_true is_there daemon
-        guard=$(guard_of "$holder")
-        kill -s STOP "$guard"
-        until_true is_stopped "$guard"
-        touch stop
-        until_true is_gone "$(cat command)"
-        [ $((SECONDS - began)) -ge $limit ] || break
-        kill -s CONT "$guard"
+        guard=$(guard_of "$holder" || true)
+        if [ -n "$guard" ] && kill -s STOP "$guard"; then
+            until_true is_stopped "$guard"
+            touch stop
+            until_true is_gone "$(cat command)"
+            [ $((SECONDS - began)) -ge $limit ] || break
+            kill -s CONT "$guard"
+        fi
         wait "$holder" || true
         kill -s KILL "$(cat daemon)" 2>/dev/null || true
     done

@@ -148,7 +148,7 @@ const char *hand_grant_call(void *hand, struct hand_terms terms)
              t_is_postgresql() ? BEGIN "SELECT * FROM rowlock.grant_lease" : "CALL rowlock_grant",
              hand_wants(terms.wants), terms.owner ? terms.owner : own,
              terms.ttl_ms ? terms.ttl_ms : 60000, terms.wait_ms, terms.ticket, own_session(1),
-             t_is_postgresql() && !terms.wait_ms ? "; COMMIT" : "");
+             t_is_postgresql() && !terms.wait_ms && !terms.open ? "; COMMIT" : "");
     return text;
 }
 

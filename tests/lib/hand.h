@@ -45,6 +45,7 @@ struct hand_terms {
     long ttl_ms;       /* 0: 60 s */
     long wait_ms;      /* 0: a try; otherwise the grant is not committed */
     long long ticket;
+    int open; /* PostgreSQL: nor is a try committed; on MariaDB its procedure commits */
 };
 const char *hand_grant_call(void *hand, struct hand_terms terms); /* the statement */
 /* Its answer: "status|name|token|number|detail". */

@@ -40,7 +40,7 @@ struct proxy {
     enum proxy_fault fault;
     enum proxy_direction direction;
     int messages, inside, hold_ms, quit, cut;
-    atomic_int struck;
+    int struck;
     atomic_long trips;
     struct pair pair[MOST];
 };
@@ -342,9 +342,15 @@ void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_directi
     arm(proxy, fault, direction, messages, ms, 1);
 }
 
+/* With the mutex: a message is passed on before the fault strikes. */
 int proxy_has_struck(struct proxy *proxy)
 {
-    return proxy->struck;
+    int struck;
+
+    pthread_mutex_lock(&proxy->mutex);
+    struck = proxy->struck;
+    pthread_mutex_unlock(&proxy->mutex);
+    return struck;
 }
 
 int proxy_disarm(struct proxy *proxy)

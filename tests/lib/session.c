@@ -237,13 +237,13 @@ void *session_handle(const struct session *session)
 /* Waits until the step has ended, for at most that long. */
 static int ends_within(struct session *session, int milliseconds)
 {
-    struct timespec until;
+    long long end = t_now() + milliseconds;
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += milliseconds % 1000 * 1000000L;
-    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    session->busy = session->busy && pthread_timedjoin_np(session->thread, NULL, &until) != 0;
+    while (session->busy && (session->busy = pthread_tryjoin_np(session->thread, NULL) != 0)) {
+        if (t_now() >= end)
+            break;
+        t_pause(1);
+    }
     return !session->busy;
 }
 

@@ -141,7 +141,7 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
     fence(two, second);
     /* the second cannot be swept: none of its rows is gone, also while the grant's transaction
        lasts, and the grant holds no lock on them */
-    is_blocked(hand_grant_as(other, (struct hand_terms){.wants = X, .wait_ms = 1}),
+    is_blocked(hand_grant_as(other, (struct hand_terms){.wants = X, .open = 1}),
                t_is_postgresql() ? first : second);
     if (t_is_postgresql()) { /* so the first is kept too; MariaDB sweeps each one alone */
         t_text(hand_rows(other, first), "1|1");
@@ -154,8 +154,10 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
     hand_row(two, "COMMIT");
     is_blocked(hand_grant(other, X, 0), second);
     hand_expire(one, first);
-    hand_release(two, second);
+    hand_expire(one, second);
     t_true(hand_lease(other, X) > second);
+    t_text(hand_rows(other, first), "0|0");
+    t_text(hand_rows(other, second), "0|0");
 }
 
 TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
@@ -164,7 +166,7 @@ TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
     long long dead = hand_lease(one, "a:s:0:0"), live = hand_lease(one, "a:s:0:0");
 
     hand_expire(one, dead);
-    is_blocked(hand_grant_as(other, (struct hand_terms){.wants = X, .wait_ms = 1}), live);
+    is_blocked(hand_grant_as(other, (struct hand_terms){.wants = X, .open = 1}), live);
     t_text(hand_rows(one, dead), "1|1");
     if (t_is_postgresql()) /* the grant's transaction lasts, and has locked nothing */
         hand_row(one, "SELECT FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT", dead);
@@ -211,8 +213,10 @@ TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
 TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
 {
     void *dead = t_native_at(t_url()), *two = hand_fresh(), *three = hand_open();
-    long long first = hand_queue(dead, X, 1), second = hand_queue(two, X, 1);
+    long long first = t_is_postgresql() ? 0 : hand_lease(three, X), second;
 
+    first = hand_queue(dead, X, 1);
+    second = hand_queue(two, X, 1);
     hand_start_await(two, 0, first, 60000, 0);
     hand_until_waiting(two);
     hand_start_await(three, 0, first, 60000, 0); /* any number may wait */
@@ -222,6 +226,7 @@ TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
     t_text(hand_finish(two), "1");
     t_text(hand_finish(three), "1");
     t_int(hand_waiters(two), 1);
-    t_contains(hand_place(two, X, second, 1), t_is_postgresql() ? "0||0|1|1" : "0|");
+    if (t_is_postgresql()) /* free: the test on MariaDB has a lease in front */
+        t_text(hand_place(two, X, second, 1), "0||0|1|1");
     t_text(hand_field(hand_place(two, X, second, 1), 2), "0");
 }

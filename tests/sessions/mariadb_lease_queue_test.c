@@ -36,7 +36,8 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     hand_release(holder, token);
     t_text(hand_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
-    t_text(hand_field(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0),
+    t_text(hand_field(
+               hand_grant_as(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket}), 0),
            "0");
     t_int(my_marker(other, ticket), 0);
     t_int(hand_waiters(other), 0);
@@ -169,7 +170,7 @@ TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
              "CALL rowlock_enqueue('%s', 'one', CONNECTION_ID(), 1000, '', 1, '', '')",
              hand_wants("a:x:0:0"));
     for (int i = 0; i < t_effort(200, 1000); i++) {
-        struct hand_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
+        struct hand_terms terms = {.wants = "a:x:0:0", .owner = "one", .wait_ms = i % 2 ? 1000 : 0};
 
         kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
         has_no_lock_after(hand, "one");
@@ -186,7 +187,8 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
     void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(300, 1500); i++) {
-        struct hand_terms terms = {wants[i % 2], "one", 0, 0, hand_queue(hand, wants[i % 2], 1)};
+        struct hand_terms terms = {
+            .wants = wants[i % 2], .owner = "one", .ticket = hand_queue(hand, wants[i % 2], 1)};
         const char *answer = kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
 
         t_int(hand_number(other, "SELECT count(*) FROM rowlock_waiter"),
@@ -240,7 +242,7 @@ TEST(list_names_a_transaction_with_a_waiter)
     if (t_facts()->code != ROWLOCK_ROW)
         return;
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start_grant(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(waiter, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(waiter);
     end = t_now() + T_TIMEOUT_MS;
     for (;;) { /* InnoDB refreshes this snapshot every 100 ms */
@@ -327,7 +329,8 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     hand_until_waiting(waiter);
     hand_release(here, token);
     t_text(hand_finish(waiter), "1");
-    t_text(hand_field(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 0, next}), 0),
+    t_text(hand_field(
+               hand_grant_as(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = next}), 0),
            "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);
     t_engine()->close(there);

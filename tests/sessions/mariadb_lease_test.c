@@ -54,7 +54,7 @@ static void look_after_a_wait(const char *set)
        the lease */
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
     hand_row(other, "%s", set);
-    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(other);
     token = my_draw(holder);
     hand_row(holder,
@@ -126,7 +126,7 @@ TEST(my2_a_takeover_waits_for_a_fence)
     t_text(hand_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
     t_int(hand_renew(hand, token, 60000), 0);
     hand_expire(hand, token);
-    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(other);
     hand_row(fenced, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
@@ -143,7 +143,7 @@ TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
     begin(fenced, "READ COMMITTED");
     t_text(hand_field(fence(fenced, "a", token), 0), "0");
     hand_expire(hand, token);
-    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(other);
     /* the sweep runs outside of the name lock: no cycle, so no deadlock */
     hand_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
@@ -198,7 +198,7 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
         return;
     hand_row(vacuum, "START TRANSACTION");
     hand_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
-    hand_start_grant(other, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(other);
     hand_row(vacuum, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
@@ -219,7 +219,7 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
 
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start_grant(frozen, (struct hand_terms){"a:x:0:0", NULL, 0, 30000, 0});
+    hand_start_grant(frozen, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
     hand_until_waiting(frozen);
     hand_row(holder, "COMMIT");
     t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
@@ -243,9 +243,11 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
 
     for (int i = 0; i < 4; i++) {
         hand_row(hand, "SET SESSION %s = %d", idle_limit(), i ? 600 : 700);
-        t_text(
-            hand_field(hand_grant_as(hand, (struct hand_terms){"a:x:0:0", "one", 0, 1000, 0}), 0),
-            "0");
+        t_text(hand_field(hand_grant_as(hand, (struct hand_terms){.wants = "a:x:0:0",
+                                                                  .owner = "one",
+                                                                  .wait_ms = 1000}),
+                          0),
+               "0");
         hand_row(hand, "COMMIT");
         hand_row(hand, "%s", next[i]);
         t_int(hand_number(hand, "SELECT @@%s", idle_limit()), i ? 600 : 700);

@@ -211,7 +211,10 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
 
     hand_row(holder, "SELECT rowlock.release_lease(%lld)", token);
-    t_contains(hand_grant_as(waiter, (struct hand_terms){"a:x:0:0", NULL, 0, 1000, ticket}), "0||");
+    t_contains(
+        hand_grant_as(waiter,
+                      (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 1000, .ticket = ticket}),
+        "0||");
     t_int(came(other, 0, ticket), 0);
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
     hand_start(other, "SELECT rowlock.await(0, %lld, 60000, 0)", ticket);

@@ -101,8 +101,8 @@ int listing_add(struct listing *listing, const void *row)
 {
     if (!listing->json)
         return listing->failed |= table_add(&listing->table, row) != 0;
-    list_object(listing_next(listing), listing->table.list, row);
-    return 0;
+    list_members(listing_next(listing), listing->table.list, row);
+    return listing->failed |= putc('}', listing->out) == EOF;
 }
 
 FILE *listing_next(struct listing *listing)
@@ -113,13 +113,15 @@ FILE *listing_next(struct listing *listing)
 
 void listing_end(struct listing *listing)
 {
-    fputs(listing->n ? "]\n" : "[]\n", listing->out);
+    listing->failed |= fputs(listing->n ? "]\n" : "[]\n", listing->out) == EOF;
 }
 
-void listing_write(struct listing *listing)
+int listing_write(struct listing *listing)
 {
-    fflush(listing->out);
+    if (fflush(listing->out) || listing->failed)
+        return out_of_memory();
     fwrite(listing->text, 1, listing->size, stdout);
+    return STATUS_OK;
 }
 
 int listing_is_empty(const struct listing *listing)
@@ -136,8 +138,7 @@ int listing_print(struct listing *listing)
         return STATUS_OK;
     }
     listing_end(listing);
-    listing_write(listing);
-    return STATUS_OK;
+    return listing_write(listing);
 }
 
 void listing_free(struct listing *listing)

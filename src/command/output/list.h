@@ -97,7 +97,7 @@ void table_free(struct table *table);
    that fails half-way prints nothing. */
 struct listing { /* the caller sets json and table.list, and zeroes the rest */
     int json;
-    int failed; /* no memory for a row */
+    int failed; /* no memory for a row, or for the last thing that was written to `out` */
     size_t n;   /* items of the array so far */
     struct table table;
     FILE *out; /* collects the text */
@@ -116,8 +116,9 @@ FILE *listing_next(struct listing *listing);
 void listing_end(struct listing *listing);
 /* Ends and prints the array, or prints the table. Returns an exit status, after a message. */
 int listing_print(struct listing *listing);
-/* Prints the collected JSON to standard output, unchanged. */
-void listing_write(struct listing *listing);
+/* Prints the collected JSON to standard output, unchanged. Returns an exit status: after a message
+   if there was no memory for all of it. */
+int listing_write(struct listing *listing);
 /* Whether there is no item and no row. */
 int listing_is_empty(const struct listing *listing);
 void listing_free(struct listing *listing);

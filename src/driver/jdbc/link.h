@@ -73,9 +73,9 @@ struct rowlock_link {
 /* session.c */
 
 /* Connects, and finds the engine and its dialect. Blocks until the budget's end, except that the
-   start of the JVM, by the first session, cannot be cut short. The caller closes the link, also on
-   failure. EDRIVER: no JVM or no JDBC driver; ECONN, EDENIED, ECANCELED; EINVAL: the URL hides an
-   engine that needs a URL of its own form. */
+   start of the JVM, by the first session, and Java's resolver of host names cannot be cut short.
+   The caller closes the link, also on failure. EDRIVER: no JVM or no JDBC driver; ECONN, EDENIED,
+   ECANCELED; EINVAL: the URL hides an engine that needs a URL of its own form. */
 int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,
                           const struct rowlock_budget *budget,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error);

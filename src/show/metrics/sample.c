@@ -59,7 +59,7 @@ void sample_count(struct samples *samples, enum metric metric, int64_t count, ..
     va_list labels;
 
     va_start(labels, count);
-    fprintf(begin(samples, metric, labels), " %" PRId64 "\n", count);
+    samples->failed |= fprintf(begin(samples, metric, labels), " %" PRId64 "\n", count) < 0;
     va_end(labels);
 }
 
@@ -70,14 +70,15 @@ void sample_time(struct samples *samples, enum metric metric, int64_t ms, ...)
     if (ms < 0)
         ms = 0;
     va_start(labels, ms);
-    fprintf(begin(samples, metric, labels), " %" PRId64 ".%03d\n", ms / 1000, (int)(ms % 1000));
+    samples->failed |= fprintf(begin(samples, metric, labels), " %" PRId64 ".%03d\n", ms / 1000,
+                               (int)(ms % 1000)) < 0;
     va_end(labels);
 }
 
 int samples_write(struct samples *samples, FILE *out)
 {
     for (int i = 0; i < METRICS; i++)
-        if (fflush(samples->of[i].out))
+        if (fflush(samples->of[i].out) || samples->failed)
             return 1;
     for (int i = 0; i < METRICS; i++)
         if (samples->of[i].size > 0)

@@ -58,6 +58,7 @@ struct samples {
         char *text;
         size_t size;
     } of[METRICS];
+    int failed; /* no memory for a sample */
 };
 
 /* Nonzero: out of memory. Call samples_close() in any case. */
