@@ -215,8 +215,8 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     void *hand;
 
     install_at(url);
-    keeper = open_within(url, 500);
-    two = open_within(url, 500);
+    keeper = open_within(url, 1500);
+    two = open_within(url, 1500);
     t_ok(t_acquire(keeper, t_x("there"), 60000, 0, &lease));
     t_ok(rowlock_prepare(two, names, 3, &t_error));
     hand = t_engine()->open(url);
@@ -230,10 +230,10 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     t_contains(t_error.text, "standby");
     t_left(DEAD);
     t_fails(rowlock_renew(lease, 0, &t_error), ECONN);
-    two = open_within(url, 500);
+    two = open_within(url, 1500);
     t_fails(t_acquire(two, t_x("b"), 60000, 0, &another), ECONN);
     t_contains(t_error.text, "standby");
-    two = open_within(url, 500);
+    two = open_within(url, 1500);
     t_fails(t_acquire(two, t_x("c"), 60000, 2000, &another), ECONN);
     /* the standby is given up: the lease is still there, and continues */
     t_native_sql(hand, "ALTER SYSTEM RESET synchronous_standby_names");
