@@ -52,6 +52,8 @@ paste_advice() {
     paste_advice
     finds ok privileges '*' --db "$url"
     finds ok self-test '*' --db "$url"
+    run -69 "$ROWLOCK" --db "$url" schema set history all # which no GRANT of these allows
+    [[ $output == *denied*"; use the account that installed rowlock"* ]]
     add_role b
     print_grants "$(role b)" | paste_in
     granted_to a >pasted
