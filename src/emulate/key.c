@@ -33,7 +33,8 @@ const char *rowlock__work_key(struct rowlock_work *work, unsigned i)
     return work->key;
 }
 
-/* Returns the number of bytes. Rowlock writes no other digits; a row by hand may have them. */
+/* Returns the number of bytes. A byte whose digits are not hexadecimal becomes '?': only a row that
+   was written by hand has one. */
 static size_t take_hex(char *out, const char *hex, size_t length)
 {
     for (size_t i = 0; i < length / 2; i++) {

@@ -99,7 +99,7 @@ dump() {
     finds ok schema '*complete, version 2, technique *'
     missing=subject
     away subject
-    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||  # a view that other checks read
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || # a view that other checks read
         { missing="subject*holders" && sql "DROP VIEW rowlock.holders CASCADE"; }
     run rowlock doctor --only schema
     back subject

@@ -62,8 +62,7 @@ static void make_job(struct rowlock_connection *connection, const char *name, ui
         int64_t token;
 
         /* conformance/job asserts that the first call claims it */
-        while (t_claim(connection, &job, &lease).claimed != ROWLOCK_JOB_CLAIMED)
-            print_message("# not claimed: %s; %s\n", t_error.text, t_all_rows(t_native()));
+        t_until(t_claim(connection, &job, &lease).claimed == ROWLOCK_JOB_CLAIMED);
         token = rowlock_token(lease);
         end_run(connection, lease, name,
                 i == runs && t_random(seed, 3) == 0 ? RUNNING : t_random(seed, RUNNING));

@@ -342,7 +342,8 @@ void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_directi
     arm(proxy, fault, direction, messages, ms, 1);
 }
 
-/* With the mutex: a message is passed on before the fault strikes. */
+/* A message is passed on before its fault strikes, both under the mutex: without it, this might
+   answer too early. */
 int proxy_has_struck(struct proxy *proxy)
 {
     int struck;

@@ -239,8 +239,9 @@ static int ends_within(struct session *session, int milliseconds)
 {
     long long end = t_now() + milliseconds;
 
-    while (session->busy && (session->busy = pthread_tryjoin_np(session->thread, NULL) != 0)) {
-        if (t_now() >= end)
+    while (session->busy) {
+        session->busy = pthread_tryjoin_np(session->thread, NULL) != 0;
+        if (!session->busy || t_now() >= end)
             break;
         t_pause(1);
     }
