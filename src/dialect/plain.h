@@ -107,7 +107,7 @@
     XX(SUBJECT_MARK, "subject_mark") /* began, description, host, pid, program, token, name,    \
                                           version */  \
     XX(SUBJECT_SAVEPOINT, "subject_savepoint") /* for subject_still (dialect.h); optional */       \
-    XX(SUBJECT_COMPLETE, "subject_complete")   /* began, exit, name, version */                    \
+    XX(SUBJECT_COMPLETE, "subject_complete")   /* began, now_ms, now_ms, exit, name, version */    \
     XX(SUBJECT_ERROR, "subject_error")         /* error, exit, name, version */                    \
     XX(SUBJECT_REFUSE,                                                                             \
        "subject_refuse")           /* version, description, host, pid, program, error,      \

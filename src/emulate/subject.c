@@ -213,9 +213,11 @@ int rowlock__emulate_subject_begin(struct rowlock_work *work)
 static int complete(struct rowlock_work *work, const struct subject_row *row,
                     struct rowlock_value exit_status)
 {
-    struct rowlock_value values[] = {rowlock__int_value(row->began_ms), exit_status,
-                                     rowlock__text_value(row->key),
-                                     rowlock__int_value(row->version)};
+    /* one time for ended and updated: the clocks of some engines move within a statement */
+    struct rowlock_value now = rowlock__int_value(row->now_ms);
+    struct rowlock_value values[] = {
+        rowlock__int_value(row->began_ms), now, now, exit_status, rowlock__text_value(row->key),
+        rowlock__int_value(row->version)};
 
     return rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_COMPLETE, values);
 }

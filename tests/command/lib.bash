@@ -251,8 +251,10 @@ json_sql() { # EXPRESSION: its value for the document on standard input
 item() { # NAME PATH: a field of the name in `ls --json`
     rowlock --json ls "$1" | json "$2"
 }
-is_held() { rowlock ls "$1" >/dev/null; }
-is_free() { ! is_held "$1"; }
+is_held() { # NAME: by a lease. The transaction that grants one has the name before.
+    rowlock --json ls "$1" | jq -e 'any(.state == "held" and .kind == "lease")' >/dev/null
+}
+is_free() { ! rowlock ls "$1" >/dev/null; } # of leases, transactions and waiters
 is_waited_for() { [[ $(rowlock ls "$1") == *' waiting '* ]]; }
 nobody_waits_for() { ! is_waited_for "$1"; }
 start_waiter() { # NAME [OPTION...]: a `run` that is in the queue when this returns
