@@ -23,20 +23,21 @@ static int open_once(const struct url *url, const struct approach *approach,
 }
 
 /* A caller that set a limit of the wait also waits for an unreachable database within that limit.
-   One that waits without limit does so for a session of a full server only. */
+   One that waits without limit does so for a session of a full server only. Says each of the two
+   reasons once. */
 static int open_until(const struct url *url, const struct approach *approach,
                       struct rowlock_connection **out, struct rowlock_error *error)
 {
     struct rowlock_pause pause = {.next_ms = 50, .most_ms = 1000};
     int64_t until = approach->deadline_ms ? approach->deadline_ms : ROWLOCK_NEVER;
-    int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said = 0;
+    int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said[] = {0, 0};
 
     for (;;) {
-        int code = open_once(url, approach, out, error), full = rowlock_is_full(error);
+        int code = open_once(url, approach, out, error), full = rowlock_is_full(error) != 0;
 
         if (code != ROWLOCK_ECONN || !(approach->deadline_ms || (approach->is_patient && full)))
             return code;
-        if (!said++ && rowlock__now_ms() < until)
+        if (!said[full]++ && rowlock__now_ms() < until)
             message("the database %s: %s",
                     full ? "has no free session, waiting for one"
                          : "is unreachable, waiting for it",

@@ -492,24 +492,22 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
-/* Where a name is neither simply free nor simply leased, the grant by functions decides. */
-static int send_step(struct rowlock_request *request, const struct rowlock_step *step,
-                     struct round_trip *round_trip, int64_t deadline_ms, struct answer *answer,
-                     struct rowlock_error *error)
+/* The call after one that decided nothing: where the name is neither simply free nor simply leased,
+   the grant by functions decides. .id 0: the step is done. */
+static struct round_trip next_of(const struct rowlock_request *request,
+                                 const struct rowlock_step *step, int64_t deadline_ms,
+                                 const struct round_trip *sent, const struct answer *answer)
 {
-    int code;
-
-    if (round_trip->uninterruptible)
-        return send_withdrawal(request, round_trip, deadline_ms, answer, error);
-    code = send_round_trip(request, round_trip, deadline_ms, answer, error);
-    if (code || answer->rows || round_trip->id != ROWLOCK_SQL_GRANT_FREE)
-        return code;
-    *round_trip = leased(request);
-    code = send_round_trip(request, round_trip, deadline_ms, answer, error);
-    if (code || answer->rows)
-        return code;
-    *round_trip = grant(request, step, deadline_ms);
-    return send_round_trip(request, round_trip, deadline_ms, answer, error);
+    if (answer->reply->code || answer->rows)
+        return (struct round_trip){.id = 0};
+    switch (sent->id) {
+    case ROWLOCK_SQL_GRANT_FREE:
+        return leased(request);
+    case ROWLOCK_SQL_LEASED:
+        return grant(request, step, deadline_ms);
+    default:
+        return (struct round_trip){.id = 0};
+    }
 }
 
 /* Technique row: if rows of the names are missing, creates them and repeats the step, because a
@@ -520,14 +518,19 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
 {
     struct answer answer = {.reply = reply, .refused = refused};
     int64_t until_ms = rowlock__now_ms() + PREPARE_MS;
-    struct round_trip round_trip = round_trip_of(request, step, deadline_ms);
+    struct round_trip next = round_trip_of(request, step, deadline_ms), round_trip = next;
 
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
-    if (!round_trip.id)
+    if (!next.id)
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
-    reply->code = send_step(request, step, &round_trip, deadline_ms, &answer, error);
+    while (next.id) {
+        round_trip = next;
+        reply->code = (round_trip.uninterruptible ? send_withdrawal : send_round_trip)(
+            request, &round_trip, deadline_ms, &answer, error);
+        next = next_of(request, step, deadline_ms, &round_trip, &answer);
+    }
     for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
         last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
         reply->code = prepare(request, error);

@@ -174,6 +174,21 @@ tells_it_is_full() { until_true is_full || { cat err; return 1; }; }
     [ -e ran ] && [ ! -e ran-h ]
 }
 
+@test "a server that does not answer, and then has no free session: both are said" {
+    local server
+    server=$(cat "$ROWLOCK_TEST_FOLDER/$own/pid")
+    : >err
+    fill
+    kill -s STOP "$server"
+    start_leased -w 5m k -- touch ran
+    until_true is_said 1 || { kill -s CONT "$server" && return 1; }
+    kill -s CONT "$server"
+    tells_it_is_full
+    empty
+    ends_with 0 "$started"
+    is_said 1 && [ -e ran ]
+}
+
 @test "a server without a free session is busy by ODBC and JDBC too" {
     ! is_mysql || skip "MySQL by ODBC and JDBC was not tested"
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
