@@ -153,7 +153,7 @@ static struct round_trip grant(const struct rowlock_request *r, const struct row
                    rowlock__text_value(r->note)},
         .row = grant_row,
         .limit_ms = wait_ms,
-        .server_ends = wait_ms > 0,
+        .server_ends = step->limit_ms > 0, /* a slow server must not refuse a try of a free name */
         .stays_open = client_commits(r, wait_ms)};
 }
 

@@ -6,6 +6,7 @@
 #include <mysql.h>
 #include <stdlib.h>
 
+#include "lib/jobs.h"
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
@@ -94,4 +95,16 @@ TEST(p1_a_lease_that_is_committed_while_a_transaction_lock_waits_is_seen)
 {
     wait_for_a_lease(t_x("x"));
     wait_for_a_lease(t_s("s"));
+}
+
+/* The claim is a try, whose time limit is one for waiting only. */
+TEST(a_free_job_is_claimed_however_slow_the_server_is)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = t_daily_job(t_name(0));
+
+    t_sql(one, "CREATE TRIGGER slow BEFORE INSERT ON rowlock_lease FOR EACH ROW "
+               "SELECT SLEEP(0.6) INTO @slept");
+    rowlock_lease_free(t_claimed(one, &job));
+    t_sql(one, "DROP TRIGGER slow");
 }
