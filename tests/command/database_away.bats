@@ -174,7 +174,7 @@ tells_it_is_full() { until_true is_full || { cat err; return 1; }; }
     [ -e ran ] && [ ! -e ran-h ]
 }
 
-@test "a server that does not answer, and then has no free session: both are said" {
+@test "a server that does not answer, and then has no free session: it reports both" {
     local server
     server=$(cat "$ROWLOCK_TEST_FOLDER/$own/pid")
     : >err
