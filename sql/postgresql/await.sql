@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.await($1::integer, $2::bigint, $3::bigint, $4::bigint);

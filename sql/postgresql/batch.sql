@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT gone, granted FROM rowlock.batch($1::text, $2::text, $3::bigint, {given $4});

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Starts a transaction of the library, with every option stated: the defaults of a role or database
 -- may differ.
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;

@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT status, {read_text name}, stays, {read_text detail}
   FROM rowlock.begin_lock($1::text, $2::bigint);

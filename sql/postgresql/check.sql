@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT status, left_ms, mode, {read_text owner}
   FROM rowlock.check_lease({given $1}, $2::bigint);

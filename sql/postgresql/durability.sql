@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT 'the server runs with ' || nullif(s.off, '')
     || ' off: after a crash of its machine a lease may be '
        'lost and granted again while its holder works, or data be damaged; turn that on'

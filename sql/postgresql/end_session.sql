@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT pg_catalog.pg_terminate_backend(a.pid)::integer FROM pg_catalog.pg_stat_activity a
  WHERE a.pid = $1::text::integer
    AND pg_catalog.encode(pg_catalog.timestamptz_send(a.backend_start), 'hex') = $2::text

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT 'server', 0, 'PostgreSQL ' || pg_catalog.current_setting('server_version')
     || ', a primary', NULL
 UNION ALL

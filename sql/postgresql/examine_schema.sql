@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Reports old transactions only if they hold a name that no table contains, or are prepared;
 -- list.sql lists the others.
 SELECT 'leases', CASE WHEN e.count > 0 THEN 1 ELSE 0 END,

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT e.extversion
   FROM pg_catalog.pg_namespace n
   JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass::oid

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 DELETE FROM rowlock.name r
     USING (SELECT u.name FROM rowlock.name u
             WHERE u.name = {given $1} COLLATE "C" FOR UPDATE SKIP LOCKED) unheld

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Behind try_name: a statement of its own, so that it reads what was committed before the name lock
 -- was taken. One name, exclusively, if no lease conflicts and no waiter queues. Sent only where the
 -- session encoding is UTF-8, to the technique native. In any other case it returns no row, and

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT {read_text e.name}, e.mode, e.permits, e.token, {read_text e.host}, e.pid,
        {read_text e.command}, {read_text e.note}, e.acquired, e.waited, e.ended, e.how, e.exit,
        e.is_run

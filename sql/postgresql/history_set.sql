@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 INSERT INTO rowlock.setting (history, keep_good, keep_bad)
 VALUES ((ARRAY['off', 'problems', 'slow', 'all'])[$1::bigint + 1], $2::bigint, $3::bigint)
     ON CONFLICT ((true)) DO UPDATE

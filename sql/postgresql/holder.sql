@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT kind, pid, host, program, since, expires, note, waiting
   FROM rowlock.holders({given $1});

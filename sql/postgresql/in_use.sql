@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- A transaction that has locked a name has read the table lease: its lock on that table shows it.
 SELECT u.kind, pg_catalog.count(*),
        pg_catalog.left(pg_catalog.string_agg(u.name, ', ' ORDER BY u.name COLLATE "C"), 60)

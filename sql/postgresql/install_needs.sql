@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT CASE
     WHEN n.oid IS NOT NULL AND NOT pg_catalog.pg_has_role(n.nspowner, 'USAGE')
          AND NOT pg_catalog.has_schema_privilege(n.oid, 'CREATE')

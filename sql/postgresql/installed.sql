@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Returns 1 if a rowlock schema of any version exists. A view meta is not rowlock's: to read it
 -- would run what its owner wrote.
 SELECT CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_class c

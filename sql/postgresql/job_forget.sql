@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.forget_job(pg_catalog.convert_from($1::bytea, 'UTF8'));

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedule, 'UTF8'),
        coalesce(j.due, 0), coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0),
        coalesce(j.running, 0),

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- After a grant_free without a row. If another owner has a live lease of the name, this gives the
 -- answer of rowlock.look_lease, and the session need not load the functions of the grant. There is
 -- no row with an own lease, of an attempt whose reply was lost: rowlock.grant_lease adopts it and

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT r.state, {read_text r.lock_name}, r.mode, r.token, r.ticket, {read_text r.owner},
        {read_text r.host}, r.pid, {read_text r.command}, {read_text r.note}, r.since_ms,
        r.expires_ms, r.left_ms, r."limit", r."count", r.stop::integer, r.queue

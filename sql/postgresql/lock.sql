@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Texts are returned as bytes: a character that the session's encoding lacks would raise an error
 -- and end the transaction.
 SELECT status, {read_text name}, stays, {read_text detail}

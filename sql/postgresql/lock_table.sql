@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.lock_table({given $1}, $2::integer = 1, $3::bigint);

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- A statement of its own, behind name_lock: it reads what was committed during the wait for the
 -- lock. A name without a lease has no row: nothing is computed for it.
 SELECT rowlock.look($1::text COLLATE "C", $2::bigint <> 0)

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Directly after BEGIN, with look_one behind it: as rowlock.name_lock of technique native, but a
 -- plain statement, so that a new session need not load the procedural language. The constant
 -- can_share refuses a role that may not execute rowlock's functions, such as one that only reads.

@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.advance({given $1}, $2::bigint, $3::bigint);

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Calls none of the functions.
 SELECT 'owner', CASE WHEN o.trusted THEN 0 ELSE 1 END,
        'the schema rowlock belongs to ' || o.rolname::text

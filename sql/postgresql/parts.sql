@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 WITH object AS (SELECT {given $1} AS name),
      relation AS (
     SELECT c.oid, c.relname::text AS name, c.relkind FROM pg_catalog.pg_class c

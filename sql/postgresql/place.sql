@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT status, number, before, free, expires_ms, locked, {read_text name}, {read_text detail}
   FROM rowlock.place($1::text, $2::bigint, $3::bigint, $4::bigint);

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Returns 1 if the database has rowlock's tables for odbc: and jdbc: URLs, in any schema.
 SELECT CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_class c
                            JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Each object has a row 'exists'; so has '', because a role sees all objects.
 WITH relation AS (
     SELECT c.oid, 'rowlock.' || c.relname::text AS name, c.relkind

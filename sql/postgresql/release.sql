@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Its COMMIT does not wait for the disk.
 SELECT rowlock.release_lease($1::bigint, {given $2}, $3::text);

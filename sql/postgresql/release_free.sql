@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Ends a lease that has no heartbeat, has not expired and leaves no row in the history, as
 -- rowlock.release_lease does; in any other case it returns no row. Its COMMIT does not wait for the
 -- disk. A heartbeat that another session is just making stays until a vacuum; without a lease it

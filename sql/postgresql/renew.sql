@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.renew_lease($1::bigint, $2::bigint, {given $3}, $4::text);

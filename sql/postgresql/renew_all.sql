@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Skips a lease whose heartbeat or row another transaction has locked, because the others would
 -- wait too. A first renewal inserts the heartbeat, as rowlock.make_heartbeat does, and FOR UPDATE
 -- skips the lease if another session is about to do so.

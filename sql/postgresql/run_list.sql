@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT r.token, {read_text r.node}, r.pid, r.due, r.repeats, r.started,
        r.finished, CASE WHEN r.outcome = 'running' AND b.token IS NULL THEN 'lost'
             WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running' ELSE r.outcome END,

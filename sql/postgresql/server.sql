@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT CASE
     WHEN pg_catalog.pg_is_in_recovery()
         THEN 'it is a standby: locks there would not exclude other sessions'

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Returns the number and the start time of this session. The time is in hex, because its text
 -- depends on settings of the session, and arithmetic would make a new session look up each
 -- operator.

@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.finish_subject({given $1}, $2::bigint, $3::integer, {given $4}, $5::integer);

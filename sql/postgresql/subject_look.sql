@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT stale, age_ms FROM rowlock.look_at_subject({given $1}, $2::bigint);

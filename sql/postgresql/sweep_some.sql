@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 SELECT rowlock.sweep_some(pg_catalog.clock_timestamp() - interval '1 minute', 200::bigint);

@@ -1,4 +1,3 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Directly after BEGIN. Whether the name lock was free is a setting of this transaction, which
 -- grant_free behind it reads. The COMMIT waits for the disk, as after rowlock.make_durable.
 SELECT pg_catalog.set_config('rowlock.free', (

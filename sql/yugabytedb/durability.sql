@@ -1,3 +1,2 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Empty: YugabyteDB keeps committed data on several servers, and PostgreSQL's settings have no
 -- effect.

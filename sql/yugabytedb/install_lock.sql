@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Empty: every DDL statement is a transaction of its own.

@@ -1,2 +1,1 @@
--- SPDX-License-Identifier: Apache-2.0
 -- Empty: YugabyteDB has no ACCESS EXCLUSIVE table lock.
