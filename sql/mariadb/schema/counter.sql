@@ -49,6 +49,4 @@ BEGIN
     CALL rowlock_advance(name, 1, 1, number);
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -532,6 +532,4 @@ BEGIN
     END IF;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -148,6 +148,4 @@ BEGIN
     SELECT v_removed AS removed;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -211,9 +211,7 @@ END//
 
 DROP PROCEDURE rowlock_adopt//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};
 
 SET @rowlock_technique = 'insert', @rowlock_table = 'rowlock_object',
     @rowlock_width = COALESCE(@rowlock_width, 255);

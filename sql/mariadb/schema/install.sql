@@ -619,6 +619,4 @@ BEGIN
     ) h ORDER BY h.kind, h.expires DESC, h.since;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -90,11 +90,7 @@ BEGIN
      WHERE token = p_former AND outcome IN ('running', 'broken') FOR UPDATE;
     IF v_job IS NOT NULL THEN
         UPDATE rowlock_run SET outcome = p_outcome, finished = v_now_ms WHERE token = p_former;
-        BEGIN                                   -- see rowlock_count_run
-            DECLARE CONTINUE HANDLER FOR 1370 BEGIN END;
-
-            CALL rowlock_count_run(v_job, v_was, v_finished, p_outcome, v_now_ms);
-        END;
+        {count_run v_job, v_was, v_finished, p_outcome, v_now_ms};
     END IF;
 END//
 
@@ -159,12 +155,8 @@ BEGIN
          WHERE token = p_token FOR UPDATE SKIP LOCKED;
     END IF;
     IF v_lease > 0 THEN
-        REPEAT
-            DELETE FROM rowlock_heartbeat WHERE token = p_token;
-        UNTIL ROW_COUNT() > 0 END REPEAT;       -- see rowlock_end
-        REPEAT
-            DELETE FROM rowlock_lease WHERE token = p_token;
-        UNTIL ROW_COUNT() > 0 END REPEAT;
+        {delete_surely rowlock_heartbeat WHERE token = p_token};
+        {delete_surely rowlock_lease WHERE token = p_token};
     END IF;
     SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
 END//
@@ -177,10 +169,7 @@ CREATE OR REPLACE PROCEDURE rowlock_plan_job(
 BEGIN
     DECLARE v_planned INT DEFAULT 0;
     DECLARE v_ended TINYINT DEFAULT 1;
-    {handler_rolls_back};
-
-    CALL rowlock_require_no_transaction();
-    START TRANSACTION READ WRITE;
+    {own_transaction};
     IF p_version = 0 THEN
         INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
             VALUES (p_name, 1, p_schedule, p_due);
@@ -209,10 +198,7 @@ CREATE OR REPLACE PROCEDURE rowlock_hasten_job(IN p_name VARBINARY(255), IN p_ve
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_planned INT DEFAULT 0;
-    {handler_rolls_back};
-
-    CALL rowlock_require_no_transaction();
-    START TRANSACTION READ WRITE;
+    {own_transaction};
     UPDATE rowlock_job SET version = version + 1, due = p_due
      WHERE name = p_name AND version = p_version;
     SET v_planned = ROW_COUNT();
@@ -242,12 +228,8 @@ BEGIN
         UPDATE rowlock_heartbeat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND
          WHERE token = p_token;
     ELSE
-        REPEAT                                  -- both rows exist and are locked: see rowlock_end
-            DELETE FROM rowlock_heartbeat WHERE token = p_token;
-        UNTIL ROW_COUNT() > 0 END REPEAT;
-        REPEAT
-            DELETE FROM rowlock_lease WHERE token = p_token;
-        UNTIL ROW_COUNT() > 0 END REPEAT;
+        {delete_surely rowlock_heartbeat WHERE token = p_token};
+        {delete_surely rowlock_lease WHERE token = p_token};
     END IF;
     UPDATE rowlock_job
        SET version = version + 1, running = IF(v_pending, running, 0),
@@ -257,11 +239,7 @@ BEGIN
        SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit,
            output = p_output
      WHERE token = p_token;
-    BEGIN                                   -- see rowlock_count_run
-        DECLARE CONTINUE HANDLER FOR 1370 BEGIN END;
-
-        CALL rowlock_count_run(v_job, v_was, v_finished, IF(p_stop, 'broken', p_outcome), v_now_ms);
-    END;
+    {count_run v_job, v_was, v_finished, IF(p_stop, 'broken', p_outcome), v_now_ms};
 END//
 
 -- Ends a run whose lease is gone: only the history records the end.
@@ -291,11 +269,7 @@ BEGIN
         UPDATE rowlock_run
            SET outcome = v_becomes, finished = v_now_ms, `exit` = p_exit, output = p_output
          WHERE token = p_token;
-        BEGIN                                   -- see rowlock_count_run
-            DECLARE CONTINUE HANDLER FOR 1370 BEGIN END;
-
-            CALL rowlock_count_run(v_job, v_outcome, v_finished, v_becomes, v_now_ms);
-        END;
+        {count_run v_job, v_outcome, v_finished, v_becomes, v_now_ms};
     END IF;
     UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
      -- a node that decided before this must decide again
@@ -314,10 +288,7 @@ CREATE OR REPLACE PROCEDURE rowlock_finish_job(
 BEGIN
     DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
     DECLARE v_outcome VARCHAR(20);
-    {handler_rolls_back};
-
-    CALL rowlock_require_no_transaction();
-    START TRANSACTION READ WRITE;
+    {own_transaction};
     SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
      WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
@@ -343,17 +314,12 @@ CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
 BEGIN
     DECLARE v_running, v_live, v_left BIGINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-    {handler_rolls_back};
-
-    CALL rowlock_require_no_transaction();
-    START TRANSACTION READ WRITE;
+    {own_transaction};
     SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
     SELECT count(*) INTO v_live FROM rowlock_heartbeat
      WHERE token = v_running AND expires > utc_timestamp(6);
     IF v_running IS NOT NULL AND v_live = 0 THEN
-        REPEAT                                  -- the row exists and is locked: see rowlock_end
-            DELETE FROM rowlock_job WHERE name = p_name;
-        UNTIL ROW_COUNT() > 0 END REPEAT;
+        {delete_surely rowlock_job WHERE name = p_name};
         REPEAT
             DELETE FROM rowlock_run WHERE job = p_name;
             SELECT count(*) INTO v_left FROM rowlock_run WHERE job = p_name;
@@ -409,6 +375,4 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -201,9 +201,8 @@ CREATE OR REPLACE PROCEDURE rowlock_find_conflicts(
     OUT p_name VARBINARY(255), OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count, v_other INT;
+    {lease_want};
+    DECLARE v_other INT;
     DECLARE v_live, v_expired BIGINT;
     DECLARE v_expires DATETIME(6);
 
@@ -233,9 +232,8 @@ CREATE OR REPLACE PROCEDURE rowlock_queue(
     OUT p_before INT, OUT p_last BIGINT, OUT p_first BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count, v_before INT;
+    {lease_want};
+    DECLARE v_before INT;
     DECLARE v_last, v_first BIGINT;
     DECLARE v_end BIGINT DEFAULT IF(p_ticket = 0, 9223372036854775807, p_ticket);
 
@@ -262,9 +260,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_sweep_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count INT;
+    {lease_want};
     DECLARE v_token BIGINT;
 
     WHILE p_wants <> '' DO
@@ -288,9 +284,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_ensure_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count INT;
+    {lease_want};
 
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
@@ -422,9 +416,7 @@ CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
     OUT p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count INT;
+    {lease_want};
     DECLARE v_waited BIGINT DEFAULT 0;
     DECLARE v_lower INT;                        -- NULL: no answer
     DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- for a killed read
@@ -929,6 +921,4 @@ BEGIN
            v_detail AS detail;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -159,9 +159,7 @@ CREATE OR REPLACE PROCEDURE rowlock_insert_waiter(
     OUT p_ticket BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_limit, v_count INT;
+    {lease_want};
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
@@ -706,6 +704,4 @@ BEGIN
                 ELSE 'shared' END AS mode;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

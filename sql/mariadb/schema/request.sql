@@ -365,6 +365,4 @@ BEGIN
     SET canceled = v_ticket IS NOT NULL OR v_rows > 0;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};

@@ -338,8 +338,6 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};
 
 SET @rowlock_technique = 'row', @rowlock_table = NULL, @rowlock_width = NULL, @rowlock_owned = 0;

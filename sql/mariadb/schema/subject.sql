@@ -233,10 +233,7 @@ CREATE OR REPLACE PROCEDURE rowlock_subject_finish(
 BEGIN
     DECLARE v_now_ms BIGINT;
     DECLARE v_beats, v_rows INT;
-    {handler_rolls_back};
-
-    CALL rowlock_require_no_transaction();
-    START TRANSACTION READ WRITE;
+    {own_transaction};
     SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     CALL rowlock_check_answer(v_beats + v_rows);
@@ -248,9 +245,7 @@ BEGIN
         SET v_beats = v_beats - GREATEST(ROW_COUNT(), 0);
     END WHILE;
     IF v_rows > 0 THEN
-        REPEAT
-            DELETE FROM rowlock_lease WHERE token = p_token;
-        UNTIL ROW_COUNT() > 0 END REPEAT;
+        {delete_surely rowlock_lease WHERE token = p_token};
     END IF;
     CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_subject
@@ -311,6 +306,4 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
-DELIMITER ;
-
-SET SESSION sql_mode = @rowlock_sql_mode;
+{end_of_piece};
