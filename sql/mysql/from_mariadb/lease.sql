@@ -1,5 +1,6 @@
 -- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE, and with the
--- lock timeout that a KILL QUERY may have left.
+-- lock timeout that a KILL QUERY may have left. The block of rowlock_draw also has
+-- rowlock_in_transaction, which MariaDB does not need: no empty line may separate them.
 
 -- Draws the next number, greater than every earlier one, from an AUTO_INCREMENT counter. A counter
 -- that is 10 ms or more behind the microseconds since 1970 was set back, such as by a restored
@@ -23,6 +24,17 @@ BEGIN
         DELETE FROM rowlock_token WHERE number = p_number;
     END IF;
     SET @rowlock_drawn = p_number;              -- see rowlock_session_unlock_lost
+END//
+-- Sets @rowlock_open. MySQL refuses to set the mode of the next transaction while one is open;
+-- otherwise this sets the session's mode, which the next one has anyway.
+DROP PROCEDURE IF EXISTS rowlock_in_transaction//
+CREATE PROCEDURE rowlock_in_transaction()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE EXIT HANDLER FOR 1568 SET @rowlock_open = 1;
+
+    SET @@transaction_read_only = @@SESSION.transaction_read_only;
+    SET @rowlock_open = 0;
 END//
 
 -- Restores what an earlier call has left: the limit of a grant that waited, and the lock timeout of
