@@ -211,39 +211,6 @@ BEGIN
     RETURN CASE WHEN rowlock.remove_lease(token, name, owner) THEN 0 ELSE 8 END;
 END $$;
 
--- As on PostgreSQL, but polls.
-CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
-                              OUT fenced text, OUT stays integer, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    until constant timestamptz := rowlock.after(greatest(limit_ms, 1));
-BEGIN
-    stays := 0;
-    fenced := name;
-    IF pg_catalog.current_setting('transaction_read_only') = 'on' THEN
-        status := 10;
-        detail := '25006 a read-only transaction cannot fence';
-        RETURN;
-    END IF;
-    LOOP
-        PERFORM FROM rowlock.lease l WHERE l.token = fence.token AND l.name = fence.name COLLATE "C"
-            FOR SHARE SKIP LOCKED;
-        status := CASE WHEN FOUND THEN 0
-                       WHEN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = fence.token
-                                           AND l.name = fence.name COLLATE "C") THEN 8 END;
-        EXIT WHEN status IS NOT NULL;
-        PERFORM rowlock.pause(until);
-    END LOOP;
-EXCEPTION
-    WHEN lock_not_available THEN
-        status := 2;
-    WHEN serialization_failure THEN
-        status := 8;
-    WHEN query_canceled THEN
-        status := 7;
-        detail := SQLERRM;
-END $$;
-
 -- There are no session locks to wait for: waiters poll, and alive_until shows which ones live.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -367,16 +334,6 @@ CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN rowlock.begin_name(name, wait_ms);
-END $$;
-
-CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    removed bigint;
-BEGIN
-    WITH unheld AS (SELECT u.name FROM rowlock.name u FOR UPDATE SKIP LOCKED)
-    DELETE FROM rowlock.name r WHERE r.name IN (SELECT h.name FROM unheld h);
-    GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
 END $$;
 
 -- Removes the row of a name unless another session holds it. Waits for no lock. A session that

@@ -42,6 +42,22 @@ s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 /^    -- While this waits for a transaction that uses the tables/,/^    LOCK TABLE /d
 /^    LOCK TABLE rowlock\.waiter/d
 
+# It does not apply lock_timeout to row locks: a fence polls.
+/^CREATE FUNCTION rowlock\.fence\(name text, token bigint, limit_ms bigint/,/^EXCEPTION$/{
+    /^    saved constant text /c\
+    until constant timestamptz := rowlock.after(greatest(limit_ms, 1));
+    /^    PERFORM .*'lock_timeout', least/,/^    PERFORM .*'lock_timeout', saved/c\
+    LOOP\
+        PERFORM FROM rowlock.lease l\
+            WHERE l.token = fence.token AND l.name = fence.name COLLATE "C" FOR SHARE SKIP LOCKED;\
+        status := CASE WHEN FOUND THEN 0\
+                       WHEN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = fence.token\
+                                           AND l.name = fence.name COLLATE "C") THEN 8 END;\
+        EXIT WHEN status IS NOT NULL;\
+        PERFORM rowlock.pause(until);\
+    END LOOP;
+}
+
 # PostgreSQL's functions return no number for its transactions.
 s/^( *)writer xid8/\1writer text/
 s/pg_catalog\.pg_current_xact_id\(\)/rowlock.transaction()/
