@@ -11,8 +11,7 @@ SELECT n.number, n.name, 'exclusive', $2::text, $5::text, $6::bigint, $7::text, 
           FROM (SELECT $1::text COLLATE "C" AS name) k
          CROSS JOIN rowlock.lift o
           LEFT JOIN rowlock.least_token s ON s.name = k.name
-         WHERE pg_catalog.current_setting('rowlock.free') = 'true' AND
-           {unheld k.name}
+         WHERE pg_catalog.current_setting('rowlock.free') = 'true' AND {unheld k.name}
            AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = k.name)) n
  WHERE n.number > greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), n.least, 0::bigint)
    AND n.number % 127::bigint <> 0

@@ -8,8 +8,7 @@ SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedul
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
   LEFT JOIN rowlock.run r ON r.job = j.name AND r.token = j.running
  CROSS JOIN LATERAL (SELECT max(l.expires) AS free
-                       FROM (SELECT
-                               {expires_of o} AS expires
+                       FROM (SELECT {expires_of o} AS expires
                                FROM rowlock.lease o
                               WHERE o.name = ('job:' || asked.name) COLLATE "C" OFFSET 0) l
                       WHERE l.expires > pg_catalog.clock_timestamp()) h;

@@ -27,8 +27,7 @@ WITH asked AS MATERIALIZED (
            FROM asked a,
                 LATERAL (SELECT h.token FROM rowlock.heartbeat h
                           WHERE h.token = a.token AND NOT h.stop FOR NO KEY UPDATE SKIP LOCKED) b
-          WHERE
-            {is_of a}),
+          WHERE {is_of a}),
      later AS (
          UPDATE rowlock.heartbeat b SET expires = greatest(b.expires, f.until)
            FROM free f

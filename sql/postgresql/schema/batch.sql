@@ -58,8 +58,7 @@ BEGIN
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
                                FROM pg_catalog.unnest(taken) t (want)) p) w
                LEFT JOIN rowlock.least_token s ON s.name = w.name, rowlock.lift o
-              WHERE
-                {unheld w.name}
+              WHERE {unheld w.name}
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
          leases AS (
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,

@@ -263,9 +263,7 @@ BEGIN
                    ELSE 'exclusive' END
           FROM rowlock.meta m, pg_catalog.pg_locks h LEFT JOIN pg_catalog.pg_stat_activity a
               ON a.pid = h.pid
-         WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
-           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                             WHERE d.datname = pg_catalog.current_database())
+         WHERE {advisory_lock h} AND h.granted
            AND h.classid = high::oid AND h.objid = low::oid AND h.pid <> pg_catalog.pg_backend_pid()
          ORDER BY a.xact_start, h.pid;
 END $$;
@@ -289,9 +287,7 @@ BEGIN
     RETURN QUERY
         SELECT 'lease', l.pid, l.host, l.command,
                pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
-               pg_catalog.to_char((
-                   {expires_of l}
-                   ) AT TIME ZONE 'UTC', iso), l.note,
+               pg_catalog.to_char({expires_of l} AT TIME ZONE 'UTC', iso), l.note,
                (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w
                 WHERE w.name = holders.name COLLATE "C"
                    AND (w.alive_until IS NULL OR w.alive_until > pg_catalog.clock_timestamp()))

@@ -309,9 +309,7 @@ BEGIN
           JOIN pg_catalog.pg_locks x ON x.pid = h.pid AND x.locktype = 'transactionid' AND x.granted
           JOIN pg_catalog.pg_locks w ON w.locktype = 'transactionid' AND NOT w.granted
                          AND w.transactionid = x.transactionid
-         WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
-           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                             WHERE d.datname = pg_catalog.current_database());
+         WHERE {advisory_lock h} AND h.granted;
 END $$;
 
 -- Deletes committed rows, which would hold their names forever.

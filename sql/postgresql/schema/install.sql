@@ -212,9 +212,8 @@ CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
-                        WHEN pg_catalog.bool_or(
-                            {expires_of l}
-                            > pg_catalog.clock_timestamp()) THEN 3
+                        WHEN pg_catalog.bool_or({expires_of l} > pg_catalog.clock_timestamp())
+                            THEN 3
                         ELSE 4 END
               FROM rowlock.lease l
              WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
@@ -234,9 +233,7 @@ BEGIN
     SELECT pg_catalog.count(*), pg_catalog.max(k.expires) INTO removed, first
       FROM (SELECT l.expires FROM rowlock.lease l
              WHERE l.token = sweep.token
-               AND NOT coalesce(
-                   {expires_of l}
-                   > pg_catalog.clock_timestamp(), false)
+               AND NOT coalesce({expires_of l} > pg_catalog.clock_timestamp(), false)
              ORDER BY l.n, l.name FOR UPDATE) k;
     IF removed = 0 THEN
         RETURN 0;
@@ -276,9 +273,7 @@ BEGIN
         WITH conflict AS (
             SELECT l.token, l.live
               FROM rowlock.unpack(wants) w,
-           LATERAL (SELECT l.token,
-                           {expires_of l}
-                           > pg_catalog.clock_timestamp() AS live
+           LATERAL (SELECT l.token, {expires_of l} > pg_catalog.clock_timestamp() AS live
                       FROM rowlock.lease l
                      WHERE l.name = w.name AND (NOT w.shared OR l.mode <> 'shared') OFFSET 0) l
              WHERE w.token = 0)

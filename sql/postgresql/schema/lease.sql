@@ -107,12 +107,10 @@ BEGIN
           FROM (SELECT l.token, l."limit", l.expires, l.alike,
                        NOT by_clock
                            OR coalesce(l.expires > pg_catalog.clock_timestamp(), false) AS live
-                  FROM (SELECT l.token, l."limit",
-                               want.mode = 'permit' AND l.mode = 'permit' AS alike,
-                               {expires_of l} AS expires
+                  FROM (SELECT l.token, l."limit", {expires_of l} AS expires,
+                               want.mode = 'permit' AND l.mode = 'permit' AS alike
                           FROM rowlock.lease l
-                         WHERE
-                           {leases_named want.name}
+                         WHERE {leases_named want.name}
                            AND NOT (want.mode = 'shared' AND l.mode = 'shared') OFFSET 0) l) r;
         IF conflicts.other_limit IS NOT NULL THEN
             status := 13;
@@ -153,8 +151,7 @@ BEGIN
         FOREACH dead IN ARRAY ARRAY(
             SELECT DISTINCT l.token
               FROM rowlock.unpack_lease(wants) w,
-           LATERAL (SELECT l.token,
-                           {expires_of l} AS expires
+           LATERAL (SELECT l.token, {expires_of l} AS expires
                       FROM rowlock.lease l
                      WHERE l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
                     OFFSET 0) l
@@ -273,8 +270,7 @@ BEGIN
     FOR attempt IN 1..3 LOOP
         since := pg_catalog.clock_timestamp();
         PERFORM FROM rowlock.lease l
-          WHERE
-            {leases_named store_least.name COLLATE "C"};
+          WHERE {leases_named store_least.name COLLATE "C"};
         fastest := least(fastest, pg_catalog.clock_timestamp() - since);
     END LOOP;
     IF fastest > interval '50 us' THEN
@@ -444,8 +440,7 @@ BEGIN
               INTO token, lowest, quiet_ms
               FROM rowlock.lift o
               LEFT JOIN rowlock.least_token s ON s.name = one
-             WHERE
-               {unheld one}
+             WHERE {unheld one}
                AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
         END IF;
         IF token > lowest THEN
@@ -504,8 +499,7 @@ BEGIN
     FOR attempt IN 1..2 LOOP
         UPDATE rowlock.heartbeat b
            SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + {interval ttl_ms})
-         WHERE b.token = renew_lease.token AND NOT b.stop AND
-           {is_of renew_lease};
+         WHERE b.token = renew_lease.token AND NOT b.stop AND {is_of renew_lease};
         IF FOUND THEN
             RETURN 0;
         END IF;
@@ -530,8 +524,7 @@ BEGIN
     SELECT pg_catalog.count(*), pg_catalog.max(k.expires), false, pg_catalog.max(k.quiet_until)
       INTO rows, granted.expires, granted.stop, granted.quiet_until
       FROM (SELECT l.expires, l.quiet_until FROM rowlock.lease l
-             WHERE l.token = end_lease.token AND
-               {is_of end_lease}
+             WHERE l.token = end_lease.token AND {is_of end_lease}
              ORDER BY l.n, l.name FOR UPDATE) k;
     IF rows = 0 THEN
         RETURN false;

@@ -94,9 +94,7 @@ BEGIN
         SELECT w.classid::bigint << 32 | w.objid::bigint, w.pid,
                CASE w.mode WHEN 'ShareLock' THEN 'shared' ELSE 'exclusive' END
           FROM pg_catalog.pg_locks w
-         WHERE w.locktype = 'advisory' AND NOT w.granted AND w.objsubid = 1
-           AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                             WHERE d.datname = pg_catalog.current_database());
+         WHERE {advisory_lock w} AND NOT w.granted;
 END $$;
 
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$

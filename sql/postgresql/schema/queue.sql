@@ -168,9 +168,7 @@ BEGIN
       FROM rowlock.unpack_lease(wants) u,
            LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l
                      WHERE l.name = u.name AND l."limit" <> u."limit"
-                       AND
-                         {expires_of l}
-                         > pg_catalog.clock_timestamp()
+                       AND {expires_of l} > pg_catalog.clock_timestamp()
                     UNION ALL
                     SELECT w."limit", 'waited for' FROM rowlock.waiter w
                      WHERE w.name = u.name AND w."limit" <> u."limit"
@@ -475,9 +473,7 @@ BEGIN
     RETURN QUERY
         WITH locked AS MATERIALIZED (SELECT k.classid::bigint << 32 | k.objid::bigint AS key
                           FROM pg_catalog.pg_locks k
-                         WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
-                           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                              WHERE d.datname = pg_catalog.current_database()))
+                         WHERE {advisory_lock k} AND k.granted)
         SELECT n.name FROM rowlock.names n
          WHERE EXISTS (SELECT FROM locked) AND n.key IN (SELECT k.key FROM locked k);
 END $$;
@@ -512,9 +508,7 @@ BEGIN
        LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
     RETURN QUERY
         WITH session_locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
-                         WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
-                           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                              WHERE d.datname = pg_catalog.current_database()))
+                         WHERE {advisory_lock k} AND k.granted)
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
                w.command, w.note, ({in_ms w.since})::bigint, NULL::bigint, NULL::bigint, w."limit",
                w."count", false

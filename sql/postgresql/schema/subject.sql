@@ -246,9 +246,8 @@ BEGIN
          CROSS JOIN LATERAL (
              SELECT s.status = 'PROCESSING' AND NOT EXISTS (
                  SELECT FROM rowlock.lease l
-                  WHERE l.token = s.token AND
-                    {expires_of l}
-                    > pg_catalog.clock_timestamp()) AS died) d
+                  WHERE l.token = s.token
+                    AND {expires_of l} > pg_catalog.clock_timestamp()) AS died) d
          WHERE subjects.name IS NULL OR s.name = subjects.name COLLATE "C"
          ORDER BY s.name;
 END $$;

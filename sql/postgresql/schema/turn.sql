@@ -23,8 +23,7 @@ BEGIN
               JOIN rowlock.waiter m ON m.name = grant_first.name COLLATE "C"
                                    AND m.ticket = grant_first.ticket
               LEFT JOIN rowlock.least_token s ON s.name = grant_first.name COLLATE "C"
-             WHERE
-               {unheld grant_first.name COLLATE "C"}
+             WHERE {unheld grant_first.name COLLATE "C"}
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND (w.name, w.ticket)
@@ -89,11 +88,9 @@ BEGIN
         END IF;
         SELECT l.token, pg_catalog.ceil({in_ms l.expires - pg_catalog.clock_timestamp()})
           INTO number, left_ms
-          FROM (SELECT l.token,
-                       {expires_of l} AS expires
+          FROM (SELECT l.token, {expires_of l} AS expires
                   FROM rowlock.lease l
-                 WHERE
-                   {leases_named one COLLATE "C"}
+                 WHERE {leases_named one COLLATE "C"}
                 OFFSET 0) l
          ORDER BY l.expires LIMIT 1;
         IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.time_left(until)), ticket) = 0

@@ -10,9 +10,7 @@ CREATE VIEW rowlock.names AS
 SELECT n.name, n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
        EXISTS (SELECT FROM (SELECT l.token, l.expires FROM rowlock.lease l
                              WHERE l.name = n.name COLLATE "C" OFFSET 0) l
-                WHERE
-                  {expires_of l}
-                  > pg_catalog.clock_timestamp()) AS leased,
+                WHERE {expires_of l} > pg_catalog.clock_timestamp()) AS leased,
        rowlock.key(n.name) AS key
   FROM (SELECT k.name FROM rowlock.names() k (name)
         UNION SELECT l.name FROM rowlock.lease l
@@ -30,9 +28,7 @@ COMMENT ON VIEW rowlock.names IS
 CREATE VIEW rowlock.waiters AS
 WITH session_locked AS MATERIALIZED (
     SELECT k.classid::bigint << 32 | k.objid::bigint AS key FROM pg_catalog.pg_locks k
-     WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
-       AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                         WHERE d.datname = pg_catalog.current_database()))
+     WHERE {advisory_lock k} AND k.granted)
 SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
        pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
        CASE WHEN w.mode = 'permit' THEN w."count" END AS permits, w."limit", w.pid, w.host,
@@ -64,9 +60,7 @@ WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM 
            CASE WHEN k.pid IS NULL THEN k.virtualtransaction END AS prepared,
            pg_catalog.bool_or(k.mode = 'ExclusiveLock') AS alone
       FROM pg_catalog.pg_locks k
-     WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
-       AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                         WHERE d.datname = pg_catalog.current_database())
+     WHERE {advisory_lock k} AND k.granted
      GROUP BY 1, 2, 3),
      prepared AS (
     SELECT x.virtualtransaction, p.gid, p.prepared
@@ -124,9 +118,8 @@ SELECT j.name, j.schedule,
        CASE WHEN r.finished > 0 THEN r.exit END AS exit, r.output,
        CASE WHEN j.failed > 0 THEN t.zero + j.failed::double precision * t.ms END AS failed,
        (SELECT pg_catalog.min(h.acquired) FROM rowlock.lease h
-         WHERE h.name = ('job:' || j.name) COLLATE "C" AND h.pid IS NULL AND
-               {expires_of h}
-               > pg_catalog.clock_timestamp()) AS paused,
+         WHERE h.name = ('job:' || j.name) COLLATE "C" AND h.pid IS NULL
+           AND {expires_of h} > pg_catalog.clock_timestamp()) AS paused,
        CASE WHEN j.last_success > 0
            THEN t.zero + j.last_success::double precision * t.ms END AS last_success,
        j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
