@@ -46,8 +46,6 @@ BEGIN
     SET p_owned = v_engine IS NULL;
     IF v_engine IS NOT NULL THEN
         SELECT owned INTO p_owned FROM rowlock_meta WHERE object = p_object;
-    END IF;
-    IF v_engine IS NOT NULL THEN
         SELECT character_maximum_length INTO p_width FROM information_schema.columns
          WHERE table_schema = v_schema AND table_name = v_table AND column_name = 'id';
         SELECT count(*) INTO v_unique FROM information_schema.statistics s
@@ -165,10 +163,7 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_grant(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
-    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    {grant_parameters LONGTEXT CHARACTER SET ascii})
     SQL SECURITY INVOKER MODIFIES SQL DATA
     CALL rowlock_grant_wants(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
                              p_host, p_pid, p_command, p_note)//

@@ -508,13 +508,9 @@ CREATE OR REPLACE PROCEDURE rowlock_explain_busy(
     INOUT p_status TINYINT, INOUT p_name VARBINARY(255), OUT p_number BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_live, v_expired, v_clash BIGINT;
-    DECLARE v_expires DATETIME(6);
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    {conflict};
 
-    CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
-                                v_detail);
+    {find_conflicts p_wants, p_ticket};
     SET p_number = v_live;
     IF v_live <> 0 THEN
         SET p_status = 3, p_name = v_name;
@@ -522,10 +518,7 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_grant_answer(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
-    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    {grant_parameters LONGTEXT CHARACTER SET ascii},
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -574,10 +567,7 @@ END//
 -- For the C library: the same as a result set; the technique has a faster path for the most
 -- frequent call.
 CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
-    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    {grant_parameters LONGTEXT CHARACTER SET ascii})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_status TINYINT;

@@ -190,17 +190,14 @@ CREATE OR REPLACE PROCEDURE rowlock_enqueue(
     IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_live, v_expired, v_clash, v_ticket BIGINT;
-    DECLARE v_expires DATETIME(6);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    {conflict};
+    DECLARE v_ticket BIGINT;
     DECLARE v_gone TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
     CALL rowlock_leave_queue(0, p_owner, 0);
     REPEAT
-        CALL rowlock_find_conflicts(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name,
-                                    v_detail);
+        {find_conflicts p_wants, 0};
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
         IF v_detail IS NOT NULL AND v_clash <> 0 THEN
@@ -231,10 +228,8 @@ BEGIN
     DECLARE v_locked, v_gone TINYINT DEFAULT 0;
     -- NULL: no answer, which never counts as free
     DECLARE v_mine, v_roll_call, v_before, v_leases INT;
-    DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
-    DECLARE v_expires DATETIME(6);
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_last, v_first BIGINT;
+    {conflict};
     DECLARE v_status TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
@@ -268,8 +263,7 @@ BEGIN
             LEAVE looks;
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
-        CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
-                                    v_name, v_detail);
+        {find_conflicts p_wants, p_ticket};
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
@@ -306,8 +300,7 @@ BEGIN
                CASE v_status WHEN 11 THEN v_last WHEN 3 THEN v_live ELSE 0 END AS number,
                v_before AS before_, v_live = 0 AS free,
                GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6),
-                                                       v_expires) / 1000),
-                                 0), 0) AS expires_ms,
+                                                       v_expires) / 1000), 0), 0) AS expires_ms,
                v_locked AS locked, v_name AS name, v_detail AS detail;
     END IF;
 END//
@@ -506,10 +499,7 @@ CREATE OR REPLACE PROCEDURE rowlock_overtake(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_number BIGINT DEFAULT 0;
-    DECLARE v_live, v_expired, v_clash BIGINT;
-    DECLARE v_expires DATETIME(6);
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    {conflict};
     DECLARE v_status TINYINT;
 
     CALL rowlock_require_no_transaction();
@@ -525,8 +515,7 @@ BEGIN
         CALL rowlock_name_lock_all(p_wants, NULL, 0, {after ABS(p_limit_ms)}, v_status, v_name,
                                    v_detail);
         IF v_status = 0 THEN
-            CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
-                                        v_name, v_detail);
+            {find_conflicts p_wants, p_ticket};
         END IF;
         IF v_live = 0 AND v_detail IS NULL THEN
             SET v_number = p_roll_call;

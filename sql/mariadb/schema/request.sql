@@ -45,12 +45,11 @@ CREATE OR REPLACE PROCEDURE rowlock_wait_turn(
     IN p_end DATETIME(6), OUT p_next TINYINT, OUT p_waited TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_live, v_expired, v_clash, v_ahead, v_left_ms, v_most_ms BIGINT;
+    {conflict};
+    DECLARE v_ahead, v_left_ms, v_most_ms BIGINT;
     DECLARE v_unlocked BIGINT DEFAULT 0;
-    DECLARE v_expires, v_alive_until DATETIME(6);
+    DECLARE v_alive_until DATETIME(6);
     DECLARE v_mine, v_before INT;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_cut TINYINT DEFAULT 0;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -59,8 +58,7 @@ BEGIN
     waits: LOOP
         -- NULL: no answer, which never counts as free
         SET v_mine = NULL, v_before = NULL, v_ahead = 0, v_alive_until = NULL;
-        CALL rowlock_find_conflicts(p_want, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
-                                    v_detail);
+        {find_conflicts p_want, p_ticket};
         SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket AND roll_call IS NULL),
                (SELECT count(*)
                   FROM (SELECT ticket FROM rowlock_waiter FORCE INDEX (rowlock_waiter_name)

@@ -144,10 +144,7 @@ END//
 -- REPLACE updates the row with the privileges INSERT and DELETE. If the clock and the sequence were
 -- both set back, the token is below least_token, and lowers it.
 CREATE OR REPLACE PROCEDURE rowlock_grant(
-    IN p_wants LONGBLOB, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
-    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
-    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    {grant_parameters LONGBLOB})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
