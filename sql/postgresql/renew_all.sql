@@ -3,8 +3,7 @@
 -- skips the lease if another session is about to do so.
 WITH asked AS MATERIALIZED (
          SELECT pg_catalog.split_part(t.lease, ':', 1)::bigint AS token,
-                pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(t.lease, ':', 2),
-                                                          'hex'), 'UTF8') AS name,
+                {from_hex pg_catalog.split_part(t.lease, ':', 2)} AS name,
                 nullif(pg_catalog.split_part(t.lease, ':', 3), '') AS owner,
                 pg_catalog.clock_timestamp() + {interval $2::bigint} AS until
            FROM pg_catalog.unnest(pg_catalog.string_to_array($1::text, ',')) t (lease),

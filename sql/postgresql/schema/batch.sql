@@ -22,8 +22,7 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', '20', true);
     FOR each IN
         SELECT pg_catalog.split_part(t.lease, ':', 1)::bigint AS token,
-               pg_catalog.convert_from(pg_catalog.decode(
-                   nullif(pg_catalog.split_part(t.lease, ':', 2), ''), 'hex'), 'UTF8') AS name,
+               {from_hex nullif(pg_catalog.split_part(t.lease, ':', 2), '')} AS name,
                nullif(pg_catalog.split_part(t.lease, ':', 3), '') AS owner
           FROM pg_catalog.unnest(ended) t (lease) ORDER BY 1
     LOOP
@@ -47,14 +46,13 @@ DECLARE
 BEGIN
     taken := ARRAY(SELECT w.place::text || ':' || w.want
                      FROM pg_catalog.unnest(wants) WITH ORDINALITY w (want, place)
-                    WHERE rowlock.try_name_lock(pg_catalog.convert_from(pg_catalog.decode(
-                              pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
+                    WHERE rowlock.try_name_lock({from_hex pg_catalog.split_part(w.want, ':', 1)},
+                                                false) = 0);
     WITH free AS MATERIALIZED (
              SELECT pg_catalog.nextval('rowlock.number') AS token,
                     greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token,
                              0::bigint) AS floor, o.quiet_ms, w.name, w.part
-               FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'),
-                                                    'UTF8') AS name, p.part
+               FROM (SELECT {from_hex p.part[2]} AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
                                FROM pg_catalog.unnest(taken) t (want)) p) w
                LEFT JOIN rowlock.least_token s ON s.name = w.name, rowlock.lift o
@@ -64,8 +62,7 @@ BEGIN
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
                                         quiet_until)
              SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
-                    pg_catalog.convert_from(pg_catalog.decode(f.part[6], 'hex'), 'UTF8'),
-                    pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8'),
+                    {from_hex f.part[6]}, {from_hex f.part[7]},
                     pg_catalog.clock_timestamp() + {interval f.part[4]},
                     pg_catalog.clock_timestamp() + {interval f.quiet_ms}
                FROM free f WHERE f.token > f.floor)

@@ -257,8 +257,7 @@ RETURNS TABLE (name text, shared boolean, token bigint) LANGUAGE plpgsql VOLATIL
 BEGIN
     RETURN QUERY
         SELECT u.name, u.shared, u.token
-          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(w, ':', 1),
-                                                                 'hex'), 'UTF8') AS name,
+          FROM (SELECT {from_hex pg_catalog.split_part(w, ':', 1)} AS name,
                        pg_catalog.split_part(w, ':', 2) = 's' AS shared,
                        pg_catalog.split_part(w, ':', 3)::bigint AS token
                   FROM pg_catalog.unnest(pg_catalog.string_to_array(wants, ',')) w) u

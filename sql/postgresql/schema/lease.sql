@@ -71,7 +71,7 @@ RETURNS TABLE (name text, mode text, "limit" integer, "count" integer)
 BEGIN
     RETURN QUERY
         SELECT u.name, u.mode, u."limit", u."count"
-          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(w.part[1], 'hex'), 'UTF8') AS name,
+          FROM (SELECT {from_hex w.part[1]} AS name,
                        CASE w.part[2] WHEN 'x' THEN 'exclusive' WHEN 's' THEN 'shared'
                            ELSE 'permit' END AS mode,
                        CASE w.part[2] WHEN 'p' THEN w.part[3]::integer END AS "limit",
@@ -430,8 +430,7 @@ BEGIN
        AND pg_catalog.strpos(wants, ',') = 0
        AND pg_catalog.length(wants) BETWEEN 8 AND 516
        AND pg_catalog.current_setting('transaction_isolation') = 'read committed' THEN
-        one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'),
-                                       'UTF8');
+        one := {from_hex pg_catalog.left(wants, -6)};
         IF rowlock.try_name_lock(one, false) = 0 THEN
             SELECT pg_catalog.nextval('rowlock.number'),
                    greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token,
@@ -608,8 +607,7 @@ BEGIN
            pg_catalog.floor({in_ms b.expires - pg_catalog.clock_timestamp()}),
            CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
       INTO status, left_ms, mode, owner
-      FROM rowlock.lease l,
-           {heartbeat_of l} b
+      FROM rowlock.lease l, {heartbeat_of l} b
      WHERE l.token = check_lease.token AND l.name COLLATE "default" = check_lease.name
        AND b.expires > pg_catalog.clock_timestamp()
      LIMIT 1;

@@ -368,8 +368,7 @@ END $$;
 -- See dialect.h, await. It takes the lock in shared mode, so that any number of sessions may wait,
 -- and as a transaction lock, so that a cancel leaves nothing on the session.
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
-RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     key constant bigint := rowlock.session_key(number);
     left_ms bigint := CASE WHEN limit_ms > 0 THEN rowlock.slice(limit_ms) ELSE 0 END;
@@ -417,8 +416,7 @@ END $$;
 -- See dialect.h, overtake. A live waiter clears its roll call at its next look. A later roll call
 -- is another caller's, and too recent.
 CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, roll_call bigint, limit_ms bigint)
-RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
+RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     number bigint := roll_call;
     unmarked record;
@@ -507,16 +505,15 @@ BEGIN
                 UNION ALL SELECT n.name FROM rowlock.locked_names() n WHERE list.name IS NULL) k,
        LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
     RETURN QUERY
-        WITH session_locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
-                         WHERE {advisory_lock k} AND k.granted)
+        WITH session_locked AS MATERIALIZED (
+            SELECT k.classid::bigint << 32 | k.objid::bigint AS key FROM pg_catalog.pg_locks k
+             WHERE {advisory_lock k} AND k.granted)
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
                w.command, w.note, ({in_ms w.since})::bigint, NULL::bigint, NULL::bigint, w."limit",
                w."count", false
           FROM (SELECT o.* FROM rowlock.waiter o
                  WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) w
          WHERE CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
-                    ELSE (((rowlock.session_key(w.ticket) >> 32) & 4294967295)::oid,
-                          (rowlock.session_key(w.ticket) & 4294967295)::oid)
-                         IN (SELECT m.classid, m.objid FROM session_locked m) END
+                    ELSE rowlock.session_key(w.ticket) IN (SELECT m.key FROM session_locked m) END
          ORDER BY w.name, w.ticket;
 END $$;

@@ -66,8 +66,7 @@ CREATE FUNCTION rowlock.turn(wants text, owner text, ttl_ms bigint, limit_ms big
                              OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    one constant text := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6),
-                                                                   'hex'), 'UTF8');
+    one constant text := {from_hex pg_catalog.left(wants, -6)};
     until constant timestamptz := rowlock.after(rowlock.slice(limit_ms));
     left_ms bigint;
 BEGIN

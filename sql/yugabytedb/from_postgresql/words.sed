@@ -65,8 +65,7 @@ s/pg_catalog\.pg_current_xact_id_if_assigned\(\) IS NOT NULL/false/
 
 # Its pg_locks shows no advisory locks: waiters record in alive_until how long they count as alive.
 /^        WITH session_locked AS MATERIALIZED/,/ AND k\.granted\)$/d
-/^ *ELSE \(\(\(rowlock\.session_key/,/ IN \(SELECT m\.classid/c\
-                    ELSE false END
+s/ ELSE rowlock\.session_key\(w\.ticket\) IN .* END$/ ELSE false END/
 
 s/ key: its advisory lock key in pg_locks\. Other names/ Other names/
 /^    'Returns the advisory lock key of a name\./{
