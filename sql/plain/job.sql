@@ -1,2 +1,1 @@
-SELECT {job_row}
-  FROM rowlock_job WHERE name = ?t;
+SELECT {job_row} FROM rowlock_job WHERE name = ?t;

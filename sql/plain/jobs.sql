@@ -1,2 +1,1 @@
-SELECT {job_row}
-  FROM rowlock_job;
+SELECT {job_row} FROM rowlock_job;

@@ -1,2 +1,1 @@
-SELECT {run_row}
-  FROM rowlock_run WHERE token = ?i;
+SELECT {run_row} FROM rowlock_run WHERE token = ?i;

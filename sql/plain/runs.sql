@@ -1,2 +1,1 @@
-SELECT {run_row}
-  FROM rowlock_run WHERE job = ?t;
+SELECT {run_row} FROM rowlock_run WHERE job = ?t;

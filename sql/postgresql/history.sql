@@ -4,8 +4,7 @@ SELECT {read_text e.name}, e.mode, e.permits, e.token, {read_text e.host}, e.pid
   FROM ((SELECT h.name::text AS name, h.mode, h.permits, coalesce(h.token, 0) AS token, h.host,
                 h.pid, h.command, h.note,
                 pg_catalog.floor(coalesce(extract(epoch FROM h.acquired)::numeric, 0)
-                                 * 1000.0)::bigint AS acquired,
-                h.waited,
+                                 * 1000.0)::bigint AS acquired, h.waited,
                 pg_catalog.floor({in_ms h.ended})::bigint AS ended,
                 h.how, 0 AS exit, 0 AS is_run
            FROM ((SELECT g.* FROM rowlock.history g    -- each of the two has its own index

@@ -2,8 +2,7 @@
 SELECT u.kind, pg_catalog.count(*),
        pg_catalog.left(pg_catalog.string_agg(u.name, ', ' ORDER BY u.name COLLATE "C"), 60)
   FROM (SELECT CASE l.state WHEN 'held' THEN 1 ELSE 2 END AS rank,
-        CASE l.state WHEN 'held' THEN 'leases' ELSE 'waiters' END AS kind,
-               l.lock_name AS name
+        CASE l.state WHEN 'held' THEN 'leases' ELSE 'waiters' END AS kind, l.lock_name AS name
           FROM rowlock.list(NULL) l WHERE l.state <> 'transaction'
         UNION ALL
         SELECT DISTINCT 3, 'transactions', 'pid ' || k.pid::text FROM pg_catalog.pg_locks k

@@ -11,6 +11,5 @@ SELECT name, description, CASE WHEN died THEN 'ERROR' ELSE status END, began, en
        CASE WHEN counts THEN updated END, CASE WHEN counts THEN max(now - updated, 0) END,
        program, host, pid,
        CASE WHEN died AND token = 0 THEN 'its transaction was committed before it finished'
-            WHEN died THEN 'its holder died' ELSE error END,
-       exit, basis IS NOT NULL
+            WHEN died THEN 'its holder died' ELSE error END, exit, basis IS NOT NULL
   FROM subject, clock ORDER BY name;

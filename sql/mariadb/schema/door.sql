@@ -48,8 +48,7 @@ BEGIN
                       WHEN 4 THEN 'has an expired lease that a transaction still uses: try again'
                       WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
                       WHEN 6 THEN CONCAT('is held by a committed row, which rowlock_vacuum '
-                                         'deletes: ',
-                                         COALESCE(p_detail, ''))
+                                         'deletes: ', COALESCE(p_detail, ''))
                       WHEN 7 THEN 'was not locked: the statement was interrupted'
                       WHEN 8 THEN
                           'is not, or no longer, leased to this token: roll back, and stop the '

@@ -367,8 +367,7 @@ BEGIN
     SELECT r.token, r.node, r.pid, r.due, r.repeats, r.started, r.finished,
            CASE WHEN r.outcome = 'running' AND b.token IS NULL THEN 'lost'
                 WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running'
-                ELSE CAST(r.outcome AS CHAR) END AS outcome,
-           r.exit, r.output
+                ELSE CAST(r.outcome AS CHAR) END AS outcome, r.exit, r.output
       FROM rowlock_run r
       LEFT JOIN rowlock_heartbeat b ON b.token = r.token AND b.expires > utc_timestamp(6)
      WHERE r.job = p_name ORDER BY r.token DESC;

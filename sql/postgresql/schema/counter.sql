@@ -23,8 +23,7 @@ END $$;
 
 -- For SQL clients: takes the lock and draws. Waits as rowlock.exclusive does.
 CREATE FUNCTION rowlock.next(name text, "count" bigint DEFAULT 1, start bigint DEFAULT 1)
-RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
+RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF next."count" NOT BETWEEN 1 AND 1000000000 THEN
         RAISE EXCEPTION 'rowlock: 1 to 1000000000 numbers at a time, not %', next."count"

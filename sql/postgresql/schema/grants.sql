@@ -26,16 +26,13 @@ GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 -- Members of pg_monitor see all sessions; they may also read the views, and run the verbs that
 -- only read: jobs, log, ls, metrics, serve, subjects, top.
 GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
-GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs,
-rowlock.subjects TO pg_monitor;
-GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, rowlock.job,
-rowlock.run, rowlock.subject,
-    rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
-GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
-rowlock.session_key(bigint),
-    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text),
-    rowlock.locked_names(), rowlock.transactions(text)
+GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects
     TO pg_monitor;
+GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, rowlock.job,
+    rowlock.run, rowlock.subject, rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
+GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
+    rowlock.session_key(bigint), rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(),
+    rowlock.list(text), rowlock.locked_names(), rowlock.transactions(text) TO pg_monitor;
 
 DO $$
 BEGIN

@@ -169,8 +169,7 @@ END $$;
 -- See dialect.h, job_finish. A repeated call returns the same. After a run that was lost or not
 -- started the name is free at once.
 CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text)
-RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now_ms bigint;
     stop boolean;

@@ -67,8 +67,7 @@ END $$;
 -- under one token returns the same.
 CREATE FUNCTION rowlock.begin_subject(name text, max_age_ms bigint, token bigint, description text,
                                       host text, pid bigint, program text, OUT stale integer,
-                                      OUT age_ms bigint,
-                                      OUT version bigint)
+                                      OUT age_ms bigint, OUT version bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO rowlock.subject (name) VALUES (begin_subject.name) ON CONFLICT DO NOTHING;

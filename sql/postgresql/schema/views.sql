@@ -40,8 +40,7 @@ SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
 UNION ALL
 SELECT n.name, CASE WHEN n.name IS NULL THEN 'unknown' ELSE 'transaction' END, b.mode, NULL, NULL,
        NULL, NULL, b.pid, coalesce(a.client_hostname, pg_catalog.host(a.client_addr)),
-       nullif(a.application_name, ''), NULL,
-       a.query_start, b.key
+       nullif(a.application_name, ''), NULL, a.query_start, b.key
   FROM rowlock.blocked() b
   LEFT JOIN rowlock.names n ON n.key = b.key
   LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = b.pid
@@ -70,11 +69,9 @@ WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM 
      held AS (
     SELECT l.name, 'lease' AS kind, l.mode, l.token,
            CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid,
-               l.host,
-           l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
+           l.host, l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
            rowlock.key(l.name) AS key
-      FROM rowlock.lease l,
-           {heartbeat_of l} b
+      FROM rowlock.lease l, {heartbeat_of l} b
      WHERE b.expires > pg_catalog.clock_timestamp()
      GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired,
          b.expires, b.stop

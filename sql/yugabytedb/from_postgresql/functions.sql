@@ -242,8 +242,7 @@ END $$;
 
 -- Does not wait: there is no session lock.
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
-RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;
 END $$;
@@ -373,8 +372,7 @@ COMMENT ON VIEW rowlock.waiters IS
 CREATE VIEW rowlock.holders AS
 SELECT l.name, 'lease' AS kind, l.mode, l.token,
            CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid,
-               l.host,
-       l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
+       l.host, l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
        (SELECT pg_catalog.count(*) FROM rowlock.waiters w WHERE w.name = l.name) AS waiting,
        rowlock.key(l.name) AS key
   FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
