@@ -1,1 +1,1 @@
-SELECT rowlock.forget_job(pg_catalog.convert_from($1::bytea, 'UTF8'));
+SELECT rowlock.forget_job({given $1});

@@ -4,7 +4,7 @@ SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedul
        coalesce(r.outcome = 'broken', false)::integer, (h.free IS NOT NULL)::integer,
        coalesce(pg_catalog.floor(extract(epoch FROM h.free)::numeric * 1000.0), 0)::bigint,
        coalesce(r.outcome = 'not started', false)::integer
-  FROM (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name) asked
+  FROM (SELECT {given $1} AS name) asked
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
   LEFT JOIN rowlock.run r ON r.job = j.name AND r.token = j.running
  CROSS JOIN LATERAL (SELECT max(l.expires) AS free
