@@ -8,17 +8,14 @@
  * Quick: postgresql/native mariadb/row
  * Rest: postgresql/native mariadb/row mariadb/odbc derby/jdbc h2/jdbc
  */
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 
 #define TTL_MS (t_is_jdbc() ? 8000 : 2000) /* a JVM is slow in its first seconds */

@@ -9,12 +9,9 @@
  * Quick: first
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
-#include "lib/lease.h"
 #include "lib/proxy.h"
 
 #define SOON_MS 8000

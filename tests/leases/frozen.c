@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/proxy.h"
 

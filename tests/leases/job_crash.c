@@ -13,9 +13,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/jobs.h"
-#include "lib/lease.h"
 #include "lib/proxy.h"
 
 #define MOST_MESSAGES 400

@@ -13,7 +13,6 @@
 #include "lib/cut.h"
 #include "lib/grants.h"
 #include "lib/jobs.h"
-#include "lib/lease.h"
 
 #define MOST_MESSAGES 3000
 

@@ -7,7 +7,6 @@
  * Quick: first
  */
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/grants.h"

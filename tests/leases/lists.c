@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
-#include "lib/lease.h"
 
 struct seen {
     char text[1000];

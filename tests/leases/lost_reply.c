@@ -8,13 +8,10 @@
  * Quick: first
  * Rest: sqlite/native postgresql/native mariadb/row postgresql/odbc derby/jdbc
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/cut.h"
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 
 #define MOST_MESSAGES 1000

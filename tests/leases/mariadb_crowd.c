@@ -5,7 +5,6 @@
  *
  * Runs on: mariadb/row
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/grants.h"

@@ -14,7 +14,6 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/lease.h"
 
 #define MANY t_effort(200, 1000)
 #define FEW 10

@@ -6,7 +6,6 @@
  * Runs on: postgresql
  * Quick: first
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/lease.h"
 
 /* A killed waiter delays the others by about a second if it had a session lock; one that polled,
    by as long as it counts as alive. The limit is generous: the machine may be busy. */

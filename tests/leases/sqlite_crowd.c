@@ -6,7 +6,6 @@
  */
 #include <sqlite3.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/grants.h"
 #include "lib/lease.h"

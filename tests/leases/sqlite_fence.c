@@ -4,7 +4,6 @@
  * Runs on: sqlite
  */
 #include "lib/grants.h"
-#include "lib/lease.h"
 
 struct fenced {
     const char *name;

@@ -9,13 +9,11 @@
  */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 
 #define BUSY 5 /* processes that keep the name busy */
 #define TIMES 5

@@ -9,7 +9,6 @@
 #include <signal.h>
 
 #include "lib/grants.h"
-#include "lib/lease.h"
 
 #define WOKEN_MS 20000 /* a waiter this far behind looks by itself only every 30 s */
 #define MOST_FAR 16

@@ -9,12 +9,10 @@
  * Quick: first
  * Rest: postgresql/native postgresql/row mariadb/row odbc
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/proxy.h"
 #include "lib/test.h"
 

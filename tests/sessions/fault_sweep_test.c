@@ -8,13 +8,11 @@
  *
  * Quick: first
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "driver/driver.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 

@@ -6,7 +6,6 @@
  * Quick: never
  */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/jdbc.h"

@@ -6,7 +6,6 @@
  * Runs on: postgresql mariadb
  * Quick: first
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/hand.h"

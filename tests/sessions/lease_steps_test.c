@@ -8,7 +8,6 @@
  * Quick: first
  * Rest: postgresql/native postgresql/row mariadb
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,12 +6,9 @@
  *
  * Quick: first
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 

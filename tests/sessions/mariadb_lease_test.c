@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/hand_mariadb.h"
 #include "lib/test.h"

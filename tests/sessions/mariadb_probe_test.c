@@ -12,7 +12,7 @@
 
 #include "driver/driver.h"
 #include "lib/harness.h"
-#include "lib/hand_mariadb.h"
+#include "lib/hand.h"
 #include "lib/test.h"
 
 const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,

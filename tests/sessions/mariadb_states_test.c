@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/test.h"
-#include "rowlock/mariadb.h"
 
 static const char *rows(void *handle)
 {

@@ -8,8 +8,6 @@
  * Rest: mariadb
  */
 #include <mysql.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/extra.h"
@@ -17,7 +15,6 @@
 #include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
-#include "rowlock/mariadb.h"
 
 /* ---- timeouts -------------------------------------------------------------------------------- */
 

@@ -4,13 +4,11 @@
  *
  * Runs on: postgresql/native mariadb/row
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/odbc.h"
 #include "lib/proxy.h"
 #include "lib/test.h"

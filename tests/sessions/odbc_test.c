@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/grants.h"
 #include "lib/odbc.h"
 #include "lib/test.h"
 

@@ -7,13 +7,10 @@
  * Quick: first
  */
 #include <libpq-fe.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
-#include "rowlock/postgresql.h"
 
 TEST(p9_p11_trap_an_encoding_that_lacks_the_name)
 {

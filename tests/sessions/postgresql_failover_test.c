@@ -10,7 +10,6 @@
  * Quick: never
  * Rest: postgresql/native
  */
-#include <libpq-fe.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,10 +20,8 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/overlap.h"
 #include "lib/test.h"
-#include "rowlock/postgresql.h"
 
 #define WORKERS 4
 #define MOST 20000 /* writes of one worker */

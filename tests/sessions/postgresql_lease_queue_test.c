@@ -7,7 +7,6 @@
  * Quick: first
  */
 #include <libpq-fe.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/harness.h"

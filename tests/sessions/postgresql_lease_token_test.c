@@ -8,7 +8,6 @@
  * Runs on: postgresql
  * Quick: first
  */
-#include <libpq-fe.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

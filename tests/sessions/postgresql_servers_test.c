@@ -7,19 +7,16 @@
  * Quick: first
  * Rest: postgresql/native postgresql/row
  */
-#include <arpa/inet.h>
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/extra.h"
-#include "lib/harness.h"
 #include "lib/grants.h"
 #include "lib/jdbc.h"
 #include "lib/test.h"

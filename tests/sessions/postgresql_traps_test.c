@@ -8,14 +8,10 @@
  * Rest: postgresql
  */
 #include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
-#include "rowlock/postgresql.h"
 
 /* ---- errors and savepoints ------------------------------------------------------------------- */
 

@@ -8,11 +8,8 @@
  */
 #include <sqlite3.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/harness.h"
-#include "lib/lease.h"
 #include "lib/test.h"
 #include "rowlock/sqlite.h"
 

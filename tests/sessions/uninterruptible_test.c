@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/proxy.h"
 
 #define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a reserve for a busy machine */

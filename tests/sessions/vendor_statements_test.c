@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "dialect/plain.h"
-#include "lib/harness.h"
 #include "lib/test.h"
 #include "schema/schema.h"
 
