@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Leases through MariaDB's procedures, from the mariadb client, against each other and the command.
+# requests.bats has the tests that run on PostgreSQL too.
 # Runs on: mariadb
 # Quick: first
 
@@ -22,60 +23,6 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
              SELECT @a, @b, @c, @@in_transaction"
     [ "$output" = $'1\t0\t0\t0' ]
     rowlock run -n one -- true
-}
-
-request() { # NAME OWNER WAIT [MODE [HOST PID PROGRAM NOTE]]: prints token ticket place holder
-    local more="NULL, NULL, NULL, NULL"
-    [ $# -lt 8 ] || more="'$5', $6, '$7', '$8'"
-    say "CALL rowlock_request_row('$1', 600000, 'the owner called $2', $3, '${4:-exclusive}', NULL,
-         $more)"
-}
-
-# leases/requests repeats a request that was granted.
-@test "a request whose reply was lost is repeated: the same place" {
-    token=$(request twice a 0)
-    [[ $token =~ ^[0-9]+$'\t'NULL$'\t'NULL$'\t'NULL$ ]]
-    b=$(request twice b 0)
-    [[ $b =~ ^NULL$'\t'[0-9]+$'\t'1$'\t'"a lease on " ]]
-    c=$(request twice c 0 shared)
-    [ "$(cut -f3 <<<"$c")" = 2 ]
-    [ "$(request twice b 100)" = "$b" ]
-    [ "$(request twice c 100 shared)" = "$c" ]
-    run say "CALL rowlock_request('twice', 600000, 'the owner called b', 0, 'exclusive', NULL, NULL,
-             NULL, NULL, NULL, @token, @ticket, @place, @holder);
-             SELECT @token, @ticket, @place, LEFT(@holder, 7), @@in_transaction"
-    [ "$output" = "$(cut -f1-3 <<<"$b")"$'\ta lease\t0' ]
-    run say "CALL rowlock_cancel('twice', 'the owner called b', @b);
-             CALL rowlock_cancel('twice', 'the owner called b', @again);
-             CALL rowlock_cancel('other', 'the owner called c', @other); SELECT @b, @again, @other"
-    [ "$output" = $'1\t0\t0' ]
-    rowlock release twice --token "${token%%$'\t'*}"
-    [[ $(request twice c 0 shared) =~ ^[0-9]+ ]]
-    sql "CALL rowlock_cancel('twice', 'the owner called c', @c)"
-    is_free twice
-    [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'twice'")" = 0 ]
-}
-
-@test "ls, the views and the history show a request like every other waiter and holder" {
-    rowlock schema set history all
-    token=$(request shown a 0 exclusive web1 41 a.py first)
-    waits() { request shown b 0 exclusive web2 42 b.py second; } # for 7 s more
-    waits
-    show='$[0].host $[0].pid $[0].command $[0].note'
-    [ "$(for path in $show; do item shown "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
-    waits
-    [ "$(for path in ${show//\[0]/[1]}; do item shown "$path"; done | paste -sd' ')" = \
-        "web2 42 b.py second" ]
-    waits
-    [ "$(item shown '$[1].state')" = waiting ]
-    waits
-    [ "$(sql "SELECT host, pid, program, place FROM rowlock_waiters WHERE name = 'shown'")" = \
-        $'web2\t42\tb.py\t1' ]
-    sql "CALL rowlock_cancel('shown', 'the owner called b', @b)"
-    rowlock release shown --token "${token%%$'\t'*}"
-    [ "$(sql "SELECT host, how FROM rowlock_history WHERE name = 'shown' ORDER BY host")" = \
-        $'web1\treleased\nweb2\tgave up' ]
-    rowlock schema set history slow
 }
 
 @test "a request refuses bad arguments, and an open transaction" {
@@ -114,7 +61,7 @@ TEXT
     echo "BACKUP STAGE END;" >&4
     until_true said first returned
     until_true said second returned
-    [[ $(request stalled a 0 shared) =~ ^[0-9]+ ]]
+    [[ $(say "${call%SELECT*}") =~ ^[0-9]+ ]]
     cat first second
     [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name = 'stalled'")" = 1 ]
     sql "CALL rowlock_cancel('stalled', 'the owner called a', @a)"
@@ -124,20 +71,6 @@ TEXT
 commits() { # FILE: its session waits in a COMMIT
     [ "$(sql "SELECT count(*) FROM $processlist
               WHERE id = $(session_of "$1") AND state = 'Waiting for backup lock'")" = 1 ]
-}
-
-@test "the next visit and vacuum delete the roll calls of waiters that are gone" {
-    sql "INSERT INTO rowlock_roll_caller (ticket, behind, due) VALUES (1, 1, utc_timestamp(6))"
-    sql "CALL rowlock_enqueue(CONCAT(HEX('rolled'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
-         NULL)"
-    request rolled a 0
-    request rolled a 0
-    [ "$(sql "SELECT count(*) FROM rowlock_roll_caller")" = 1 ]
-    sql "CALL rowlock_vacuum(@removed)"
-    [ "$(sql "SELECT count(*) FROM rowlock_roll_caller")" = 1 ]
-    sql "DELETE FROM rowlock_waiter WHERE name = 'rolled'"
-    sql "CALL rowlock_vacuum(@removed)"
-    [ "$(sql "SELECT count(*) FROM rowlock_roll_caller")" = 0 ]
 }
 
 @test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {
@@ -151,23 +84,6 @@ commits() { # FILE: its session waits in a COMMIT
     [ "$(acquire both)" = NULL ]
     let_go
     [ "$(acquire both)" -gt "$token" ]
-}
-
-@test "p1 a lease is found although its token is below the least_token of its name" {
-    for names in back "back front"; do # one name and several are granted by different procedures
-        rowlock run back front -- true
-        sql "UPDATE rowlock_name SET least_token = 9000000000000000000"
-        # shellcheck disable=SC2086
-        token=$(rowlock acquire -n --ttl 10m $names)
-        for words in "run -n" "run --tx -n" "run -n --shared"; do
-            # shellcheck disable=SC2086
-            run rowlock $words back -- true
-            echo "$names: $words: $status: $output"
-            [ "$status" = 75 ]
-        done
-        [ "$(acquire back)" = NULL ]
-        rowlock release back --token "$token"
-    done
 }
 
 @test "p8 SET timestamp neither ends another client's lease, nor creates one that has expired" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire, renew, release: leases acquired by SQL alone equal those of the command.
+# acquire, renew, release: leases acquired by SQL alone equal those of the command. requests.bats
+# has the tests that run on MariaDB too.
 # Runs on: postgresql
 # Quick: first
 # Rest: postgresql/native postgresql/row
@@ -267,36 +268,6 @@ expects_one_waiter() { # the planner, of a table that had more
     [ "$(db "SELECT count(*) FROM rowlock.least_token")" = 0 ]
 }
 
-one_waits() { # for the end of a lease
-    [ "$(db "SELECT count(*) FROM pg_stat_activity
-              WHERE datname = current_database() AND wait_event = 'advisory'")" = 1 ]
-}
-
-@test "p1 a lease is found although its token is below the least token of its name" {
-    for names in back "back front"; do # one name and several are granted by different functions
-        sql "INSERT INTO rowlock.least_token (name, token)
-             VALUES ('back', 9000000000000000000), ('front', 9000000000000000000)
-             ON CONFLICT (name) DO UPDATE SET token = excluded.token"
-        # shellcheck disable=SC2086
-        token=$(rowlock acquire -n --ttl 10m $names)
-        is_refused back
-        is_refused --shared back
-        is_refused --tx back
-        [ -z "$(db "SELECT rowlock.acquire('back', '5 min')")" ]
-        rowlock release back --token "$token"
-    done
-    # a waiter gets it by another function again, from a holder whose session lives
-    hold_by run back
-    start_rowlock acquire -w 60 --ttl 10m back
-    until_true one_waits
-    sql "INSERT INTO rowlock.least_token (name, token) VALUES ('back', 9000000000000000000)
-         ON CONFLICT (name) DO UPDATE SET token = excluded.token"
-    let_go
-    wait "$started"
-    is_refused back
-    rowlock break back --now
-}
-
 pages() { # CALL OTHER: how many pages the second call reads, when its statements have been planned
     db "SELECT $1" "EXPLAIN (ANALYZE, BUFFERS, TIMING off) SELECT $2" |
         sed -n 's/^ *Buffers: shared hit=\([0-9]*\).*/\1/p' | head -n 1
@@ -496,49 +467,6 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT * FROM rowlock.request('$name', '5 min', '$owner'$rest)"
 }
 
-# leases/requests repeats a request that was granted, and one of another kind.
-@test "a request whose reply was lost is repeated: the same place" {
-    token=$(request x a)
-    [[ $token =~ ^[0-9]+'|||'$ ]]
-    b=$(request x b)
-    [[ $b =~ ^'|'[0-9]+'|1|a lease, on '.*', 1 waiting'$ ]]
-    c=$(request x c "mode => 'shared'")
-    [ "$(cut -d'|' -f3 <<<"$c")" = 2 ]
-    [ "$(request x b | cut -d'|' -f1-3)" = "$(cut -d'|' -f1-3 <<<"$b")" ]
-    [ "$(request x c "mode => 'shared'" | cut -d'|' -f1-3)" = "$(cut -d'|' -f1-3 <<<"$c")" ]
-    [ "$(db "SELECT count(*) FROM rowlock.waiter")" = 2 ]
-    [ "$(db "SELECT rowlock.cancel('x', 'the owner called b')")" = t ]
-    [ "$(db "SELECT rowlock.cancel('x', 'the owner called b')")" = f ]
-    [ "$(db "SELECT rowlock.cancel('y', 'the owner called c')")" = f ]
-    [ "$(db "SELECT rowlock.release(${token%|||})")" = t ]
-    [[ $(request x c "mode => 'shared'") =~ ^[0-9]+'|||'$ ]]
-    [ "$(db "SELECT rowlock.cancel('x', 'the owner called c')")" = t ]
-    [ "$(sql "SELECT (SELECT count(*) FROM rowlock.lease)
-                   + (SELECT count(*) FROM rowlock.waiter)")" = 0 ]
-}
-
-@test "ls, the views and the history show a request like every other waiter and holder" {
-    rowlock schema set history all
-    token=$(request x a "host => 'web1', pid => 41, program => 'a.py', note => 'first'")
-    waits() { # for 7 s more
-        request x b "host => 'web2', pid => 42, program => 'b.py', note => 'second'"
-    }
-    waits
-    show='$[0].host $[0].pid $[0].command $[0].note'
-    [ "$(for path in $show; do item x "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
-    waits
-    [ "$(for path in ${show//\[0]/[1]}; do item x "$path"; done | paste -sd' ')" = \
-        "web2 42 b.py second" ]
-    waits
-    [ "$(item x '$[1].state')" = waiting ]
-    waits
-    [ "$(db "SELECT name, host, pid, program, place FROM rowlock.waiters")" = "x|web2|42|b.py|1" ]
-    db "SELECT rowlock.cancel('x', 'the owner called b')" "SELECT rowlock.release(${token%|||})"
-    [ "$(db "SELECT string_agg(host || ' ' || how, ', ' ORDER BY host)
-               FROM rowlock.history WHERE host LIKE 'web_'")" = "web1 released, web2 gave up" ]
-    rowlock schema set history slow
-}
-
 @test "p7 a request that waits behind the command only reads, and delays no waiter" {
     token=$(rowlock acquire --ttl 5m x)
     start_waiter x
@@ -560,12 +488,13 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT rowlock.cancel('x', 'the owner called b')"
 }
 
+settings="SELECT string_agg(current_setting(s), ' ')
+          FROM unnest('{lock_timeout,synchronous_commit,
+          idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
+
 @test "a request leaves no setting, and no lock, behind in its session" {
     db "SELECT rowlock.prepare('x')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    settings="SELECT string_agg(current_setting(s), ' ')
-              FROM unnest('{lock_timeout,synchronous_commit,
-              idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
     call="SELECT place FROM rowlock.request('x', '5 min', 'the owner called a', '300 ms')"
     run db "SET lock_timeout = '7s'" "BEGIN" "$settings" "$call" "$settings" "COMMIT" \
         "BEGIN" "$call" "$settings" "COMMIT" "$settings" \
@@ -640,19 +569,6 @@ c_waits_a_second() { # not for less: a call ends early if the roll call is due, 
     [ "$(db "${statements[@]}" | paste -sd' ')" = "t t t t t t" ]
 }
 
-@test "the next visit and vacuum delete the roll calls of waiters that are gone" {
-    sql "INSERT INTO rowlock.roll_caller (ticket, behind, due) VALUES (1, 1, now())"
-    db "SELECT number FROM rowlock.enqueue('78:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
-    request x a
-    request x a
-    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 1 ]
-    db "SELECT rowlock.vacuum()"
-    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 1 ]
-    sql "DELETE FROM rowlock.waiter"
-    db "SELECT rowlock.vacuum()"
-    [ "$(sql "SELECT count(*) FROM rowlock.roll_caller")" = 0 ]
-}
-
 @test "bad input is refused before anything is written" {
     each_fails <<TEXT
 22023 random | SELECT rowlock.request('x', '1 min', NULL)
@@ -689,9 +605,6 @@ TEXT
 }
 
 @test "in a transaction the lease exists after COMMIT, not after ROLLBACK; no setting changes" {
-    settings="SELECT string_agg(current_setting(s), ' ')
-              FROM unnest('{lock_timeout,synchronous_commit,
-              idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
     db "SELECT rowlock.prepare('held')"
     open_session b
     in_session b BEGIN "SELECT rowlock.exclusive('held')"

@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# rowlock.request and rowlock_request, and the least token of a name, where both servers do the
+# same. postgresql_leases.bats and mariadb_leases.bats have the rest. The words of each server come
+# first.
+# Runs on: postgresql mariadb
+# Quick: first
+# Rest: postgresql/native postgresql/row mariadb
+
+about() { # [HOST PID PROGRAM NOTE]: as arguments of a request
+    if [ $# = 4 ]; then echo "'$1', $2, '$3', '$4'"; else echo NULL, NULL, NULL, NULL; fi
+}
+if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
+    load lib
+    now="now()" several=1-3 # the holder's text has the number of waiters, which grows
+    request() { # NAME OWNER [WAIT_MS MODE [HOST PID PROGRAM NOTE]]: token|ticket|place|holder
+        db "SELECT * FROM rowlock.request('$1', '10 min', 'the owner called $2', '${3:-0} ms',
+            '${4:-exclusive}', NULL, $(about "${@:5}"))"
+    }
+    cancel() { db "SELECT rowlock.cancel('$1', 'the owner called $2')::int"; } # NAME OWNER
+    enqueue() { # NAME: a silent waiter
+        db "SELECT number FROM rowlock.enqueue(encode('$1', 'hex') || ':x:0:0', 'silent', 0, 600000,
+            'h', 1, 'c', NULL)"
+    }
+    vacuum() { db "SELECT rowlock.vacuum()"; }
+    acquire() { db "SELECT rowlock.acquire('$1', '5 min')"; } # NAME: its token, or nothing
+    raise_least_tokens() {
+        sql "INSERT INTO rowlock.least_token (name, token)
+             VALUES ('back', 9000000000000000000), ('front', 9000000000000000000)
+             ON CONFLICT (name) DO UPDATE SET token = excluded.token"
+    }
+else
+    load mariadb
+    now="utc_timestamp(6)" several=1-4
+    request() {
+        say "CALL rowlock_request_row('$1', 600000, 'the owner called $2', ${3:-0},
+             '${4:-exclusive}', NULL, $(about "${@:5}"))" |
+            sed $'s/\tNULL/\t/g; s/^NULL//; s/\t/|/g'
+    }
+    cancel() { say "CALL rowlock_cancel('$1', 'the owner called $2', @c); SELECT @c"; }
+    enqueue() {
+        sql "CALL rowlock_enqueue(CONCAT(HEX('$1'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
+             NULL)"
+    }
+    vacuum() { sql "CALL rowlock_vacuum(@removed)"; }
+    acquire() {
+        say "CALL rowlock_acquire('$1', 600000, 'exclusive', NULL, @t); SELECT COALESCE(@t, '')"
+    }
+    raise_least_tokens() {
+        rowlock run back front -- true
+        sql "UPDATE rowlock_name SET least_token = 9000000000000000000"
+    }
+fi
+teardown() {
+    close_sessions
+    end_sessions
+}
+count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
+
+# leases/requests repeats a request that was granted, and one of another kind.
+@test "a request whose reply was lost is repeated: the same place" {
+    token=$(request twice a)
+    [[ $token =~ ^[0-9]+'|||'$ ]]
+    b=$(request twice b)
+    [[ $b =~ ^'|'[0-9]+'|1|a lease'.*' on ' ]]
+    c=$(request twice c 0 shared)
+    [ "$(cut -d'|' -f3 <<<"$c")" = 2 ]
+    [ "$(request twice b 100 | cut -d'|' -f$several)" = "$(cut -d'|' -f$several <<<"$b")" ]
+    [ "$(request twice c 100 shared | cut -d'|' -f$several)" = "$(cut -d'|' -f$several <<<"$c")" ]
+    [ "$(count waiter)" = 2 ]
+    if [ "$ROWLOCK_TEST_ENGINE" = mariadb ]; then
+        run say "CALL rowlock_request('twice', 600000, 'the owner called b', 0, 'exclusive', NULL,
+                 NULL, NULL, NULL, NULL, @token, @ticket, @place, @holder);
+                 SELECT CONCAT_WS('|', COALESCE(@token, ''), @ticket, @place, LEFT(@holder, 7),
+                                  @@in_transaction)"
+        [ "$output" = "$(cut -d'|' -f1-3 <<<"$b")|a lease|0" ]
+    fi
+    [ "$(cancel twice b)$(cancel twice b)$(cancel other c)" = 100 ]
+    rowlock release twice --token "${token%|||}"
+    [[ $(request twice c 0 shared) =~ ^[0-9]+'|||'$ ]]
+    [ "$(cancel twice c)" = 1 ]
+    is_free twice
+    [ "$(count lease)$(count waiter)" = 00 ]
+}
+
+@test "ls, the views and the history show a request like every other waiter and holder" {
+    rowlock schema set history all
+    token=$(request shown a 0 exclusive web1 41 a.py first)
+    waits() { request shown b 0 exclusive web2 42 b.py second; } # for 7 s more
+    waits
+    show='$[0].host $[0].pid $[0].command $[0].note'
+    [ "$(for path in $show; do item shown "$path"; done | paste -sd' ')" = "web1 41 a.py first" ]
+    waits
+    [ "$(for path in ${show//\[0]/[1]}; do item shown "$path"; done | paste -sd' ')" = \
+        "web2 42 b.py second" ]
+    waits
+    [ "$(item shown '$[1].state')" = waiting ]
+    waits
+    [ "$(sql "SELECT concat_ws('|', name, host, pid, program, place) FROM ${ours}waiters")" = \
+        "shown|web2|42|b.py|1" ]
+    [ "$(cancel shown b)" = 1 ]
+    rowlock release shown --token "${token%|||}"
+    [ "$(sql "SELECT concat(host, ' ', how) FROM ${ours}history WHERE name = 'shown'
+              ORDER BY host")" = $'web1 released\nweb2 gave up' ]
+    rowlock schema set history slow
+}
+
+@test "the next visit and vacuum delete the roll calls of waiters that are gone" {
+    sql "INSERT INTO ${ours}roll_caller (ticket, behind, due) VALUES (1, 1, $now)"
+    enqueue rolled
+    request rolled a
+    request rolled a
+    [ "$(count roll_caller)" = 1 ]
+    vacuum
+    [ "$(count roll_caller)" = 1 ]
+    sql "DELETE FROM ${ours}waiter"
+    vacuum
+    [ "$(count roll_caller)" = 0 ]
+}
+
+one_waits() { # for the end of a lease
+    [ "$(db "SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event = 'advisory'")" = 1 ]
+}
+
+@test "p1 a lease is found although its token is below the least token of its name" {
+    for names in back "back front"; do # one name and several are granted by different functions
+        raise_least_tokens
+        # shellcheck disable=SC2086
+        token=$(rowlock acquire -n --ttl 10m $names)
+        for words in "run -n" "run -n --shared" "run --tx -n"; do
+            # shellcheck disable=SC2086
+            run -75 rowlock $words back -- true
+        done
+        [ -z "$(acquire back)" ]
+        rowlock release back --token "$token"
+    done
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    # a waiter gets it by another function again, from a holder whose session lives
+    hold_by run back
+    start_rowlock acquire -w 60 --ttl 10m back
+    until_true one_waits
+    raise_least_tokens
+    let_go
+    wait "$started"
+    run -75 rowlock run -n back -- true
+    rowlock break back --now
+}
