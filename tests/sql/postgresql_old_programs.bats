@@ -51,6 +51,7 @@ install() { rowlock schema install --technique insert --table businessobjectlock
 old() { # STATEMENT...: as the old program
     ROWLOCK_TEST_URL=$old_url db "$@"
 }
+old_fails() { ROWLOCK_TEST_URL=$old_url fails_with "$@"; } # SQLSTATE STATEMENT...
 insert="INSERT INTO businessobjectlock (uuid, id, locked_ts)
         VALUES (md5(random()::text), 'x', now())"
 delete="DELETE FROM businessobjectlock WHERE id = 'x'"
@@ -74,15 +75,11 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "lock_timeout and statement_timeout end its wait, name the holder, and leave the key free" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    run old "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" "$delete" \
-        "COMMIT"
-    echo "$output"
-    [ "$status" != 0 ]
-    [[ $output == *"ERROR:  55P03: "*'"x" is held by a lease'*'ask Ann'* ]]
-    run old "SET statement_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
-    [[ $output == *"ERROR:  57014: "* ]]
-    run old "$insert" # in autocommit mode: no row is left
-    [[ $output == *"ERROR:  55P03: "* ]]
+    old_fails 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" \
+        "$delete" "COMMIT"
+    [[ $output == *'"x" is held by a lease'*'ask Ann'* ]]
+    old_fails 57014 "SET statement_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    old_fails 55P03 "$insert" # in autocommit mode: no row is left
     [ "$(old "SELECT count(*) FROM businessobjectlock")" = 0 ]
     rowlock release x --token "$token"
     old "BEGIN" "$insert" "$delete" "COMMIT"
@@ -91,8 +88,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 @test "it also waits for shared leases and permits; not for other names and expired leases" {
     for options in "'5 min', 'shared'" "'5 min', 'permit', 3"; do
         token=$(db "SELECT rowlock.acquire('x', $options)")
-        run old "SET lock_timeout = '1s'" "$insert"
-        [[ $output == *"ERROR:  55P03: "* ]]
+        old_fails 55P03 "SET lock_timeout = '1s'" "$insert"
         db "SELECT rowlock.release($token)"
     done
     db "SELECT rowlock.acquire('X', '5 min')" "SELECT rowlock.acquire('x ', '5 min')"
@@ -118,8 +114,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "above READ COMMITTED its INSERT is refused: an earlier snapshot would not show the lease" {
     for level in 'REPEATABLE READ' SERIALIZABLE; do
-        run old "BEGIN ISOLATION LEVEL $level" "$insert"
-        [[ $output == *"ERROR:  RL001: "*'READ COMMITTED'* ]]
+        old_fails RL001 "BEGIN ISOLATION LEVEL $level" "$insert"
+        [[ $output == *'READ COMMITTED'* ]]
     done
 }
 
@@ -139,25 +135,22 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     sql "ALTER TABLE $path.businessobjectlock DROP CONSTRAINT businessobjectlock_pkey;
          ALTER TABLE $path.businessobjectlock ALTER uuid DROP NOT NULL"
-    run old "SET lock_timeout = '1s'" "INSERT INTO businessobjectlock VALUES (NULL, 'x', now())"
-    [[ $output == *"ERROR:  55P03: "* ]]
+    old_fails 55P03 "SET lock_timeout = '1s'" \
+        "INSERT INTO businessobjectlock VALUES (NULL, 'x', now())"
     rowlock release x --token "$token"
     sql "ALTER TABLE $path.businessobjectlock ADD PRIMARY KEY (uuid)"
 }
 
 @test "no role can call the trigger's function, or any other function in the schema, directly" {
-    run old "SELECT rowlock.respect_leases()"
-    [[ $output == *"ERROR:  42501: "* ]]
-    run old "SELECT rowlock.exclusive('x')"
-    [[ $output == *"ERROR:  42501: "* ]]
+    old_fails 42501 "SELECT rowlock.respect_leases()"
+    old_fails 42501 "SELECT rowlock.exclusive('x')"
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    run old "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" \
+    old_fails 55P03 "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" \
         "CREATE TEMP TABLE lease (name text)" \
         "CREATE FUNCTION pg_temp.look(text, boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'" \
         "CREATE FUNCTION pg_temp.current_setting(text) RETURNS text LANGUAGE sql
          AS 'SELECT NULL::text'" \
         "INSERT INTO $path.businessobjectlock VALUES (md5('1'), 'x', now())"
-    [[ $output == *"ERROR:  55P03: "* ]]
     rowlock release x --token "$token"
 }
 
@@ -210,17 +203,15 @@ stranger() {
 $(stranger own)
 CREATE TRIGGER t AFTER INSERT ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases();
 SQL
-    run ! old "INSERT INTO own.t VALUES ('x', 'a')"
-    [[ $output == *"ERROR:  RL003: "* ]]
+    old_fails RL003 "INSERT INTO own.t VALUES ('x', 'a')"
 }
 
 @test "a role with the right to use rowlock cannot put the trigger on its own table" {
     rowlock schema print --technique insert --table businessobjectlock --role "$old_role" --grants |
         sed "s/public\.businessobjectlock/$path.businessobjectlock/" >grants
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants -c "$(stranger own)"
-    ROWLOCK_TEST_URL=$old_url fails_with 42501 \
-        "CREATE TRIGGER t AFTER INSERT
-         ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases()"
+    old_fails 42501 "CREATE TRIGGER t AFTER INSERT
+        ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases()"
     old "$insert" "$delete" # the trigger fires
     token=$(old "SELECT rowlock.acquire('x', '1 min')")
     [ "$(old "SELECT rowlock.release($token)")" = t ]
