@@ -58,13 +58,13 @@ static void look_around(struct overlap *overlap, int name, struct rowlock_want w
 int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                   const struct rowlock_lease *lease)
 {
-    long long now;
+    long long now, left = lease ? rowlock_remaining(lease) : HOUR;
     int place = 0;
 
     lock_it(overlap);
     now = t_now();
     /* else this client was paused past its expiry, and another may hold the name */
-    if (rowlock_remaining(lease) > 0)
+    if (left > 0)
         look_around(overlap, name, want, now);
     overlap->entered++;
     while (place < MOST_INSIDE - 1 && overlap->inside[place].until > now)
@@ -73,7 +73,7 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                                              .count = want.count ? want.count : 1,
                                              .mode = want.mode,
                                              .pid = getpid(),
-                                             .until = now + rowlock_remaining(lease)};
+                                             .until = now + left};
     pthread_mutex_unlock(&overlap->mutex);
     return place;
 }

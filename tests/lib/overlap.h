@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Detects two clients that hold conflicting leases at the same time, in memory that processes
- * share.
+ * Detects two clients that hold conflicting leases, or transaction locks, at the same time, in
+ * memory that processes share.
  */
 #ifndef TEST_OVERLAP_H
 #define TEST_OVERLAP_H
@@ -31,7 +31,8 @@ struct overlap {
 };
 
 struct overlap *overlap_new(int limit);
-/* Registers the holder of the lease; returns the place that overlap_leave takes. */
+/* Registers the holder of the lease (NULL: of a transaction lock); returns the place that
+   overlap_leave takes. */
 int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                   const struct rowlock_lease *lease);
 void overlap_leave(struct overlap *overlap, int place);

@@ -1,63 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P1 under load: processes lock and unlock as fast as they can. A detector in shared memory notices
- * two inside at once.
+ * P1 under load: processes lock and unlock as fast as they can. They register in shared memory, so
+ * that two inside at once are noticed.
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/nursery.h"
+#include "lib/overlap.h"
 #include "lib/test.h"
 
 #define MOST 8
 #define LOOPERS (t_is_jdbc() ? 4 : MOST) /* each starts a JVM */
 #define HOLDS t_effort(50, 200)
 
-struct detector {
-    atomic_int writers, readers; /* inside at this moment */
-    atomic_int overlaps, holds, retries;
-    atomic_int code; /* the first call that failed */
-    char text[500];
-};
-
-static struct detector *detector_new(void)
-{
-    return t_shared(sizeof(struct detector));
-}
-
-static void enter(struct detector *detector, int writes)
-{
-    int writers = atomic_fetch_add(&detector->writers, writes);
-    int readers = atomic_fetch_add(&detector->readers, !writes);
-
-    if (writers > 0 || (writes && readers > 0))
-        atomic_fetch_add(&detector->overlaps, 1);
-    atomic_fetch_add(&detector->holds, 1);
-}
-
-/* Called before the transaction ends, because then another process may already enter. */
-static void leave(struct detector *detector, int writes)
-{
-    atomic_fetch_sub(&detector->writers, writes);
-    atomic_fetch_sub(&detector->readers, !writes);
-}
-
-static void failed(struct detector *detector, int code, const char *text)
-{
-    int none = 0;
-
-    if (atomic_compare_exchange_strong(&detector->code, &none, code))
-        snprintf(detector->text, sizeof detector->text, "%s", text);
-}
-
 struct loop {
-    struct detector *detector;
+    struct overlap *overlap;
     int number, holds;
     const struct rowlock_want *wants;
     size_t n;
@@ -95,17 +56,15 @@ static int hold_once(const struct loop *loop, struct rowlock_connection *connect
         wants[i] = loop->wants[(i + (size_t)loop->number) % loop->n];
         wants[i].mode = writes ? ROWLOCK_EXCLUSIVE : ROWLOCK_SHARED;
     }
-    while ((code = lock(loop, connection, handle, wants, &error)) != 0 && is_victim(&error)) {
-        atomic_fetch_add(&loop->detector->retries, 1);
+    while ((code = lock(loop, connection, handle, wants, &error)) != 0 && is_victim(&error))
         rowlock_rollback(connection, NULL);
-    }
     if (!code) {
-        enter(loop->detector, writes);
-        leave(loop->detector, writes);
+        /* it leaves before the transaction ends: then another process may already enter */
+        overlap_leave(loop->overlap, overlap_enter(loop->overlap, 0, wants[0], NULL));
         code = turn % 2 ? rowlock_commit(connection, &error) : rowlock_rollback(connection, &error);
     }
     if (code)
-        failed(loop->detector, code, error.text);
+        overlap_failed(loop->overlap, &error);
     return code;
 }
 
@@ -122,7 +81,7 @@ static int run_looper(const void *data, int to)
     if (!code && handle)
         code = rowlock_prepare(connection, loop->wants, loop->n, &error);
     if (code)
-        failed(loop->detector, code, error.text);
+        overlap_failed(loop->overlap, &error);
     for (int turn = 0; !code && turn < loop->holds; turn++)
         code = hold_once(loop, connection, handle, turn);
     rowlock_close(connection);
@@ -136,16 +95,13 @@ static void run_loopers(struct loop loop, int loopers)
     pid_t children[MOST];
 
     t_install();
-    loop.detector = detector_new();
+    loop.overlap = overlap_new(0);
     for (loop.number = 0; loop.number < loopers; loop.number++)
         children[loop.number] = t_fork(run_looper, &loop, STDERR_FILENO);
     for (int i = 0; i < loopers; i++)
         waitpid(children[i], NULL, 0);
-    t_text(loop.detector->text, "");
-    t_int(atomic_load(&loop.detector->overlaps), 0);
-    t_int(atomic_load(&loop.detector->holds), loopers * loop.holds);
-    print_message("# %d holds, %d times begun again\n", atomic_load(&loop.detector->holds),
-                  atomic_load(&loop.detector->retries));
+    overlap_check(loop.overlap);
+    t_int(loop.overlap->entered, loopers * loop.holds);
 }
 
 TEST(p1_eight_loopers_never_overlap)
