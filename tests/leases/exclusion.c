@@ -210,8 +210,7 @@ TEST(p1_several_names_of_which_one_is_in_a_transaction)
     thread = t_acquire_thread(two, &all);
     t_until_waiting(thread);
     t_ok(rowlock_commit(one, &t_error));
-    t_ok(t_join(thread));
-    t_give(all.lease);
+    t_join_and_give(thread, &all);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -230,8 +229,7 @@ TEST(p1_several_names_are_waited_for_together)
     t_int(leases_of(hand, "both a"), 0);
     t_int(t_is_done(thread), 0);
     t_give(b);
-    t_ok(t_join(thread));
-    t_give(both.lease);
+    t_join_and_give(thread, &both);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -301,8 +299,7 @@ TEST(p1_a_waiter_for_permits_gets_them_when_enough_are_free)
     t_int(t_may_have(t_p("enough", 3, 1)), 0); /* it would overtake the waiter */
     t_int(t_is_done(thread), 0);
     t_give(first);
-    t_ok(t_join(thread));
-    t_give(all.lease);
+    t_join_and_give(thread, &all);
 }
 
 TEST(p1_limits_that_differ_are_refused)
@@ -323,8 +320,7 @@ TEST(p1_limits_that_differ_are_refused)
     t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
     t_contains(t_error.text, "it is waited for with limit 31, but limit 47 was requested");
     t_give(lease);
-    t_ok(t_join(thread));
-    t_give(waiter.lease);
+    t_join_and_give(thread, &waiter);
     t_give(t_granted(two, t_p("limits", 47, 1), 0));
     t_text(t_all_rows(hand), NO_ROWS);
 }
@@ -336,6 +332,5 @@ TEST(p1_an_expired_limit_does_not_count)
 
     t_expire(t_native(), rowlock_token(lease));
     t_give(t_granted(one, t_p("old limit", 3, 1), 0));
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
 }

@@ -144,7 +144,7 @@ static void set_up(struct scene *scene, void *hand)
     scene->held = t_granted(t_open(), scene->first, HOUR);
     begin_node(&scene->child, hand, &scene->node);
     freeze(&scene->child);
-    scene->us = (struct acquisition){.wants = {scene->ours}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    scene->us = (struct acquisition){.wants = {scene->ours}, .wait_ms = -1, .ttl_ms = HOUR};
     scene->thread = t_acquire_thread(t_open(), &scene->us);
     until_queued(hand, name, getpid(), 1);
 }
@@ -218,7 +218,7 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
         freeze(&nodes[i]);
         t_keep_places(hand, "among", "");
         live[i] = (struct acquisition){
-            .wants = {t_x("among")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR, .turn = &turn};
+            .wants = {t_x("among")}, .wait_ms = -1, .ttl_ms = HOUR, .turn = &turn};
         threads[i] = t_acquire_thread(t_open(), &live[i]);
         until_queued(hand, "among", getpid(), i + 1);
         t_keep_places(hand, "among", NULL);
@@ -252,7 +252,7 @@ static int proxy_body(const void *data, int to)
 TEST(p6_the_waiters_of_a_node_that_is_cut_off_with_the_holder)
 {
     struct node node = {{t_x("cut off")}, 1, BEHIND_PROXY, NULL};
-    struct acquisition us = {.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    struct acquisition us = {.wants = {t_x("cut off")}, .wait_ms = -1, .ttl_ms = HOUR};
     struct rowlock_lease *lease;
     struct child network, there;
     struct thread *thread;

@@ -33,17 +33,6 @@ static void lost(struct rowlock_lease *lease, const struct rowlock_error *why, v
     atomic_fetch_add(&loss->times, 1);
 }
 
-static void until_lost(struct loss *loss, long long limit_ms)
-{
-    long long end = t_now() + limit_ms;
-
-    while (atomic_load(&loss->times) == 0) {
-        if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "the loss was not reported");
-        t_pause(3);
-    }
-}
-
 /* Waits until the database has seen `times` renewals. */
 static void until_renewed(void *hand, int64_t token, int times)
 {
@@ -116,7 +105,7 @@ static void lost_in_the_database(const char *name, int now)
 
     until_renewed(hand, token, 1);
     t_ok(rowlock_break(t_open(), name, token, now, NULL, &t_error));
-    until_lost(&loss, T_TIMEOUT_MS);
+    t_until(atomic_load(&loss.times) > 0);
     t_int(atomic_load(&loss.code), ROWLOCK_ELOST);
     t_int(rowlock_remaining(lease), 0);
     if (now)
@@ -169,7 +158,7 @@ static void hang_by_write_lock(void)
     void *hand = t_native();
 
     t_native_sql(hand, "BEGIN IMMEDIATE");
-    until_lost(&loss, T_TIMEOUT_MS);
+    t_until(atomic_load(&loss.times) > 0);
     t_native_sql(hand, "ROLLBACK");
     t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
     t_int(rowlock_remaining(lease), 0);
@@ -208,7 +197,7 @@ static void hang_by_signal(void)
     began = t_now();
     signal_server(name, "STOP");
     deadline = t_now() + rowlock_remaining(lease);
-    until_lost(&loss, T_TIMEOUT_MS);
+    t_until(atomic_load(&loss.times) > 0);
     signal_server(name, "CONT");
     print_message("# told %lld ms after its end, %lld after the stop\n",
                   atomic_load(&loss.when) - deadline, t_now() - began);
@@ -280,9 +269,8 @@ TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
     t_ok(rowlock_break(t_open(), "both", 0, 1, NULL, &t_error));
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_int(rowlock_remaining(lease), 0);
-    until_lost(&loss, T_TIMEOUT_MS);
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_until(atomic_load(&loss.times) > 0);
+    t_give_lost(lease);
     t_int(atomic_load(&loss.times), 1);
 }
 

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -63,8 +62,7 @@ static int shoot(const void *data, int to)
 
 static struct child operator(void)
 {
-    aim = mmap(NULL, sizeof *aim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    t_true(aim != MAP_FAILED);
+    aim = t_shared(sizeof *aim);
     t_install();
     t_forget_leases(t_native());
     return t_child(shoot, NULL);
@@ -76,7 +74,6 @@ static void dismiss(struct child *child)
     t_true(atomic_load(&aim->shots) >= MOMENTS);
     atomic_store(&aim->stop, 1);
     t_int(t_await_child(child), 0);
-    munmap(aim, sizeof *aim);
 }
 
 static struct rowlock_connection *one; /* no statement of it is cancelled */

@@ -128,8 +128,7 @@ TEST(p5_an_expired_lease_has_nothing_left)
     t_int(rowlock_remaining(lease), 0);
     t_until_free(t_x("over"), T_TIMEOUT_MS);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
@@ -195,8 +194,7 @@ TEST(p5_gone_is_lost_for_good)
     t_give(other);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* and does not create it again */
     t_int(t_may_have(t_x("gone")), 1);
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -420,8 +418,7 @@ static void renewed_and_released_by_token_alone(const char *column)
     t_ok(rowlock_adopt(two, column, rowlock_token(lease), &same, &t_error));
     replace(hand, lease, column);
     is_lost_to_another(same, hand);
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
 }
 
 TEST(p5_a_token_that_is_another_owners_is_neither_renewed_nor_released)
@@ -533,8 +530,7 @@ TEST(p5_a_lease_broken_now_is_gone)
     t_int(broken, 1);
     t_int(t_may_have(t_x("broken now")), 1);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
     t_ok(rowlock_break(two, "broken now", 0, 1, &broken, &t_error));
     t_int(broken, 0);
 }
@@ -578,8 +574,7 @@ static void one_of_three(int how)
     t_ok(rowlock_begin(two, &wants[0], 1, 0, &t_error));
     t_fails(rowlock_fence(two, "three a", rowlock_token(lease), &t_error), ELOST);
     t_ok(rowlock_rollback(two, &t_error));
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
 }
 
 TEST(p5_a_token_of_several_names_of_which_one_is_broken_ends_for_all)
@@ -646,10 +641,8 @@ TEST(a_list_has_holders_then_waiters_in_their_order_and_marks_who_must_stop)
     t_true(listed.holder[2].ticket > 0 && listed.holder[2].ticket < listed.holder[3].ticket);
     t_give(lease);
     t_give(other);
-    t_ok(t_join(threads[0]));
-    t_give(second.lease);
-    t_ok(t_join(threads[1]));
-    t_give(third.lease);
+    t_join_and_give(threads[0], &second);
+    t_join_and_give(threads[1], &third);
     listed = (struct listed){0};
     t_ok(rowlock_list(one, NULL, list_one, &listed, &t_error));
     t_int(listed.n, 0);

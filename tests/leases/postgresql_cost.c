@@ -11,18 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/cut.h"
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/harness.h"
-#include "lib/proxy.h"
 
 /* ---- round trips ----------------------------------------------------------------------------- */
 
-static long trips_since(struct proxy *proxy, long *before)
+/* Since the call before. */
+static long trips(void)
 {
-    long all = proxy_trips(proxy), since = all - *before;
+    static long before;
+    long all = proxy_trips(t_proxy), since = all - before;
 
-    *before = all;
+    before = all;
     return since;
 }
 
@@ -35,57 +37,51 @@ static void store_no_least_token(void *hand)
 
 TEST(an_acquisition_is_one_trip_and_a_release_is_one)
 {
-    struct proxy *proxy = proxy_start(t_port(), 1);
     struct rowlock_connection *one;
     struct rowlock_lease *lease;
-    long before = 0;
 
-    t_install();
     store_no_least_token(t_native());
-    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
+    one = t_through_proxy();
     t_give(t_granted(one, t_x("cost"), HOUR)); /* the first call sends additional statements */
-    trips_since(proxy, &before);
+    trips();
     for (int i = 0; i < 3; i++) {
         lease = t_granted(one, i == 1 ? t_s("cost") : t_x("cost"), HOUR);
-        t_int(trips_since(proxy, &before), 1);
+        t_int(trips(), 1);
         t_ok(rowlock_renew(lease, 0, &t_error));
-        t_int(trips_since(proxy, &before), 1);
+        t_int(trips(), 1);
         t_give(lease);
-        t_int(trips_since(proxy, &before), 1);
+        t_int(trips(), 1);
     }
-    t_close(one);
-    proxy_stop(proxy);
+    t_close_through_proxy(one);
 }
 
 /* The history shows it, so the plain statement, which leaves no row there, must not be tried. */
 TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
 {
-    struct proxy *proxy = proxy_start(t_port(), 1);
     struct rowlock_lease *lease = t_granted(t_open(), t_x("cost"), HOUR);
-    struct acquisition waiter = {.wants = {t_x("cost")}, .n = 1, .ttl_ms = HOUR, .wait_ms = -1};
+    struct acquisition waiter = {.wants = {t_x("cost")}, .ttl_ms = HOUR, .wait_ms = -1};
     struct rowlock_connection *one;
     struct rowlock_history_rules rules;
     struct thread *thread;
     void *hand = t_native();
-    long before = 0;
 
     store_no_least_token(hand);
-    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
+    one = t_through_proxy();
     thread = t_queue_thread(one, &waiter, hand, 1);
     t_native_sql(hand, "UPDATE rowlock.waiter SET since = since - interval '1 min'");
     t_give(lease);
     t_ok(t_join(thread));
-    trips_since(proxy, &before);
+    trips();
     t_give(waiter.lease);
-    t_int(trips_since(proxy, &before), 1);
+    t_int(trips(), 1);
 
     for (int i = 0; i < 2; i++) { /* after a long one the next is tried again */
         lease = t_granted(one, t_x("cost"), HOUR);
         t_native_sql(hand, "UPDATE rowlock.lease SET quiet_until = '-infinity'");
         t_until(rowlock_remaining(lease) < HOUR - 1000);
-        trips_since(proxy, &before);
+        trips();
         t_give(lease);
-        t_int(trips_since(proxy, &before), t_facts()->code == ROWLOCK_NATIVE ? 2 : 1);
+        t_int(trips(), t_facts()->code == ROWLOCK_NATIVE ? 2 : 1);
     }
 
     t_ok(rowlock_history_rules(one, &rules, &t_error));
@@ -93,12 +89,11 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
     t_ok(rowlock_set_history(one, &rules, &t_error));
     t_give(t_granted(one, t_x("cost"), HOUR)); /* the first one finds it out */
     lease = t_granted(one, t_x("cost"), HOUR);
-    trips_since(proxy, &before);
+    trips();
     t_give(lease);
-    t_int(trips_since(proxy, &before), 1);
+    t_int(trips(), 1);
     t_native_sql(hand, "DELETE FROM rowlock.setting");
-    t_close(one);
-    proxy_stop(proxy);
+    t_close_through_proxy(one);
 }
 
 TEST(a_lock_of_one_name_without_a_limit_calls_no_function_that_locks)
@@ -110,10 +105,8 @@ TEST(a_lock_of_one_name_without_a_limit_calls_no_function_that_locks)
         return;
     lease = t_granted(one, t_s("cost"), HOUR);
     t_native_sql(t_admin(), "ALTER FUNCTION rowlock.begin_lock RENAME TO put_away");
-    t_ok(t_begin(one, t_x("free"), -1));
-    t_ok(rowlock_commit(one, &t_error));
-    t_ok(t_begin(one, t_s("cost"), -1)); /* beside the lease, which is shared */
-    t_ok(rowlock_commit(one, &t_error));
+    t_lock_once(one, t_x("free"), -1);
+    t_lock_once(one, t_s("cost"), -1); /* beside the lease, which is shared */
     t_ok(rowlock_use_begin(one, "used", ROWLOCK_SHARED, NULL, -1, &t_error));
     t_ok(rowlock_commit(one, &t_error));
     t_native_sql(t_admin(), "ALTER FUNCTION rowlock.put_away RENAME TO begin_lock");
@@ -137,21 +130,18 @@ TEST(a_try_of_a_leased_name_calls_no_function_of_the_grant)
 
 TEST(a_renewal_of_many_leases_is_one_trip)
 {
-    struct proxy *proxy = proxy_start(t_port(), 1);
     struct rowlock_connection *one;
     struct rowlock_lease *leases[100];
-    long before = 0;
 
     t_install();
-    one = t_open_at(t_url_at(proxy_port(proxy)), NULL);
+    one = t_through_proxy();
     t_grant_many(one, leases, 100, HOUR);
     t_ok(rowlock_renew_all(leases, 100, 0, NULL, &t_error)); /* the first one prepares it */
-    trips_since(proxy, &before);
+    trips();
     t_ok(rowlock_renew_all(leases, 100, 0, NULL, &t_error));
-    t_int(trips_since(proxy, &before), 1);
+    t_int(trips(), 1);
     t_give_many(leases, 100);
-    t_close(one);
-    proxy_stop(proxy);
+    t_close_through_proxy(one);
 }
 
 /* ---- commits, on a server of the tests' own -------------------------------------------------- */
@@ -195,17 +185,15 @@ static long long commits_of(int leases, const char *url, void *hand)
     static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
     static const char commits[] = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'cost'";
     struct rowlock_connection *one;
-    long long before, end = t_now() + 60000;
+    long long before;
 
-    while (number(hand, gone) > 0 && t_now() < end)
-        t_pause(2);
+    t_until(number(hand, gone) == 0);
     before = number(hand, commits);
     one = t_open_at(url, NULL);
     for (int i = 0; i < leases; i++)
         t_give(t_granted(one, t_x("cost"), HOUR));
     t_close(one);
-    while (number(hand, gone) > 0 && t_now() < end)
-        t_pause(2);
+    t_until(number(hand, gone) == 0);
     return number(hand, commits) - before;
 }
 
@@ -257,11 +245,6 @@ static long long horizon(long session)
                               session));
 }
 
-static void until_horizon_is_not(long long was, long session)
-{
-    t_until(horizon(session) != was);
-}
-
 /* Waiters wait in slices: the head of the queue one second, the next one two. */
 TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
 {
@@ -280,16 +263,14 @@ TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
         long long was;
 
         t_until_waiting(threads[i]);
-        until_horizon_is_not(0, session);
+        t_until(horizon(session) != 0);
         was = horizon(session);
         /* a transaction that has ended, and is younger */
         t_native_sql(hand, "SELECT pg_current_xact_id()");
-        until_horizon_is_not(was, session);
+        t_until(horizon(session) != was);
         t_int(t_is_done(threads[i]), 0);
     }
     t_give(lease);
-    for (int i = 0; i < 2; i++) {
-        t_ok(t_join(threads[i]));
-        t_give(waiters[i].lease);
-    }
+    for (int i = 0; i < 2; i++)
+        t_join_and_give(threads[i], &waiters[i]);
 }

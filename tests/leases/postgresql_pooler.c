@@ -79,8 +79,7 @@ TEST(p7_pooled_and_other_waiters_are_served_in_their_order)
 
     /* more waiters than the pooler has backends, and one without the pooler */
     for (int i = 0; i < WAITERS; i++) {
-        waiters[i] =
-            (struct acquisition){.wants = {t_x("queue")}, .n = 1, .wait_ms = -1, .turn = &turn};
+        waiters[i] = (struct acquisition){.wants = {t_x("queue")}, .wait_ms = -1, .turn = &turn};
         threads[i] = t_queue_thread(i == 2 ? t_open() : pooled(), &waiters[i], hand, i + 1);
     }
     t_ok(rowlock_renew(lease, 0, &t_error));
@@ -102,8 +101,7 @@ TEST(p1_a_pooled_waiter_for_a_transaction)
     thread = t_queue_thread(two, &us, t_native(), 1);
     t_int(t_is_done(thread), 0);
     t_ok(rowlock_commit(one, &t_error));
-    t_ok(t_join(thread));
-    t_give(us.lease);
+    t_join_and_give(thread, &us);
     no_session_locks();
 }
 
@@ -118,10 +116,8 @@ static void nothing_is_left(void *hand)
                "SELECT count(*) FROM rowlock.waiter WHERE alive_until IS NULL OR alive_until > "
                "clock_timestamp() + interval '1500 ms'"),
            "0");
-    while (strcmp(t_native_sql(hand, "SELECT count(*) FROM rowlock.waiter WHERE alive_until > "
-                                     "clock_timestamp()"),
-                  "0") != 0)
-        t_pause(2);
+    t_until(t_number(hand, "SELECT count(*) FROM rowlock.waiter "
+                           "WHERE alive_until > clock_timestamp()") == 0);
     t_ok(rowlock_vacuum(t_open(), &removed, &t_error));
     t_text(t_all_rows(hand), NO_ROWS);
 }
@@ -209,8 +205,7 @@ TEST(p4_a_pooled_fence_holds_off_a_break)
     t_ok(t_begin(own, t_x("another"), 0));
     t_fails(rowlock_fence(own, "fenced", token, &t_error), ELOST);
     t_ok(rowlock_rollback(own, &t_error));
-    t_fails(rowlock_release(lease, &t_error), ELOST);
-    rowlock_lease_free(lease);
+    t_give_lost(lease);
     is_clean(hand);
 }
 

@@ -61,8 +61,7 @@ TEST(p7_a_reader_queues_behind_a_waiting_writer)
     t_ok(t_join(threads[0]));
     t_int(t_is_done(threads[1]), 0);
     t_give(writer.lease);
-    t_ok(t_join(threads[1]));
-    t_give(reader.lease);
+    t_join_and_give(threads[1], &reader);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -131,8 +130,7 @@ TEST(p7_a_wait_for_a_time_ends_and_leaves_the_queue)
     t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT);
     t_int(waiters_of(hand, "a time"), 1);
     t_give(lease);
-    t_ok(t_join(thread));
-    t_give(behind.lease);
+    t_join_and_give(thread, &behind);
 }
 
 TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
@@ -181,8 +179,7 @@ TEST(p7_a_waiter_in_the_middle_goes_away)
     t_ok(t_join(threads[0]));
     t_int(t_is_done(threads[2]), 0);
     t_give(a.lease);
-    t_ok(t_join(threads[2]));
-    t_give(c.lease);
+    t_join_and_give(threads[2], &c);
 }
 
 /* ---- waiters that die ------------------------------------------------------------------------ */
@@ -291,8 +288,7 @@ TEST(p6_vacuum_removes_a_killed_waiter_and_no_living_one)
     t_ok(rowlock_vacuum(one, &removed, &t_error));
     t_int(waiters_of(hand, name), 1);
     t_give(lease);
-    t_ok(t_join(thread));
-    t_give(us.lease);
+    t_join_and_give(thread, &us);
 }
 
 TEST(p6_a_waiter_killed_while_the_name_is_in_a_transaction)
@@ -342,8 +338,7 @@ TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
     t_int(t_is_done(thread), 0);
     t_end_child(&child, SIGKILL);
     t_ok(rowlock_break(one, "in time", 0, 1, NULL, &t_error));
-    t_ok(t_join(thread));
-    t_give(us.lease);
+    t_join_and_give(thread, &us);
 }
 
 /* It froze in the queue for the name lock. It is granted that lock, and the server's time limit

@@ -150,7 +150,7 @@ static void keeps_order(const char *name, int shared)
         int is_shared = shared && i % 2;
 
         waiters[i] = (struct acquisition){
-            .wants = {is_shared ? t_s(name) : t_x(name)}, .n = 1, .wait_ms = -1, .turn = &turn};
+            .wants = {is_shared ? t_s(name) : t_x(name)}, .wait_ms = -1, .turn = &turn};
         clients[i] =
             (struct client){.want = {name, is_shared ? "shared" : NULL, i, WAIT_MS}, .turn = &turn};
         threads[i] = i % 3 == 1 ? t_acquire_thread(t_open(), &waiters[i])
@@ -173,7 +173,7 @@ TEST(p7_requests_and_waiters_of_the_library_are_served_in_their_order)
 TEST(p7_a_request_neither_passes_a_waiter_nor_a_ticket_of_its_kind)
 {
     struct rowlock_lease *lease = t_granted(t_open(), t_s("passed"), HOUR);
-    struct acquisition writer = {.wants = {t_x("passed")}, .n = 1, .wait_ms = -1};
+    struct acquisition writer = {.wants = {t_x("passed")}, .wait_ms = -1};
     struct thread *thread = t_acquire_thread(t_open(), &writer);
     void *hand = t_native();
 
@@ -281,8 +281,7 @@ static void queue_dying(struct death *death, int number, void *hand)
 static void queue_next(struct death *death, int number, void *hand)
 {
     death->next = (struct client){.want = {death->name, NULL, 2 * number + 1, WAIT_MS}};
-    death->us =
-        (struct acquisition){.wants = {t_x(death->name)}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    death->us = (struct acquisition){.wants = {t_x(death->name)}, .wait_ms = -1, .ttl_ms = HOUR};
     death->thread = death->is_library ? t_acquire_thread(t_open(), &death->us)
                                       : t_thread(NULL, be_client, &death->next);
     t_until_queued(hand, death->name, 2);
@@ -321,8 +320,7 @@ static void queue_cut_off(struct cut_off *cut, struct proxy *proxy, void *hand)
 {
     cut->away = (struct client){.want = {"cut off", NULL, 100, WAIT_MS},
                                 .url = t_url_at(proxy_port(proxy))};
-    cut->us =
-        (struct acquisition){.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    cut->us = (struct acquisition){.wants = {t_x("cut off")}, .wait_ms = -1, .ttl_ms = HOUR};
     cut->lease = t_granted(t_open(), t_x("cut off"), HOUR);
     cut->threads[0] = t_thread(NULL, be_client, &cut->away);
     t_until_queued(hand, "cut off", 1);
@@ -422,7 +420,7 @@ TEST(p6_p7_requests_and_waiters_pass_frozen_ones_in_15_s_and_keep_their_order)
     atomic_int turn = 0;
     struct client requests[2] = {{.want = {"roll", NULL, 1, WAIT_MS}, .turn = &turn},
                                  {.want = {"roll", NULL, 2, 1000}, .turn = &turn}};
-    struct acquisition waiter = {.wants = {t_x("roll")}, .n = 1, .wait_ms = -1, .turn = &turn};
+    struct acquisition waiter = {.wants = {t_x("roll")}, .wait_ms = -1, .turn = &turn};
     struct thread *threads[3];
     void *hand = t_native();
     long long began;

@@ -54,7 +54,7 @@ static void queue_up(void *hand, const char *name, int n)
 static long steps_of_a_look(const char *name, int n)
 {
     struct rowlock_connection *borrowed;
-    struct acquisition us = {.wants = {t_x(name)}, .n = 1, .wait_ms = -1};
+    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = -1};
     struct thread *thread;
     void *hand = t_native(), *handle;
     long looks, steps;
@@ -104,8 +104,7 @@ TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)
 
     t_keep_places(hand, "order", "");
     for (int i = 0; i < CROWD; i++) {
-        waiters[i] =
-            (struct acquisition){.wants = {t_x("order")}, .n = 1, .wait_ms = -1, .turn = &turn};
+        waiters[i] = (struct acquisition){.wants = {t_x("order")}, .wait_ms = -1, .turn = &turn};
         threads[i] = t_queue_thread(t_open(), &waiters[i], hand, i + 1);
     }
     t_keep_places(hand, "order", NULL);

@@ -184,9 +184,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     t_int(leases_of(hand, name), 0);
     t_int(waiters_of(hand, name), BUSY);
     t_ok(rowlock_commit(locker, &t_error));
-    for (int i = 0; i < BUSY; i++) {
-        t_ok(t_join(threads[i]));
-        t_give(waiters[i].lease);
-    }
+    for (int i = 0; i < BUSY; i++)
+        t_join_and_give(threads[i], &waiters[i]);
     t_text(t_all_rows(hand), NO_ROWS);
 }

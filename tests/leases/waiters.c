@@ -44,8 +44,7 @@ TEST(p6_a_waiter_far_behind_is_woken_though_all_before_it_were_killed)
     t_give(lease);
     t_until_queued(hand, name, 0);
     t_true(t_now() - began < WOKEN_MS);
-    t_ok(t_join(thread));
-    t_give(us.lease);
+    t_join_and_give(thread, &us);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
@@ -77,10 +76,8 @@ TEST(p7_a_refusal_reports_how_many_wait)
         is_told(other, name, i == 0 ? ", 1 waiting" : ", 2 waiting");
     }
     t_give(lease);
-    for (int i = 0; i < 2; i++) {
-        t_ok(t_join(threads[i]));
-        t_give(waiters[i].lease);
-    }
+    for (int i = 0; i < 2; i++)
+        t_join_and_give(threads[i], &waiters[i]);
     t_text(t_all_rows(hand), NO_ROWS);
 }
 

@@ -54,6 +54,12 @@ void t_give(struct rowlock_lease *lease)
     rowlock_lease_free(lease);
 }
 
+void t_give_lost(struct rowlock_lease *lease)
+{
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
 void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **leases, int n,
                   rowlock_duration ttl_ms)
 {
@@ -215,6 +221,12 @@ struct thread *t_queue_thread(struct rowlock_connection *connection,
 
     t_until_queued(hand, acquisition->wants[0].name, n);
     return thread;
+}
+
+void t_join_and_give(struct thread *thread, const struct acquisition *acquisition)
+{
+    t_ok(t_join(thread));
+    t_give(acquisition->lease);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

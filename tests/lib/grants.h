@@ -24,8 +24,10 @@ int t_acquire_all(struct rowlock_connection *connection, const struct rowlock_wa
 /* Acquires without waiting; fails the test if the name is held. */
 struct rowlock_lease *t_granted(struct rowlock_connection *connection, struct rowlock_want want,
                                 rowlock_duration ttl_ms);
-/* Releases the lease, which must succeed, and frees it. */
+/* Releases the lease, which must succeed, and frees it. t_give_lost: the release must report that
+   the lease was lost. */
 void t_give(struct rowlock_lease *lease);
+void t_give_lost(struct rowlock_lease *lease);
 
 /* The same for `n` exclusive leases, of the names "many 0", "many 1" and so on. */
 void t_grant_many(struct rowlock_connection *connection, struct rowlock_lease **leases, int n,
@@ -64,7 +66,7 @@ void t_forget_leases(void *hand);
 
 struct acquisition {
     struct rowlock_want wants[8];
-    size_t n;
+    size_t n; /* 0 means 1 */
     rowlock_duration ttl_ms, wait_ms;
     struct rowlock_lease *lease; /* the result */
     int order;                   /* position of its grant among all that `turn` counts */
@@ -77,6 +79,8 @@ struct thread *t_acquire_thread(struct rowlock_connection *connection,
 /* The same; polls until `n` waiters are queued for its first name. */
 struct thread *t_queue_thread(struct rowlock_connection *connection,
                               struct acquisition *acquisition, void *hand, long n);
+/* Joins the thread, which must have acquired, and gives its lease. */
+void t_join_and_give(struct thread *thread, const struct acquisition *acquisition);
 
 /* ---- processes ------------------------------------------------------------------------------- */
 

@@ -362,6 +362,13 @@ int t_lock(struct rowlock_connection *connection, struct rowlock_want want,
     return rowlock_lock(connection, &want, 1, wait_ms, &t_error);
 }
 
+void t_lock_once(struct rowlock_connection *connection, struct rowlock_want want,
+                 rowlock_duration wait_ms)
+{
+    t_ok(t_begin(connection, want, wait_ms));
+    t_ok(rowlock_commit(connection, &t_error));
+}
+
 int t_is_free(struct rowlock_want want)
 {
     struct rowlock_connection *other = t_open();

@@ -139,6 +139,9 @@ int t_begin(struct rowlock_connection *connection, struct rowlock_want want,
             rowlock_duration wait_ms);
 int t_lock(struct rowlock_connection *connection, struct rowlock_want want,
            rowlock_duration wait_ms);
+/* Locks the name in a transaction, which must succeed, and commits. */
+void t_lock_once(struct rowlock_connection *connection, struct rowlock_want want,
+                 rowlock_duration wait_ms);
 /* BEGIN of the application's own: engine->begin or engine->begin_repeatable. */
 void t_own_begin(void *handle, const char *const statements[2]);
 /* Whether another session could lock the name now. Tries it in a session of its own, and rolls

@@ -179,8 +179,7 @@ TEST(own_lease_a_shared_lease_is_enough_for_a_shared_lock)
     for (int i = 0; i < 2; i++) {
         struct rowlock_connection *one = open_it[i]();
 
-        t_ok(t_begin(one, sharing("share", 231), 0));
-        t_ok(rowlock_commit(one, &t_error));
+        t_lock_once(one, sharing("share", 231), 0);
     }
 }
 

@@ -76,8 +76,7 @@ TEST(begin_waits_for_a_lease_holding_nothing)
         struct rowlock_want want =
             t_facts()->shared == SHARED_TOGETHER ? t_s("nothing") : t_x("another");
 
-        t_ok(t_begin(other, want, T_TIMEOUT_MS));
-        t_ok(rowlock_commit(other, &t_error));
+        t_lock_once(other, want, T_TIMEOUT_MS);
     }
     t_int(t_is_done(thread), 0);
     lease_end(hand, 51);
@@ -175,8 +174,7 @@ TEST(a_swept_lease_leaves_none_of_its_names)
     lease_put(hand, 101, "one of three", "exclusive", -1000);
     lease_put(hand, 101, "two of three", "exclusive", -1000);
     lease_put(hand, 101, "three of three", "shared", -1000);
-    t_ok(t_begin(own, t_x("two of three"), 0));
-    t_ok(rowlock_commit(own, &t_error));
+    t_lock_once(own, t_x("two of three"), 0);
     t_int(lease_rows(hand, 101), 0);
     t_int(lease_beats(hand, 101), 0);
 }
@@ -188,8 +186,7 @@ TEST(a_lease_without_its_heartbeat_is_swept)
 
     lease_put(hand, 111, "beatless", "exclusive", 600000);
     t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table(hand));
-    t_ok(t_begin(own, t_x("beatless"), 0));
-    t_ok(rowlock_commit(own, &t_error));
+    t_lock_once(own, t_x("beatless"), 0);
     t_int(lease_rows(hand, 111), 0);
 }
 

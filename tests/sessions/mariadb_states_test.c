@@ -168,8 +168,7 @@ static void use_locks(struct rowlock_connection *own, void *handle)
     struct rowlock_connection *other = t_open();
     struct rowlock_want want = t_x("completed");
 
-    t_ok(t_begin(own, want, -1));
-    t_ok(rowlock_commit(own, &t_error));
+    t_lock_once(own, want, -1);
     nothing_is_open(handle);
     t_ok(t_begin(own, want, -1));
     t_ok(rowlock_rollback(own, &t_error));
@@ -252,11 +251,9 @@ TEST(an_answer_that_an_error_cuts_off_fails_no_later_lock)
                              "SIGNAL SQLSTATE '45000'; "
                              "ELSE START TRANSACTION; END IF");
     for (int i = 0; i < 2; i++) {
-        t_ok(t_begin(own, works, -1));
-        t_ok(rowlock_commit(own, &t_error));
+        t_lock_once(own, works, -1);
         t_fails(t_begin(own, fails, -1), EDB);
         t_int(t_error.native, 1644);
     }
-    t_ok(t_begin(own, works, -1));
-    t_ok(rowlock_commit(own, &t_error));
+    t_lock_once(own, works, -1);
 }

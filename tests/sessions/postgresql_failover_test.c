@@ -348,11 +348,6 @@ static void check_tokens(struct load *load)
     t_close(connection);
 }
 
-static void free_load(struct load *load)
-{
-    munmap(load, sizeof *load);
-}
-
 /* ---- a synchronous standby ------------------------------------------------------------------- */
 
 static void fails_over(const char *signal)
@@ -380,7 +375,7 @@ static void fails_over(const char *signal)
     check_fence(hand);
     t_int(check_reports(hand, load), 0);
     check_tokens(load);
-    free_load(load);
+    munmap(load, sizeof *load);
     stop_both(hand);
 }
 
@@ -415,7 +410,7 @@ TEST(p3_p4_asynchronous_commits_are_lost_but_tokens_rise)
     check_fence(hand);
     t_true(check_reports(hand, load) > 0);
     check_tokens(load);
-    free_load(load);
+    munmap(load, sizeof *load);
     stop_both(hand);
 }
 

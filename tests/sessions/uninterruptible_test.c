@@ -9,13 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/cut.h"
 #include "lib/grants.h"
-#include "lib/proxy.h"
 
 #define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a reserve for a busy machine */
 
 struct scene {
-    struct proxy *proxy;
     void *handle;
     struct rowlock_connection *connection;
     struct rowlock_lease *lease;
@@ -24,14 +23,12 @@ struct scene {
 /* A handle through a proxy; the interrupt comes when the server does not answer any more. */
 static struct scene set_up(rowlock_duration statement_ms)
 {
-    struct scene scene = {
-        .proxy = proxy_start(t_port(), t_is_postgresql()),
-    };
+    struct scene scene = {.lease = NULL};
     struct rowlock_options options = {
         .statement_ms = statement_ms, .interrupt_fd = t_interrupt_fd(), .url = t_url()};
 
     t_install();
-    scene.handle = t_native_at(t_url_at(proxy_port(scene.proxy)));
+    scene.handle = t_native_at(t_proxied_url(&t_proxy));
     t_ok(t_engine()->wrap(scene.handle, &options, &scene.connection, &t_error));
     return scene;
 }
@@ -41,8 +38,7 @@ static void clean_up(struct scene *scene)
     rowlock_lease_free(scene->lease);
     rowlock_close(scene->connection);
     t_engine()->close(scene->handle);
-    proxy_cut_all(scene->proxy);
-    proxy_stop(scene->proxy);
+    proxy_cut_all(t_proxy);
 }
 
 /* Returns the code of `work`. If it hangs, cuts the connection, then fails the test. */
@@ -53,16 +49,16 @@ static int in_silence(struct scene *scene, int (*work)(struct rowlock_connection
     struct thread *thread;
     int hangs, code;
 
-    proxy_arm(scene->proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     t_interrupt();
     thread = t_thread(scene->connection, work, scene);
     while (!t_is_done(thread) && t_now() < end)
         t_pause(5);
     hangs = !t_is_done(thread);
-    proxy_cut_all(scene->proxy);
+    proxy_cut_all(t_proxy);
     code = t_join(thread);
     t_int(hangs, 0);
-    t_int(proxy_has_struck(scene->proxy), 1);
+    t_int(proxy_has_struck(t_proxy), 1);
     return code;
 }
 
