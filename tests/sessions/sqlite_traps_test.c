@@ -55,48 +55,10 @@ TEST(trap_a_file_that_may_only_be_read)
     struct rowlock_connection *own = t_open(), *reader = NULL;
     sqlite3 *handle = NULL;
 
-    t_ok(t_begin(own, t_x("there"), 0));
-    t_ok(rowlock_commit(own, &t_error));
+    t_lock_once(own, t_x("there"), 0);
     t_int(sqlite3_open_v2(t_url() + strlen("sqlite:"), &handle, SQLITE_OPEN_READONLY, NULL), 0);
     t_ok(rowlock_sqlite_wrap(handle, NULL, &reader, &t_error));
     t_fails(t_begin(reader, t_x("there"), 0), ESERVER);
     rowlock_close(reader);
     sqlite3_close(handle);
-}
-
-static int lock_now(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
-{
-    struct rowlock_want want = {.name = data};
-
-    return rowlock_lock(connection, &want, 1, 20000, error);
-}
-
-/* On a wrapped handle the very first lock must write before it reads: a deferred transaction
-   that has read cannot wait for another writer. */
-TEST(p2_a_first_lock_in_a_deferred_transaction_waits_for_another_writer)
-{
-    struct rowlock_connection *writer = t_open(), *borrowed;
-    struct thread *thread;
-    void *handle;
-
-    borrowed = t_wrap(&handle, NULL);
-    t_native_sql(handle, "BEGIN");
-    t_ok(t_begin(writer, t_x(t_name(1)), 0));
-    thread = t_thread(borrowed, lock_now, (void *)t_name(2));
-    t_until_waiting(thread);
-    t_ok(rowlock_commit(writer, &t_error));
-    t_ok(t_join(thread));
-    t_native_sql(handle, "COMMIT");
-}
-
-TEST(a_first_lock_without_a_schema)
-{
-    void *handle;
-    struct rowlock_connection *borrowed = t_wrap(&handle, NULL), *other = t_open();
-
-    t_ok(rowlock_uninstall_force(other, &t_error));
-    t_native_sql(handle, "BEGIN");
-    t_fails(t_lock(borrowed, t_x("none"), 0), ESCHEMA);
-    t_left(KEPT);
-    t_native_sql(handle, "ROLLBACK");
 }
