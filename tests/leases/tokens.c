@@ -61,24 +61,10 @@ static void tokens_grow_through(enum end end)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-TEST(p3_tokens_grow_through_release)
+TEST(p3_tokens_grow_through_release_expiry_breaks_and_vacuum)
 {
-    tokens_grow_through(RELEASED);
-}
-
-TEST(p3_tokens_grow_through_expiry)
-{
-    tokens_grow_through(EXPIRED);
-}
-
-TEST(p3_tokens_grow_through_breaks)
-{
-    tokens_grow_through(BROKEN);
-}
-
-TEST(p3_tokens_grow_through_vacuum_and_empty_tables)
-{
-    tokens_grow_through(VACUUMED);
+    for (int end = RELEASED; end <= VACUUMED; end++)
+        tokens_grow_through((enum end)end);
 }
 
 TEST(p3_tokens_grow_from_one_mode_to_the_next)
