@@ -95,55 +95,13 @@ TEST(p11_trap_innodb_rollback_on_timeout)
               waits[i] == 0 ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT);
         t_left(NONE);
         t_ok(rowlock_commit(session[0], &t_error));
-        t_ok(t_begin(session[1], held, 0));
-        t_ok(rowlock_commit(session[1], &t_error));
+        t_lock_once(session[1], held, 0);
     }
     if (t_facts()->code != ROWLOCK_INSERT) /* which cannot try there */
         sweep_while_history_is_locked(session);
     for (int i = 0; i < 3; i++)
         t_close(session[i]);
     extra_stop(name);
-}
-
-static void expect_settings(struct rowlock_connection *connection)
-{
-    t_text(t_sql(connection,
-                 "SELECT CONCAT(@@innodb_lock_wait_timeout, ' ' /*M! , @@max_statement_time */)"),
-           t_is_mysql() ? "7 " : "7 8.500000");
-}
-
-/* New names each time: technique insert locks a used one together with its neighbours. */
-static void settings_stay(struct rowlock_connection *connection, int first)
-{
-    struct rowlock_connection *holder = t_open();
-    struct rowlock_want wants[] = {t_x(t_name(first)), t_x(t_name(first + 1)),
-                                   t_x(t_name(first + 2))};
-
-    t_sql(connection,
-          "SET SESSION innodb_lock_wait_timeout = 7 /*M! , max_statement_time = 8.5 */");
-    t_ok(rowlock_prepare(connection, wants, 3, &t_error));
-    expect_settings(connection);
-    t_ok(t_begin(holder, wants[2], 0));
-    t_ok(t_begin(connection, wants[0], T_TIMEOUT_MS));
-    expect_settings(connection);
-    t_ok(t_lock(connection, wants[1], T_TIMEOUT_MS));
-    expect_settings(connection);
-    t_fails(t_lock(connection, wants[2], 0), EBUSY);
-    expect_settings(connection);
-    t_fails(t_lock(connection, wants[2], 140), ETIMEDOUT);
-    expect_settings(connection);
-    t_ok(rowlock_commit(connection, &t_error));
-    t_fails(t_begin(connection, wants[2], 140), ETIMEDOUT);
-    expect_settings(connection);
-    t_ok(rowlock_commit(holder, &t_error));
-}
-
-TEST(trap_the_sessions_settings_are_as_they_were)
-{
-    void *handle;
-
-    settings_stay(t_open(), 1);
-    settings_stay(t_wrap(&handle, NULL), 4);
 }
 
 TEST(trap_the_sessions_own_time_outs)
@@ -293,8 +251,7 @@ TEST(trap_nothing_is_left_prepared_on_a_borrowed_handle)
                "0");
     for (int i = 0; i < 5; i++) {
         t_int(mysql_reset_connection(handle), 0);
-        t_ok(t_begin(borrowed, t_x("not prepared"), T_TIMEOUT_MS));
-        t_ok(rowlock_commit(borrowed, &t_error));
+        t_lock_once(borrowed, t_x("not prepared"), T_TIMEOUT_MS);
     }
 }
 
@@ -339,55 +296,6 @@ static void refused(const char *url, const char *reason)
     t_contains(t_error.text, reason);
     t_close(connection);
     t_engine()->close(handle);
-}
-
-/* After a restart the server rolls back the transactions of before its crash in the background;
-   until then their rows are locked. */
-static const char *start_again(const char *name)
-{
-    const char *url = extra_mariadb(name, "");
-
-    extra_shell("tries=0; while " EXTRA_MARIADB_CLIENT "-e 'SHOW ENGINE INNODB STATUS' | "
-                "grep -q 'recovered trx'; do tries=$((tries + 1)); [ $tries -lt 1000 ] || "
-                "exit 1; sleep 0.02; done",
-                name);
-    return url;
-}
-
-TEST(p2_a_server_killed_is_a_lost_transaction)
-{
-    static const char *const how[] = {"TERM", "KILL"};
-    struct rowlock_connection *session[3];
-    struct rowlock_want want = t_x("there");
-    const char *name = extra_name("killed"), *url = extra_mariadb(name, "");
-    struct thread *thread;
-
-    t_install_at(url);
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 3; j++)
-            session[j] = t_open_at(url, NULL);
-        t_ok(rowlock_prepare(session[2], &want, 1, &t_error));
-        t_ok(t_begin(session[0], want, 0));
-        thread = t_begin_thread(session[1], want, -1);
-        extra_shell("until " EXTRA_MARIADB_CLIENT
-                    "-e 'SHOW ENGINE INNODB STATUS' | grep -q 'LOCK WAIT'; do sleep 0.01; done; "
-                    "stop_server %s %s",
-                    name, name, how[i]);
-        t_fails(t_join(thread), ECONN);
-        t_left(DEAD);
-        t_fails(t_lock(session[0], t_x("another"), 0), ECONN);
-        t_left(DEAD);
-        t_fails(rowlock_commit(session[0], &t_error), ECONN);
-        t_fails(t_begin(session[2], want, 0), ECONN);
-        for (int j = 0; j < 3; j++)
-            t_close(session[j]);
-        url = start_again(name);
-        session[0] = t_open_at(url, NULL);
-        t_ok(t_begin(session[0], want, 0));           /* no lock survived */
-        t_ok(rowlock_rollback(session[0], &t_error)); /* after a close it may take a while */
-        t_close(session[0]);
-    }
-    extra_stop(name);
 }
 
 TEST(trap_a_read_only_server_and_a_galera_node)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PostgreSQL with other components: a hot standby, which can hold no lock; a pooler that assigns a
- * backend to each transaction only; a server that is killed during a wait.
+ * backend to each transaction only.
  *
  * Runs on: postgresql
  * Quick: first
  * Rest: postgresql/native postgresql/row
  */
 #include <libpq-fe.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -188,8 +186,6 @@ static struct rowlock_connection *open_within(const char *url, rowlock_duration 
     return t_open_at(url, &options);
 }
 
-/* If the wait for the standby is canceled, the server commits locally and reports success. After a
-   fail-over that commit would be missing, so it must not be reported as one. */
 /* The setting takes effect when the checkpointer has read it, which no session can see. */
 static int commit_until_it_fails(struct rowlock_connection *connection)
 {
@@ -203,6 +199,8 @@ static int commit_until_it_fails(struct rowlock_connection *connection)
     return code;
 }
 
+/* If the wait for the standby is canceled, the server commits locally and reports success. After a
+   fail-over that commit would be missing, so it must not be reported as one. */
 TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
 {
     struct rowlock_want names[] = {t_x("another"), t_x("b"), t_x("c")};
@@ -220,8 +218,7 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     t_native_sql(hand, "CREATE TABLE written (n integer)");
     t_native_sql(hand, "ALTER SYSTEM SET synchronous_standby_names = 'absent'");
     t_native_sql(hand, "SELECT pg_reload_conf()");
-    while (strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "absent") != 0)
-        ;
+    t_until(strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "absent") == 0);
     /* a transaction, a renewal, a grant, a grant with a wait */
     t_fails(commit_until_it_fails(two), EUNKNOWN);
     t_contains(t_error.text, "standby");
@@ -235,14 +232,9 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     /* the standby is given up: the lease is still there, and continues */
     t_native_sql(hand, "ALTER SYSTEM RESET synchronous_standby_names");
     t_native_sql(hand, "SELECT pg_reload_conf()");
-    while (strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "") != 0)
-        ;
-    for (long long end = t_now() + T_TIMEOUT_MS; t_now() < end;)
-        if (rowlock_renew(lease, 0, &t_error) == ROWLOCK_OK)
-            break;
-    t_ok(rowlock_renew(lease, 0, &t_error));
-    t_ok(rowlock_release(lease, &t_error));
-    rowlock_lease_free(lease);
+    t_until(strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "") == 0);
+    t_until(rowlock_renew(lease, 0, &t_error) == ROWLOCK_OK);
+    t_give(lease);
     t_engine()->close(hand);
     t_close(keeper);
     t_close(two);
@@ -251,53 +243,47 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
 
 /* ---- the same through ODBC and JDBC ---------------------------------------------------------- */
 
-struct committer {
-    struct rowlock_connection *connection;
-    int code;
-    atomic_int ended;
-};
-
 /* The setting takes effect when the checkpointer has read it. */
-static void *commit_repeatedly(void *data)
+static int commit_repeatedly(struct rowlock_connection *connection, void *none,
+                             struct rowlock_error *error)
 {
-    struct committer *committer = data;
     struct rowlock_want want = t_x("there");
+    int code = ROWLOCK_OK;
 
-    for (long long end = t_now() + 60000; !committer->code && t_now() < end;) {
-        committer->code = rowlock_begin(committer->connection, &want, 1, 0, &t_error);
-        if (!committer->code)
-            committer->code = rowlock_commit(committer->connection, &t_error);
+    (void)none;
+    for (long long end = t_now() + 60000; !code && t_now() < end;) {
+        code = rowlock_begin(connection, &want, 1, 0, error);
+        if (!code)
+            code = rowlock_commit(connection, error);
     }
-    atomic_store(&committer->ended, 1);
-    return NULL;
+    return code;
 }
 
 /* An operator cancels the wait of a COMMIT for its standby. */
 static void unconfirmed_through(const char *format, const char *driver)
 {
-    struct committer committer = {.code = ROWLOCK_OK};
+    struct rowlock_connection *committer;
     struct rowlock_want want = t_x("there");
     const char *name = extra_name("unconfirmed-plain"), *admin = extra_postgresql(name, "");
-    pthread_t thread;
+    struct thread *thread;
     void *hand;
 
-    committer.connection = t_open_at(t_say(format, atoi(strrchr(admin, ':') + 1), driver),
-                                     &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
-    t_ok(rowlock_install(committer.connection, NULL, &t_error));
-    t_ok(rowlock_prepare(committer.connection, &want, 1, &t_error));
+    committer = t_open_at(t_say(format, atoi(strrchr(admin, ':') + 1), driver),
+                          &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
+    t_ok(rowlock_install(committer, NULL, &t_error));
+    t_ok(rowlock_prepare(committer, &want, 1, &t_error));
     hand = t_engine()->open(admin);
     t_native_sql(hand, "ALTER SYSTEM SET synchronous_standby_names = 'absent'");
     t_native_sql(hand, "SELECT pg_reload_conf()");
-    t_int(pthread_create(&thread, NULL, commit_repeatedly, &committer), 0);
-    while (!atomic_load(&committer.ended))
+    thread = t_thread(committer, commit_repeatedly, NULL);
+    while (!t_is_done(thread))
         t_native_sql(hand, "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
                            "WHERE wait_event = 'SyncRep'");
-    pthread_join(thread, NULL);
-    t_fails(committer.code, EUNKNOWN);
+    t_fails(t_join(thread), EUNKNOWN);
     t_contains(t_error.text, "the synchronous standby did not confirm it");
     t_left(DEAD);
     t_engine()->close(hand);
-    t_close(committer.connection);
+    t_close(committer);
     extra_stop(name);
 }
 
@@ -316,45 +302,7 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted_through_jdbc)
         unconfirmed_through("jdbc:postgresql://127.0.0.1:%d/postgres?user=%s", "postgres");
 }
 
-/* ---- the end of a backend, and of the server ------------------------------------------------- */
-
-static void server_ends(const char *name, const char *url, const char *how)
-{
-    struct rowlock_connection *holder = t_open_at(url, NULL), *waiter = t_open_at(url, NULL),
-                              *idle = t_open_at(url, NULL);
-    struct thread *thread;
-
-    t_ok(t_begin(holder, t_x("there"), 0));
-    thread = t_begin_thread(waiter, t_x("there"), -1);
-    while (atol(t_sql(idle,
-                      "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) == 0)
-        t_int(t_is_done(thread), 0);
-    extra_shell("stop_server %s %s", name, how);
-    t_fails(t_join(thread), ECONN);
-    t_left(DEAD);
-    t_fails(t_lock(holder, t_x("another"), 0), ECONN);
-    t_left(DEAD);
-    /* COMMIT was not sent, so its outcome is known */
-    t_fails(rowlock_commit(holder, &t_error), ECONN);
-    t_fails(t_begin(idle, t_x("there"), 0), ECONN);
-    t_fails(rowlock_ping(idle, &t_error), ECONN);
-    /* the server restarts, and no lock has survived */
-    t_close(idle);
-    idle = t_open_at(extra_postgresql(name, ""), NULL);
-    t_ok(t_begin(idle, t_x("there"), 0));
-    t_close(idle);
-}
-
-TEST(p2_a_server_shut_down_or_killed_is_a_lost_transaction)
-{
-    static const char *const how[] = {"INT", "QUIT"};
-    const char *name = extra_name("killed"), *url = extra_postgresql(name, "");
-
-    install_at(url);
-    for (int i = 0; i < 2; i++)
-        server_ends(name, url, how[i]);
-    extra_stop(name);
-}
+/* ---- sessions that end ----------------------------------------------------------------------- */
 
 static int wait_for_ever(const void *want, int to)
 {

@@ -31,51 +31,6 @@ TEST(trap_any_error_frees_the_locks_at_once)
 
 /* ---- settings of the session ----------------------------------------------------------------- */
 
-static void expect_setting(struct rowlock_connection *connection, const char *wanted)
-{
-    t_text(t_sql(connection, "SHOW lock_timeout"), wanted);
-}
-
-static void lock_timeout_stays(struct rowlock_connection *connection)
-{
-    struct rowlock_connection *holder = t_open();
-    struct rowlock_want wants[] = {t_x("one"), t_x("two"), t_x("held")};
-    void *hand = t_native();
-
-    t_sql(connection, "SET lock_timeout = '7s'");
-    t_ok(rowlock_prepare(connection, wants, 3, &t_error));
-    expect_setting(connection, "7s");
-    t_ok(t_begin(holder, wants[2], T_TIMEOUT_MS)); /* another test used these names */
-    t_ok(t_begin(connection, wants[0], T_TIMEOUT_MS));
-    expect_setting(connection, "7s");
-    t_ok(t_lock(connection, wants[1], -1));
-    expect_setting(connection, "7s");
-    t_fails(t_lock(connection, wants[2], 0), EBUSY);
-    expect_setting(connection, "7s");
-    t_fails(t_lock(connection, wants[2], 40), ETIMEDOUT);
-    expect_setting(connection, "7s");
-    t_ok(rowlock_commit(connection, &t_error));
-    expect_setting(connection, "7s");
-    t_fails(t_begin(connection, wants[2], 40), ETIMEDOUT);
-    expect_setting(connection, "7s");
-    lease_put(hand, 9001, "leased", "exclusive", -1000);
-    t_own_begin(t_handle(connection), t_engine()->begin);
-    t_ok(rowlock_lock(connection, wants, 2, T_TIMEOUT_MS, &t_error));
-    expect_setting(connection, "7s");
-    t_ok(rowlock_commit(connection, &t_error));
-    expect_setting(connection, "7s");
-    lease_end(hand, 9001);
-    t_close(holder);
-}
-
-TEST(trap_set_config_outlives_release_savepoint)
-{
-    void *handle;
-
-    lock_timeout_stays(t_open());
-    lock_timeout_stays(t_wrap(&handle, NULL));
-}
-
 TEST(trap_a_lock_timeout_under_half_a_millisecond_means_for_ever)
 {
     struct rowlock_connection *holder = t_open(), *own = t_open();
