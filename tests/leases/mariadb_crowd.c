@@ -58,7 +58,7 @@ static struct cost cost_among(void *hand, long n)
     t_text(hand_field(hand_place(hand, "a:x:0:0", 1, 0), 0), "0");
     cost.head = rows_read(hand) - began;
     began = rows_read(hand);
-    t_text(hand_field(hand_grant_as(hand, (struct hand_terms){.wants = "a:x:0:0"}), 0), "11");
+    t_text(hand_field(hand_grant(hand, "a:x:0:0", 0), 0), "11");
     cost.newcomer = rows_read(hand) - began;
     print_message("# among %ld: a look reads %lld rows, that of the head %lld, a newcomer %lld\n",
                   2 * n, cost.look, cost.head, cost.newcomer);
@@ -88,7 +88,7 @@ static long long calls_made(void *hand)
 static long long calls_of_a_try(void *hand, const char *status, long long number)
 {
     long long began = calls_made(hand);
-    const char *row = hand_grant_as(hand, (struct hand_terms){.wants = "a:x:0:0"});
+    const char *row = hand_grant(hand, "a:x:0:0", 0);
 
     t_text(hand_field(row, 0), status);
     t_int(atoll(hand_field(row, 3)), number);
@@ -164,7 +164,7 @@ static long long lease_after_a_wait(void *hand, void *holder, int looks)
     if (looks)
         t_text(hand_field(hand_place(hand, "a:x:0:0", ticket, 1), 0), "3");
     hand_release(holder, token);
-    row = hand_grant_as(hand, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket});
+    row = hand_grant(hand, "a:x:0:0", ticket);
     return atoll(hand_field(row, 2));
 }
 

@@ -171,6 +171,12 @@ void hand_start_grant(void *hand, struct hand_terms terms)
     hand_start(hand, "%s", hand_grant_call(hand, terms));
 }
 
+void hand_start_waiting(void *hand, const char *wants)
+{
+    hand_start_grant(hand, (struct hand_terms){.wants = wants, .wait_ms = 60000});
+    hand_until_waiting(hand);
+}
+
 const char *hand_grant(void *hand, const char *wants, long long ticket)
 {
     return hand_grant_as(hand, (struct hand_terms){.wants = wants, .ticket = ticket});

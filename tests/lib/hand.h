@@ -52,8 +52,9 @@ const char *hand_grant_call(void *hand, struct hand_terms terms); /* the stateme
 const char *hand_grant_as(void *hand, struct hand_terms terms);
 /* The same as "status|number": the token of the grant, or the number of the conflict. */
 const char *hand_try(void *hand, struct hand_terms terms);
-/* Only sends it. */
+/* Only sends it. hand_start_waiting: sends one that waits, and polls until it does. */
 void hand_start_grant(void *hand, struct hand_terms terms);
+void hand_start_waiting(void *hand, const char *wants);
 /* A try of a new owner, with a ticket or 0. */
 const char *hand_grant(void *hand, const char *wants, long long ticket);
 /* Its token; fails the test if the grant is refused. */

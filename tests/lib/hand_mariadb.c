@@ -2,6 +2,9 @@
 /* The helpers of MariaDB alone (hand_mariadb.h). */
 #include "lib/hand_mariadb.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "lib/test.h"
 
 const char *my_database_hash(void)
@@ -35,4 +38,19 @@ long long my_marker(void *hand, long long number)
 {
     return hand_number(hand, "SELECT IS_USED_LOCK(CONCAT('rowlock:', %s, ':', %lld))",
                        my_database_hash(), number);
+}
+
+const char *my_kill_at_any_moment(void *hand, void *killer, int i, const char *statement,
+                                  const char *end)
+{
+    const char *answer;
+
+    hand_start(hand, "%s", statement);
+    usleep((useconds_t)(i * 37 % 400));
+    hand_row(killer, "KILL QUERY %ld", t_engine()->session(hand));
+    answer = hand_finish(hand);
+    do
+        hand_start(hand, "%s", end);
+    while (strncmp(hand_finish(hand), "error", 5) == 0);
+    return answer;
 }

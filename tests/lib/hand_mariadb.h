@@ -15,5 +15,9 @@ void my_set_next(void *hand, long long token);
 void my_replace(void *hand, const char *name, const char *rest);
 /* The session that holds the session lock of this ticket; 0: none. */
 long long my_marker(void *hand, long long number);
+/* Sends the statement, and a KILL QUERY at the `i`-th of many delays; returns the answer. Then ends
+   the transaction by COMMIT or ROLLBACK, which a late kill may hit. */
+const char *my_kill_at_any_moment(void *hand, void *killer, int i, const char *statement,
+                                  const char *end);
 
 #endif

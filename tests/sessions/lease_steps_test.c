@@ -67,8 +67,7 @@ static void renews_in_flight(void (*expire)(void *, long long))
        renewal */
     is_blocked(hand_grant(other, X, 0), token);
     t_text(hand_rows(other, token), "1|1");
-    hand_start_grant(other, (struct hand_terms){.wants = "a:s:0:0", .wait_ms = 60000});
-    hand_until_waiting(other);
+    hand_start_waiting(other, "a:s:0:0");
     hand_row(renewer, "COMMIT");
     is_blocked(hand_finish(other), token);
     hand_row(other, "ROLLBACK");

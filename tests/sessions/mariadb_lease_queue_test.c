@@ -36,9 +36,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     hand_release(holder, token);
     t_text(hand_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
-    t_text(hand_field(
-               hand_grant_as(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket}), 0),
-           "0");
+    t_text(hand_field(hand_grant(waiter, "a:x:0:0", ticket), 0), "0");
     t_int(my_marker(other, ticket), 0);
     t_int(hand_waiters(other), 0);
 }
@@ -85,7 +83,7 @@ TEST(a_wait_on_a_ticket_goes_on_to_the_end_of_the_lease)
     hand_start(two, call, first, 30000, second);
     hand_until_waiting(two);
     hand_release(holder, token);
-    row = hand_grant_as(one, (struct hand_terms){.wants = "a:x:0:0", .ticket = first});
+    row = hand_grant(one, "a:x:0:0", first);
     token = atoll(hand_field(row, 2));
     hand_until_waiting(two);
     hand_release(one, token);
@@ -122,28 +120,13 @@ TEST(p6_a_cycle_of_session_locks_does_no_harm)
 
 /* ---- abandoned session locks ----------------------------------------------------------------- */
 
-/* Sends the statement, and a KILL QUERY at the `i`-th of many delays. Then rolls back, as the
-   library does, so that a late kill hits the rollback. */
-static const char *kill_at_any_moment(void *hand, void *killer, int i, const char *statement)
-{
-    const char *answer;
-
-    hand_start(hand, "%s", statement);
-    usleep((useconds_t)(i * 37 % 400));
-    hand_row(killer, "KILL QUERY %lu", mysql_thread_id(hand));
-    answer = hand_finish(hand);
-    do
-        hand_start(hand, "ROLLBACK");
-    while (strncmp(hand_finish(hand), "error", 5) == 0);
-    return answer;
-}
-
 TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
 {
     void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(400, 2000); i++) {
-        kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, 0, CONNECTION_ID())");
+        my_kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, 0, CONNECTION_ID())",
+                              "ROLLBACK");
         t_int(my_marker(other, 42), 0);
     }
 }
@@ -172,9 +155,9 @@ TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
     for (int i = 0; i < t_effort(200, 1000); i++) {
         struct hand_terms terms = {.wants = "a:x:0:0", .owner = "one", .wait_ms = i % 2 ? 1000 : 0};
 
-        kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
+        my_kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms), "ROLLBACK");
         has_no_lock_after(hand, "one");
-        kill_at_any_moment(hand, other, i, enqueue);
+        my_kill_at_any_moment(hand, other, i, enqueue, "ROLLBACK");
         has_no_lock_after(hand, "one");
     }
 }
@@ -189,7 +172,8 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
     for (int i = 0; i < t_effort(300, 1500); i++) {
         struct hand_terms terms = {
             .wants = wants[i % 2], .owner = "one", .ticket = hand_queue(hand, wants[i % 2], 1)};
-        const char *answer = kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms));
+        const char *answer =
+            my_kill_at_any_moment(hand, other, i, hand_grant_call(hand, terms), "ROLLBACK");
 
         t_int(hand_number(other, "SELECT count(*) FROM rowlock_waiter"),
               hand_number(other, "SELECT count(*) = 0 FROM rowlock_lease"));
@@ -210,7 +194,7 @@ TEST(p6_a_withdrawal_that_is_killed_at_any_moment_tells_the_truth)
         long long ticket = hand_queue(hand, "a:x:0:0", 1);
 
         snprintf(withdraw, sizeof withdraw, "CALL rowlock_withdraw(%lld, '')", ticket);
-        if (strncmp(kill_at_any_moment(hand, other, i, withdraw), "error", 5) != 0)
+        if (strncmp(my_kill_at_any_moment(hand, other, i, withdraw, "ROLLBACK"), "error", 5) != 0)
             t_int(hand_waiters(other), 0);
         hand_row(hand, "%s", withdraw);
     }
@@ -237,23 +221,16 @@ TEST(p6_a_lock_whose_rows_exist_is_not_lost)
 TEST(list_names_a_transaction_with_a_waiter)
 {
     void *holder = hand_fresh(), *waiter = hand_open();
-    long long end;
+    const char *row;
 
     if (t_facts()->code != ROWLOCK_ROW)
         return;
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start_grant(waiter, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(waiter);
-    end = t_now() + T_TIMEOUT_MS;
-    for (;;) { /* InnoDB refreshes this snapshot every 100 ms */
-        const char *row = hand_row(t_admin(), "CALL rowlock_list('a')");
-
-        if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {
-            t_int(atoll(hand_field(row, 7)), (long long)mysql_thread_id(holder));
-            break;
-        }
-        t_true(t_now() < end);
-    }
+    hand_start_waiting(waiter, "a:x:0:0");
+    /* InnoDB refreshes this snapshot every 100 ms */
+    t_until(strncmp(row = hand_row(t_admin(), "CALL rowlock_list('a')"), "transaction|a|exclusive|",
+                    24) == 0);
+    t_int(atoll(hand_field(row, 7)), (long long)mysql_thread_id(holder));
     hand_row(holder, "COMMIT");
     hand_finish(waiter);
     hand_row(waiter, "ROLLBACK");
@@ -329,9 +306,7 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     hand_until_waiting(waiter);
     hand_release(here, token);
     t_text(hand_finish(waiter), "1");
-    t_text(hand_field(
-               hand_grant_as(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = next}), 0),
-           "0");
+    t_text(hand_field(hand_grant(waiter, "a:x:0:0", next), 0), "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);
     t_engine()->close(there);
 }

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/harness.h"
 #include "lib/hand_mariadb.h"
@@ -53,8 +52,7 @@ static void look_after_a_wait(const char *set)
        the lease */
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
     hand_row(other, "%s", set);
-    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(other);
+    hand_start_waiting(other, "a:x:0:0");
     token = my_draw(holder);
     hand_row(holder,
              "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
@@ -121,12 +119,11 @@ TEST(my2_a_takeover_waits_for_a_fence)
     begin(fenced, "REPEATABLE READ");
     t_text(hand_field(fence(fenced, "a", token), 0), "0");
     hand_expire(hand, token);
-    t_text(hand_grant_as(other, X("a")), in_the_way("a", token));
+    t_text(hand_grant(other, "a:x:0:0", 0), in_the_way("a", token));
     t_text(hand_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
     t_int(hand_renew(hand, token, 60000), 0);
     hand_expire(hand, token);
-    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(other);
+    hand_start_waiting(other, "a:x:0:0");
     hand_row(fenced, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
     hand_row(other, "COMMIT");
@@ -142,8 +139,7 @@ TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
     begin(fenced, "READ COMMITTED");
     t_text(hand_field(fence(fenced, "a", token), 0), "0");
     hand_expire(hand, token);
-    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(other);
+    hand_start_waiting(other, "a:x:0:0");
     /* the sweep runs outside of the name lock: no cycle, so no deadlock */
     hand_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
     t_int(t_engine()->in_transaction(fenced), 1);
@@ -177,9 +173,7 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
     hand_expire(one, second);
     hand_row(one, "START TRANSACTION");
     hand_row(one, "SELECT token FROM rowlock_heartbeat WHERE token = %lld FOR UPDATE", first);
-    t_true(
-        strcmp(hand_field(hand_grant_as(other, (struct hand_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
-               "0") != 0);
+    t_true(strcmp(hand_field(hand_grant(other, "a:x:0:0,b:x:0:0", 0), 0), "0") != 0);
     t_text(hand_rows(other, second), "0|0");
     t_text(hand_rows(other, first), "1|1");
     hand_row(one, "ROLLBACK");
@@ -197,12 +191,11 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
         return;
     hand_row(vacuum, "START TRANSACTION");
     hand_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
-    hand_start_grant(other, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(other);
+    hand_start_waiting(other, "a:x:0:0");
     hand_row(vacuum, "COMMIT");
     t_text(hand_field(hand_finish(other), 0), "0");
     hand_row(other, "COMMIT");
-    t_text(hand_field(hand_grant_as(vacuum, X("a")), 0), "3");
+    t_text(hand_field(hand_grant(vacuum, "a:x:0:0", 0), 0), "3");
 }
 
 /* ---- a client that waited for the name lock -------------------------------------------------- */
@@ -218,11 +211,10 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
 
     hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start_grant(frozen, (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 30000});
-    hand_until_waiting(frozen);
+    hand_start_waiting(frozen, "a:x:0:0");
     hand_row(holder, "COMMIT");
     t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
-    t_text(hand_field(hand_grant_as(other, X("a")), 0), "1");
+    t_text(hand_field(hand_grant(other, "a:x:0:0", 0), 0), "1");
     t_until(is_waited_out(t_admin(), frozen));
     hand_lease(other, "a:x:0:0");
 }
@@ -285,13 +277,7 @@ TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
     void *hand = hand_fresh(), *other = hand_open();
 
     for (int i = 0; i < t_effort(200, 1000); i++) {
-        hand_start(hand, "CALL rowlock_begin_exclusive('a')");
-        usleep((useconds_t)(i * 37 % 400));
-        hand_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
-        hand_finish(hand);
-        do /* a late kill may hit the next statement */
-            hand_start(hand, "COMMIT");
-        while (strncmp(hand_finish(hand), "error", 5) == 0);
+        my_kill_at_any_moment(hand, other, i, "CALL rowlock_begin_exclusive('a')", "COMMIT");
         if (i % 10 == 9) {
             hand_row(other, "CALL rowlock_begin_exclusive('a')");
             hand_row(other, "COMMIT");
@@ -307,26 +293,18 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
 
     for (int i = 0; i < t_effort(200, 1000); i++) {
         long long token = hand_lease(other, "a:x:0:0");
-        const char *answer;
+        const char *release = t_say("CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+        const char *answer = my_kill_at_any_moment(hand, other, i, release, "ROLLBACK");
+        const char *rows = hand_rows(other, token);
 
-        hand_start(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
-        usleep((useconds_t)(i * 37 % 300));
-        hand_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
-        answer = hand_finish(hand);
         /* MySQL may end a killed CALL without an error, but also without an answer */
         if (strncmp(answer, "error", 5) != 0 && strcmp(answer, "(none)") != 0) {
             t_text(hand_field(answer, 0), "0");
-            t_text(hand_rows(other, token), "0|0");
+            t_text(rows, "0|0");
         } else { /* complete or undone, once the client has rolled back, as the library does */
-            const char *rows;
-
-            do
-                hand_start(hand, "ROLLBACK");
-            while (strncmp(hand_finish(hand), "error", 5) == 0);
-            rows = hand_rows(other, token);
             t_true(strcmp(rows, "1|1") == 0 || strcmp(rows, "0|0") == 0);
         }
-        hand_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
+        hand_row(other, "%s", release);
     }
 }
 
