@@ -62,9 +62,10 @@ void t_odbc_close(struct rowlock_link *link)
 
 int t_odbc_open_at(const char *url, const struct rowlock_budget *budget, struct rowlock_link **out)
 {
+    struct rowlock_budget minute = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_source source = {.url = url, .interrupt_fd = -1};
     const struct rowlock_dialect *found = NULL;
-    int code = t_odbc->open(&source, budget, out, &found, &t_error);
+    int code = t_odbc->open(&source, budget ? budget : &minute, out, &found, &t_error);
 
     if (!code)
         keep_link(*out);
@@ -75,10 +76,9 @@ int t_odbc_open_at(const char *url, const struct rowlock_budget *budget, struct 
 
 struct rowlock_link *t_odbc_open(void)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
 
-    t_ok(t_odbc_open_at(t_odbc_url(t_port(), ""), &budget, &link));
+    t_ok(t_odbc_open_at(t_odbc_url(t_port(), ""), NULL, &link));
     return link;
 }
 
@@ -107,6 +107,12 @@ void t_odbc_table(void)
     t_native_sql(handle, "INSERT INTO odbc_test VALUES (1, 10, 'one')");
     t_native_sql(handle, "INSERT INTO odbc_test VALUES (2, 20, 'two')");
     t_engine()->close(handle);
+}
+
+struct rowlock_link *t_odbc_prepare(void)
+{
+    t_odbc_table();
+    return t_odbc_open();
 }
 
 const struct rowlock_statement t_odbc_insert = {

@@ -19,7 +19,8 @@ const char *t_odbc_url(int port, const char *more);
 /* A budget of that time, without an interrupt_fd. */
 struct rowlock_budget t_odbc_within(int64_t ms);
 
-/* Opens a session, which t_odbc_close or the next t_odbc_table closes. */
+/* Opens a session, which t_odbc_close or the next t_odbc_table closes. A budget of NULL is a
+   minute. */
 int t_odbc_open_at(const char *url, const struct rowlock_budget *budget, struct rowlock_link **out);
 struct rowlock_link *t_odbc_open(void);
 void t_odbc_close(struct rowlock_link *link);
@@ -29,6 +30,8 @@ void *t_odbc_native(const char *sql);
 
 /* Creates the table odbc_test (id, n, t) with the rows (1, 10, 'one') and (2, 20, 'two'). */
 void t_odbc_table(void);
+/* Creates it, and opens a session. */
+struct rowlock_link *t_odbc_prepare(void);
 /* Asserts the value that others see. */
 void t_odbc_n_is(int id, const char *wanted);
 

@@ -12,22 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cut.h"
 #include "lib/grants.h"
-#include "lib/proxy.h"
 #include "lib/test.h"
 
 #define MOST_MESSAGES 4000
-
-static struct proxy *proxy;
-static unsigned cuts;
-
-/* The URL under test, with the proxy's port in the place of the server's. */
-static const char *proxied_url(void)
-{
-    if (!proxy)
-        proxy = proxy_start(t_port(), t_is_postgresql());
-    return t_url_at(proxy_port(proxy));
-}
 
 struct outcome {
     int begin, work, lock, commit;
@@ -57,10 +46,8 @@ static void check_others(struct rowlock_connection *witness, const struct outcom
 {
     long rows;
 
-    for (int i = 0; i < 3; i++) {
-        t_ok(t_begin(witness, wants[i], T_TIMEOUT_MS));
-        t_ok(rowlock_commit(witness, &t_error));
-    }
+    for (int i = 0; i < 3; i++)
+        t_lock_once(witness, wants[i], T_TIMEOUT_MS);
     rows = atol(t_sql(witness, "SELECT count(*) FROM cut_work"));
     if (outcome->commit == ROWLOCK_EUNKNOWN)
         t_true(rows == 0 || rows == 1);
@@ -88,16 +75,9 @@ static void check_outcome(const struct outcome *outcome, int n)
     t_int(outcome->error.code, code);
 }
 
-static struct rowlock_connection *through_proxy(const struct rowlock_options *options)
-{
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    return t_open_at(proxied_url(), options);
-}
-
 static struct rowlock_connection *wrapped_through_proxy(void **handle)
 {
-    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
-    *handle = t_native_at(proxied_url());
+    *handle = t_native_at(t_proxied_url(&t_proxy));
     return t_wrap_handle(*handle, NULL);
 }
 
@@ -105,7 +85,6 @@ static struct rowlock_connection *set_up(void)
 {
     struct rowlock_connection *witness = t_open();
 
-    proxied_url();
     t_sql(witness, "CREATE TABLE IF NOT EXISTS cut_work (n INTEGER)");
     t_sql(witness, "DELETE FROM cut_work");
     t_ok(rowlock_prepare(witness, wants, 3, &t_error));
@@ -120,26 +99,24 @@ static void sweep(enum proxy_direction direction, int borrowed, int used)
     int n;
 
     for (n = 0; n < MOST_MESSAGES; n++) {
-        connection = borrowed ? wrapped_through_proxy(&handle) : through_proxy(NULL);
+        connection = borrowed ? wrapped_through_proxy(&handle) : t_through_proxy();
         if (used) { /* statements and names are prepared by now: the batches are short */
             outcome = transact(connection);
             t_int(outcome.commit, 0);
             t_sql(witness, "DELETE FROM cut_work");
         }
-        proxy_arm(proxy, PROXY_CUT, direction, n);
+        proxy_arm(t_proxy, PROXY_CUT, direction, n);
         outcome = transact(connection);
         check_outcome(&outcome, n);
         t_close(connection);
         if (borrowed)
             t_engine()->close(handle);
         check_others(witness, &outcome);
-        if (!proxy_has_struck(proxy))
+        if (!proxy_has_struck(t_proxy))
             break;
-        cuts++;
     }
     t_true(n > 3 && n < MOST_MESSAGES);
     t_int(outcome.commit, 0);
-    t_true(cuts > 0);
 }
 
 TEST(p2_cut_after_every_message_to_the_server)
@@ -170,14 +147,13 @@ TEST(cut_after_every_message_while_connecting)
     struct rowlock_options options = {.connect_ms = 5000};
     int n, code;
 
-    proxied_url();
     for (int direction = PROXY_TO_SERVER; direction <= PROXY_TO_CLIENT; direction++) {
         for (n = 0; n < MOST_MESSAGES; n++) {
             struct rowlock_connection *connection = NULL;
+            const char *url = t_proxied_url(&t_proxy);
 
-            proxy_settle(proxy);
-            proxy_arm(proxy, PROXY_CUT, (enum proxy_direction)direction, n);
-            code = rowlock_open(proxied_url(), &options, &connection, &t_error);
+            proxy_arm(t_proxy, PROXY_CUT, (enum proxy_direction)direction, n);
+            code = rowlock_open(url, &options, &connection, &t_error);
             if (code == 0) {
                 t_close(connection);
                 break;
@@ -216,24 +192,22 @@ TEST(cut_after_messages_all_through_an_install)
     struct rowlock_connection *witness = t_open_with(&slow);
     int n, code = -1;
 
-    proxied_url();
     for (n = 0; code != 0 && n < MOST_MESSAGES; n = next_cut(n)) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = t_through_proxy();
 
         t_ok(rowlock_uninstall(witness, &t_error));
-        proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
+        proxy_arm(t_proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         code = rowlock_install(connection, &plan, &t_error);
         t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
         t_close(connection);
         t_ok(rowlock_uninstall(witness, &t_error));
         t_text(t_sql(witness, "%s", remains()), "0");
-        connection = through_proxy(NULL);
-        proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
+        connection = t_through_proxy();
+        proxy_arm(t_proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         rowlock_install(connection, &plan, &t_error);
         t_close(connection);
         t_ok(rowlock_install(witness, &plan, &t_error));
-        t_ok(t_begin(witness, t_x("cut"), T_TIMEOUT_MS));
-        t_ok(rowlock_commit(witness, &t_error));
+        t_lock_once(witness, t_x("cut"), T_TIMEOUT_MS);
     }
     t_true(n > 3 && n < MOST_MESSAGES);
 }
@@ -246,15 +220,14 @@ TEST(cut_after_messages_all_through_an_uninstall)
     struct rowlock_connection *witness = t_open_with(&slow);
     int n, struck = 1;
 
-    proxied_url();
     for (n = 0; struck && n < MOST_MESSAGES; n = next_cut(n)) {
-        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_connection *connection = t_through_proxy();
         int code;
 
         t_ok(rowlock_install(witness, &plan, &t_error));
-        proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
+        proxy_arm(t_proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         code = rowlock_uninstall(connection, &t_error);
-        struck = proxy_has_struck(proxy);
+        struck = proxy_has_struck(t_proxy);
         t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
         t_close(connection);
         if (code == 0)
@@ -279,30 +252,29 @@ TEST(silence_ends_every_call_in_time)
     struct rowlock_connection *witness = set_up();
 
     for (int n = 0; n < 4; n++) {
-        struct rowlock_connection *connection = through_proxy(&options);
+        struct rowlock_connection *connection = t_open_at(t_proxied_url(&t_proxy), &options);
         long long began;
         int code;
 
         if (n < 3) { /* in begin: before the answer, or after one or two of its messages */
-            proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
+            proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
             began = t_now();
             code = rowlock_begin(connection, wants, 1, 300, &t_error);
         } else { /* in commit */
             t_ok(rowlock_begin(connection, wants, 1, T_TIMEOUT_MS, &t_error));
-            proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+            proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
             began = t_now();
             code = rowlock_commit(connection, &t_error);
         }
-        t_true(proxy_has_struck(proxy) || code == 0);
+        t_true(proxy_has_struck(t_proxy) || code == 0);
         if (n == 3)
             t_true(code == ROWLOCK_EUNKNOWN);
         else
             t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
         t_within(began, LONGEST_MS);
-        proxy_cut_all(proxy);
+        proxy_cut_all(t_proxy);
         t_close(connection);
-        t_ok(t_begin(witness, wants[0], T_TIMEOUT_MS));
-        t_ok(rowlock_commit(witness, &t_error));
+        t_lock_once(witness, wants[0], T_TIMEOUT_MS);
     }
 }
 
@@ -310,20 +282,18 @@ TEST(silence_while_connecting_ends_in_time)
 {
     struct rowlock_options options = {.connect_ms = 400, .statement_ms = STATEMENT_MS};
 
-    proxied_url();
     for (int n = 0; n < 3; n++) {
         struct rowlock_connection *connection = NULL;
+        const char *url = t_proxied_url(&t_proxy);
         long long began = t_now();
         int code;
 
-        proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
-        code = rowlock_open(proxied_url(), &options, &connection, &t_error);
+        proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
+        code = rowlock_open(url, &options, &connection, &t_error);
         t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == 0);
         if (code == 0)
             t_close(connection);
         t_within(began, LONGEST_MS);
-        proxy_cut_all(proxy);
     }
-    proxy_stop(proxy);
-    proxy = NULL;
+    proxy_cut_all(t_proxy);
 }

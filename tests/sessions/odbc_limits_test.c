@@ -7,25 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cut.h"
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/odbc.h"
-#include "lib/proxy.h"
 #include "lib/test.h"
 #include "util/clock.h"
 
-static void *hold_row_2(void)
-{
-    return t_odbc_native(t_is_postgresql() ? "BEGIN; UPDATE odbc_test SET n = 21 WHERE id = 2"
-                                           : "SET autocommit = 0");
-}
-
 static void *holder_of_row_2(void)
 {
-    void *handle = hold_row_2();
+    void *handle = t_odbc_native(t_is_postgresql() ? "BEGIN" : "SET autocommit = 0");
 
-    if (!t_is_postgresql())
-        t_native_sql(handle, "UPDATE odbc_test SET n = 21 WHERE id = 2");
+    t_native_sql(handle, "UPDATE odbc_test SET n = 21 WHERE id = 2");
     return handle;
 }
 
@@ -34,12 +27,9 @@ TEST(the_deadline_ends_a_wait_for_a_lock_and_keeps_the_transaction)
     struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
     struct rowlock_budget budget;
     struct rowlock_outcome outcome;
-    struct rowlock_link *link;
-    void *holder;
+    struct rowlock_link *link = t_odbc_prepare();
+    void *holder = holder_of_row_2();
 
-    t_odbc_table();
-    link = t_odbc_open();
-    holder = holder_of_row_2();
     t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
     for (int i = 0; i < 3; i++) {
         budget = t_odbc_within(100);
@@ -57,12 +47,9 @@ TEST(the_deadline_ends_a_wait_for_a_lock_and_keeps_the_transaction)
 TEST(a_statements_own_limit_ends_it_too)
 {
     struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
-    struct rowlock_link *link;
-    void *holder;
+    struct rowlock_link *link = t_odbc_prepare();
+    void *holder = holder_of_row_2();
 
-    t_odbc_table();
-    link = t_odbc_open();
-    holder = holder_of_row_2();
     wait.limit_ms = 50;
     t_fails(t_odbc_run(link, ROWLOCK_BEGIN, &wait, 1), ETIMEDOUT);
     t_left(KEPT);
@@ -70,28 +57,26 @@ TEST(a_statements_own_limit_ends_it_too)
     t_odbc_close(link);
 }
 
-static struct rowlock_link *open_through(struct proxy *proxy)
+static struct rowlock_link *prepare_through_proxy(void)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
 
-    t_ok(t_odbc_open_at(t_odbc_url(proxy_port(proxy), ""), &budget, &link));
+    t_odbc_table();
+    t_proxied_url(&t_proxy);
+    t_ok(t_odbc_open_at(t_odbc_url(proxy_port(t_proxy), ""), NULL, &link));
     t_true(t_odbc->socket(link) >= 0);
     return link;
 }
 
 TEST(a_silent_server_is_given_up)
 {
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
     struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
     struct rowlock_budget budget;
     struct rowlock_outcome outcome;
-    struct rowlock_link *link;
+    struct rowlock_link *link = prepare_through_proxy();
 
-    t_odbc_table();
-    link = open_through(proxy);
     t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     budget = t_odbc_within(100);
     budget.give_up_ms = budget.deadline_ms + 200;
     t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome), ETIMEDOUT);
@@ -103,8 +88,7 @@ TEST(a_silent_server_is_given_up)
     t_left(DEAD);
     t_fails(t_odbc->rollback(link, &budget, &t_error), ECONN);
     t_odbc_close(link);
-    proxy_cut_all(proxy);
-    proxy_stop(proxy);
+    proxy_cut_all(t_proxy);
 }
 
 static int lock_in_time(struct rowlock_connection *connection, void *data,
@@ -123,38 +107,30 @@ static int lock_in_time(struct rowlock_connection *connection, void *data,
    returns, but neither the call nor the close waits for that. */
 TEST(a_cancel_that_blocks_too_is_left_behind)
 {
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
     struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
-    struct rowlock_link *link;
+    struct rowlock_link *link = prepare_through_proxy();
     struct thread *thread;
 
-    t_odbc_table();
-    link = open_through(proxy);
     t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     thread = t_thread(NULL, lock_in_time, link);
-    while (!proxy_has_struck(proxy))
+    while (!proxy_has_struck(t_proxy))
         rowlock__wait_fd(-1, 0, -1, rowlock__now_ms() + 2);
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     t_code_is(__FILE__, __LINE__, "the call", t_join(thread), ROWLOCK_ETIMEDOUT);
     t_left(DEAD);
     t_odbc_close(link);
-    proxy_cut_all(proxy);
-    proxy_stop(proxy);
+    proxy_cut_all(t_proxy);
 }
 
 TEST(closing_a_silent_session_does_not_hang)
 {
-    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
-    struct rowlock_link *link;
+    struct rowlock_link *link = prepare_through_proxy();
 
-    t_odbc_table();
-    link = open_through(proxy);
     t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
-    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    proxy_arm(t_proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     t_odbc_close(link);
-    proxy_cut_all(proxy);
-    proxy_stop(proxy);
+    proxy_cut_all(t_proxy);
 }
 
 /* The waiter's second row is locked. */
@@ -198,8 +174,8 @@ TEST(p11_trap_innodb_rollback_on_timeout)
                             "mariadb --no-defaults --socket=$server_socket/socket -u root "
                             "-e 'CREATE DATABASE %s' && echo $server_port",
                             name, strrchr(getenv("ROWLOCK_TEST_URL"), '/') + 1));
-    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &holder));
-    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &waiter));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), NULL, &holder));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), NULL, &waiter));
     t_ok(t_odbc->script(holder,
                         "CREATE TABLE odbc_test (id BIGINT PRIMARY KEY, n BIGINT, t TEXT);\n"
                         "INSERT INTO odbc_test VALUES (1, 1, ''), (2, 2, '');\n",

@@ -48,10 +48,9 @@ TEST(no_descriptor_reaches_a_command)
 
 static void is_refused(const char *more, const char *part)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
 
-    t_fails(t_odbc_open_at(t_odbc_url(t_port(), more), &budget, &link), EINVAL);
+    t_fails(t_odbc_open_at(t_odbc_url(t_port(), more), NULL, &link), EINVAL);
     t_contains(t_error.text, part);
 }
 
@@ -69,13 +68,12 @@ TEST(an_option_that_would_break_transactions_is_refused)
 /* A driver may quote the connection string in its message. */
 TEST(a_refused_login_is_edenied_and_shows_no_password)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
     const char *url = t_say(
         "odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=test;UID=nobody_here;PWD={hun;ter2}",
         t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"), t_port());
 
-    t_fails(t_odbc_open_at(url, &budget, &link), EDENIED);
+    t_fails(t_odbc_open_at(url, NULL, &link), EDENIED);
     t_lacks(t_error.text, "hun;ter2");
     t_contains(t_error.text, "nobody_here");
 }
@@ -94,7 +92,6 @@ static const char *password_file(const char *text, mode_t mode)
 
 TEST(user_and_password_come_from_the_environment)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
     const char *database = strrchr(t_url(), '/') + 1;
     const char *url = t_say("odbc:Driver=%s;Server=127.0.0.1;Port=%d;Database=%s",
@@ -103,16 +100,16 @@ TEST(user_and_password_come_from_the_environment)
 
     setenv("ROWLOCK_USER", t_is_postgresql() ? "tester" : "rowlock", 1);
     setenv("ROWLOCK_PASSWORD_FILE", password_file("secret\n", 0600), 1);
-    t_ok(t_odbc_open_at(url, &budget, &link));
+    t_ok(t_odbc_open_at(url, NULL, &link));
     t_odbc_close(link);
     link = NULL;
     if (!t_is_postgresql()) { /* which trusts everyone here */
         setenv("ROWLOCK_PASSWORD_FILE", password_file("geheim;}\n", 0600), 1);
-        t_fails(t_odbc_open_at(url, &budget, &link), EDENIED);
+        t_fails(t_odbc_open_at(url, NULL, &link), EDENIED);
         t_lacks(t_error.text, "geheim");
     }
     setenv("ROWLOCK_PASSWORD_FILE", password_file("secret\n", 0644), 1);
-    t_fails(t_odbc_open_at(url, &budget, &link), EDENIED);
+    t_fails(t_odbc_open_at(url, NULL, &link), EDENIED);
     t_contains(t_error.text, "chmod 600");
     unsetenv("ROWLOCK_USER");
     unsetenv("ROWLOCK_PASSWORD_FILE");
@@ -120,20 +117,19 @@ TEST(user_and_password_come_from_the_environment)
 
 TEST(a_missing_driver_is_named_with_its_package)
 {
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
 
-    t_fails(t_odbc_open_at("odbc:Driver=/nowhere/psqlodbcw.so;Server=h;PWD=secret", &budget, &link),
+    t_fails(t_odbc_open_at("odbc:Driver=/nowhere/psqlodbcw.so;Server=h;PWD=secret", NULL, &link),
             EDRIVER);
     t_contains(t_error.text, "odbc-postgresql");
-    t_fails(t_odbc_open_at("odbc:Driver={ODBC Driver 18 for SQL Server};Server=h", &budget, &link),
+    t_fails(t_odbc_open_at("odbc:Driver={ODBC Driver 18 for SQL Server};Server=h", NULL, &link),
             EDRIVER);
     t_contains(t_error.text, "msodbcsql18");
-    t_fails(t_odbc_open_at("odbc:Driver=/nowhere/strange.so", &budget, &link), EDRIVER);
+    t_fails(t_odbc_open_at("odbc:Driver=/nowhere/strange.so", NULL, &link), EDRIVER);
     t_contains(t_error.text, "/nowhere/strange.so");
-    t_fails(t_odbc_open_at("odbc:DSN=nowhere;PWD=secret", &budget, &link), EDRIVER);
+    t_fails(t_odbc_open_at("odbc:DSN=nowhere;PWD=secret", NULL, &link), EDRIVER);
     t_contains(t_error.text, "data source 'nowhere'");
-    t_fails(t_odbc_open_at("odbc:Server=h", &budget, &link), EINVAL);
+    t_fails(t_odbc_open_at("odbc:Server=h", NULL, &link), EINVAL);
     t_contains(t_error.text, "names no ODBC driver");
 }
 
@@ -143,7 +139,6 @@ TEST(a_data_source_gets_the_options_too)
     struct rowlock_value values[] = {rowlock__int_value(1), rowlock__int_value(1),
                                      rowlock__text_value("again")};
     struct rowlock_call duplicate = {.statement = &t_odbc_insert, .values = values};
-    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_link *link = NULL;
     const char *path = t_say("%s/odbc.ini", getenv("ROWLOCK_TEST_TEMP"));
     FILE *file = fopen(path, "w");
@@ -160,7 +155,7 @@ TEST(a_data_source_gets_the_options_too)
     setenv("ODBCINI", path, 1);
     t_ok(t_odbc_open_at(t_is_postgresql() ? "odbc:DSN=farm;UID=tester"
                                           : "odbc:DSN=farm;UID=rowlock;PWD=secret",
-                        &budget, &link));
+                        NULL, &link));
     unsetenv("ODBCINI");
     t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 10, &affected)); /* the value that it has already */
     t_int(affected, 1);

@@ -44,11 +44,9 @@ TEST(values_of_every_type_pass_unchanged)
         "", "x", "it's \"quoted\" \\ {braces}; -- ?", "Größe, Ω, 漢字", "🔒 locked 🔑", "a\tb\nc"};
     static const int64_t numbers[] = {0, 1, -1, INT64_MAX, INT64_MIN, 2147483648, -2147483649};
     struct rowlock_value none = {.type = ROWLOCK_NULL};
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
     int64_t id = 100;
 
-    t_odbc_table();
-    link = t_odbc_open();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         passes(link, id++, rowlock__int_value(1), rowlock__text_value(texts[i]));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -84,7 +82,7 @@ TEST(another_client_reads_the_same_text)
 TEST(large_texts_and_many_rows_pass)
 {
     enum { SIZE = 300000, ROWS = 300 };
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
     struct t_odbc_row row = {0};
     struct rowlock_call call = {
         .statement = &t_odbc_read_all, .row = t_odbc_keep_row, .data = &row};
@@ -92,8 +90,6 @@ TEST(large_texts_and_many_rows_pass)
 
     for (int i = 0; i < SIZE; i++)
         text[i] = (char)('a' + i % 26);
-    t_odbc_table();
-    link = t_odbc_open();
     for (size_t length = 200; length < 600; length += 13)
         passes(link, (int64_t)length, rowlock__int_value(7), rowlock__bytes_value(text, length));
     passes(link, 5000, rowlock__int_value(7), rowlock__bytes_value(text, 4001));
@@ -116,11 +112,9 @@ TEST(large_texts_and_many_rows_pass)
 TEST(affected_rows_are_those_that_were_found)
 {
     struct rowlock_call call = {.statement = &t_odbc_delete_all, .affected = -7};
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
     int64_t affected;
 
-    t_odbc_table();
-    link = t_odbc_open();
     t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 11, &affected));
     t_int(affected, 1);
     t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 11, &affected)); /* the value that it has already */
@@ -138,10 +132,8 @@ TEST(affected_rows_are_those_that_were_found)
 
 TEST(a_call_outside_a_transaction_commits_by_itself)
 {
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
 
-    t_odbc_table();
-    link = t_odbc_open();
     t_int(t_odbc->state(link), ROWLOCK_STATE_IDLE);
     t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 11, NULL));
     t_int(t_odbc->state(link), ROWLOCK_STATE_IDLE);
@@ -153,10 +145,8 @@ TEST(a_transaction_ends_by_commit_or_rollback)
 {
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
     struct rowlock_outcome outcome;
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
 
-    t_odbc_table();
-    link = t_odbc_open();
     t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
     t_int(t_odbc->state(link), ROWLOCK_STATE_OPEN);
     t_odbc_n_is(1, "10");
@@ -184,12 +174,9 @@ TEST(the_isolation_is_read_committed)
 {
     struct rowlock_call read = t_odbc_with_id(&t_odbc_read_one, 1);
     struct t_odbc_row row = {0};
-    struct rowlock_link *link;
-    void *handle;
+    struct rowlock_link *link = t_odbc_prepare();
+    void *handle = t_odbc_native(NULL);
 
-    t_odbc_table();
-    link = t_odbc_open();
-    handle = t_odbc_native(NULL);
     read.row = t_odbc_keep_row;
     read.data = &row;
     t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &read, 1));
@@ -208,10 +195,8 @@ TEST(an_error_undoes_its_statement_and_keeps_the_transaction)
                                      rowlock__text_value("again")};
     struct rowlock_call duplicate = {.statement = &t_odbc_insert, .values = values};
     struct rowlock_call wrong = {.statement = &t_odbc_mistake};
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
 
-    t_odbc_table();
-    link = t_odbc_open();
     t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
     for (int i = 0; i < 2; i++) {
         t_fails(t_odbc_run(link, ROWLOCK_INSIDE, &duplicate, 1), EDB);
@@ -235,10 +220,8 @@ TEST(an_error_undoes_its_statement_and_keeps_the_transaction)
 TEST(a_script_is_run_statement_by_statement)
 {
     struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
-    struct rowlock_link *link;
+    struct rowlock_link *link = t_odbc_prepare();
 
-    t_odbc_table();
-    link = t_odbc_open();
     t_ok(t_odbc->script(link,
                         "-- a comment; with a semicolon\nDELETE FROM odbc_test;\n"
                         "INSERT INTO odbc_test VALUES (7, 70, 'a;b');\n",
