@@ -6,6 +6,7 @@
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
  */
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,8 +60,11 @@ static int hold_once(const struct loop *loop, struct rowlock_connection *connect
     while ((code = lock(loop, connection, handle, wants, &error)) != 0 && is_victim(&error))
         rowlock_rollback(connection, NULL);
     if (!code) {
-        /* it leaves before the transaction ends: then another process may already enter */
-        overlap_leave(loop->overlap, overlap_enter(loop->overlap, 0, wants[0], NULL));
+        int place = overlap_enter(loop->overlap, 0, wants[0], NULL);
+
+        sched_yield(); /* so that another process can enter, if the lock lets it */
+        /* before the transaction ends, because then another process may already enter */
+        overlap_leave(loop->overlap, place);
         code = turn % 2 ? rowlock_commit(connection, &error) : rowlock_rollback(connection, &error);
     }
     if (code)
