@@ -98,11 +98,15 @@ static void provoke(struct rowlock_connection *connection, int i)
 }
 
 /* Waits until the cancel has been sent, so that it does not hit the next statement. */
-static void await_shot(void)
+static int after_the_shot(int code)
 {
     while (atomic_load(&aim->session) != 0)
         usleep(50);
+    return code;
 }
+
+/* The code of a call, during which the `i`-th cancel may come. */
+#define CANCELLED(connection, i, call) (provoke(connection, i), after_the_shot(call))
 
 static struct rowlock_connection *fresh(void)
 {
@@ -143,12 +147,9 @@ static void cancel_finish(void *hand, int i)
     struct rowlock_connection *connection = fresh();
     struct rowlock_lease *lease = claimed(connection, &job);
     struct job_seen seen;
-    int code;
 
-    provoke(connection, i);
-    code = rowlock_finish(lease, &(struct rowlock_result){.exit = i % 2 * 3}, &t_error);
-    await_shot();
-    t_ok(code);
+    t_ok(CANCELLED(connection, i,
+                   rowlock_finish(lease, &(struct rowlock_result){.exit = i % 2 * 3}, &t_error)));
     seen = t_job_seen(one, hand, &job);
     t_int(seen.runs, 1);
     t_int(seen.running, 0);
@@ -172,15 +173,11 @@ static void cancel_settling(void *hand, int i)
     struct rowlock_connection *connection = fresh();
     struct rowlock_claim claim = {.now_ms = 0};
     struct rowlock_lease *dead = claimed(one, &job), *lease = NULL;
-    int code;
 
     job.retry = -1;
     t_expire(hand, rowlock_token(dead));
     rowlock_lease_free(dead);
-    provoke(connection, i * 3);
-    code = rowlock_claim(connection, &job, &claim, &lease, &t_error);
-    await_shot();
-    t_ok(code);
+    t_ok(CANCELLED(connection, i * 3, rowlock_claim(connection, &job, &claim, &lease, &t_error)));
     t_true(lease == NULL);
     t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);
     t_text(t_all_rows(hand), NO_ROWS);
@@ -197,12 +194,8 @@ static void cancel_release(void *hand, int i)
 {
     struct rowlock_connection *connection = fresh();
     struct rowlock_lease *lease = t_granted(connection, t_x(t_name(0)), 0);
-    int code;
 
-    provoke(connection, i);
-    code = rowlock_release(lease, &t_error);
-    await_shot();
-    t_ok(code);
+    t_ok(CANCELLED(connection, i, rowlock_release(lease, &t_error)));
     t_text(t_all_rows(hand), NO_ROWS);
     rowlock_lease_free(lease);
     t_close(connection);
@@ -221,14 +214,11 @@ static void cancel_refresh(void *hand, int i)
     struct rowlock_refresh refresh;
     struct rowlock_lease *lease = NULL;
     struct rowlock_result failure = {.exit = 3};
-    int code;
 
     subject.max_age_ms = 0;
     t_ok(rowlock_refresh_acquire(connection, &subject, &terms, &refresh, &lease, &t_error));
-    provoke(connection, i);
-    code = rowlock_refresh_release(lease, i % 2 ? &failure : NULL, &t_error);
-    await_shot();
-    t_ok(code);
+    t_ok(CANCELLED(connection, i,
+                   rowlock_refresh_release(lease, i % 2 ? &failure : NULL, &t_error)));
     t_text(subject_says(hand, "status"), i % 2 ? "ERROR" : "COMPLETE");
     t_text(t_all_rows(hand), NO_ROWS);
     rowlock_lease_free(lease);
@@ -246,14 +236,11 @@ static void cancel_refresh_failed(void *hand, int i)
     struct rowlock_connection *connection = fresh();
     struct rowlock_subject subject = subject_here();
     struct rowlock_refresh refresh;
-    int code;
 
     subject.max_age_ms = 0;
     t_ok(rowlock_refresh_begin(connection, &subject, -1, &refresh, &t_error));
-    provoke(connection, i);
-    code = rowlock_refresh_failed(connection, &refresh, "no source", &t_error);
-    await_shot();
-    t_ok(code);
+    t_ok(CANCELLED(connection, i,
+                   rowlock_refresh_failed(connection, &refresh, "no source", &t_error)));
     t_text(subject_says(hand, "status"), "ERROR");
     t_text(subject_says(hand, t_facts()->plain ? "error_text" : "error"), "no source");
     t_close(connection);
@@ -271,9 +258,7 @@ static void cancel_withdrawal(void *hand, int i)
     struct rowlock_lease *held = t_granted(one, t_x(t_name(0)), 0), *lease = NULL;
     int code;
 
-    provoke(connection, i * 11);
-    code = t_acquire(connection, t_x(t_name(0)), 0, 1, &lease);
-    await_shot();
+    code = CANCELLED(connection, i * 11, t_acquire(connection, t_x(t_name(0)), 0, 1, &lease));
     t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EBUSY);
     t_int(waiters_of(hand, t_name(0)), 0);
     t_give(held);
