@@ -66,9 +66,8 @@ static struct rowlock_lease *kept(struct rowlock_connection *connection, const c
 
 TEST(p5_a_kept_lease_outlives_its_ttl)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, "kept", 4000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), "kept", 4000, &loss);
     long long began = t_now();
     void *hand = t_native();
 
@@ -85,9 +84,8 @@ TEST(p5_a_kept_lease_outlives_its_ttl)
 
 TEST(p5_a_freed_lease_is_kept_no_more)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, "freed", 3000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), "freed", 3000, &loss);
 
     until_renewed(t_native(), rowlock_token(lease), 1);
     rowlock_lease_free(lease);
@@ -97,9 +95,8 @@ TEST(p5_a_freed_lease_is_kept_no_more)
 
 static void lost_in_the_database(const char *name, int now)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, name, 3000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), name, 3000, &loss);
     void *hand = t_native();
     int64_t token = rowlock_token(lease);
 
@@ -152,9 +149,8 @@ TEST(p5_a_kept_lease_survives_killed_connections)
 /* Another process locks the file until after the lease's end, as if the database hung. */
 static void hang_by_write_lock(void)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, "hangs", 3000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), "hangs", 3000, &loss);
     void *hand = t_native();
 
     t_native_sql(hand, "BEGIN IMMEDIATE");
@@ -220,9 +216,8 @@ TEST(p5_a_keeper_tells_the_loss_while_the_database_hangs)
 
 TEST(p5_a_keeper_leaves_signals_to_the_program)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, "signals", 4000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), "signals", 4000, &loss);
     sigset_t usr1, pending;
 
     sigemptyset(&usr1);
@@ -262,9 +257,8 @@ TEST(p5_keepers_come_and_go)
    once. */
 TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
 {
-    struct rowlock_connection *one = t_open();
     struct loss loss = {0};
-    struct rowlock_lease *lease = kept(one, "both", 4000, &loss);
+    struct rowlock_lease *lease = kept(t_open(), "both", 4000, &loss);
 
     t_ok(rowlock_break(t_open(), "both", 0, 1, NULL, &t_error));
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);

@@ -115,8 +115,7 @@ TEST(p5_what_is_left_after_a_wait_is_no_more_than_the_database_gives)
 
 TEST(p5_an_expired_lease_has_nothing_left)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("over"), 1000);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("over"), 1000);
     long long began = t_now(), last = 1001;
 
     while (rowlock_remaining(lease) > 0) {
@@ -136,8 +135,7 @@ TEST(p5_an_expired_lease_has_nothing_left)
 
 TEST(p5_a_renewal_prolongs_and_never_shortens)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("renewed"), 60000);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("renewed"), 60000);
     void *hand = t_native();
 
     t_ok(rowlock_renew(lease, 2 * HOUR, &t_error));
@@ -152,8 +150,7 @@ TEST(p5_a_renewal_prolongs_and_never_shortens)
 
 TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("default ttl"), HOUR);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("default ttl"), HOUR);
 
     t_ok(rowlock_renew(lease, 0, &t_error));
     t_true(is_between(rowlock_remaining(lease), HOUR - 20000, HOUR));
@@ -163,8 +160,7 @@ TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
 /* No other client came meanwhile. A lease is valid while its row exists. */
 TEST(p5_an_expired_lease_that_was_not_swept_can_be_renewed_or_is_lost)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("slept"), 60000);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("slept"), 60000);
     void *hand = t_native();
 
     t_expire(hand, rowlock_token(lease));

@@ -23,8 +23,7 @@
 
 TEST(p7_waiters_of_any_mode_are_served_in_their_order)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("order"), HOUR);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("order"), HOUR);
     struct acquisition waiters[WAITERS] = {0};
     struct thread *threads[WAITERS];
     atomic_int turn = 0;
@@ -248,8 +247,7 @@ TEST(p6_the_first_waiter_and_the_one_before_us_are_killed)
 
 TEST(p6_a_try_behind_a_dead_waiter_succeeds)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("dead"), HOUR);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("dead"), HOUR);
     struct holder_plan plan = {.want = t_x("dead"), .ttl_ms = HOUR, .wait_ms = -1};
     struct child child = t_child(t_hold_body, &plan);
     void *hand = t_native();

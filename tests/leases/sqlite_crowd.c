@@ -80,8 +80,7 @@ static long steps_of_a_look(const char *name, int n)
 
 TEST(p10_a_look_behind_thousands_costs_what_it_costs_behind_hundreds)
 {
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("crowd"), HOUR);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("crowd"), HOUR);
     long hundreds = steps_of_a_look("crowd", 400), thousands = steps_of_a_look("crowd", 4000);
 
     t_true(thousands <= 2 * hundreds);
@@ -96,8 +95,7 @@ TEST(p10_a_look_behind_thousands_costs_what_it_costs_behind_hundreds)
 TEST(p7_a_crowd_is_served_in_its_order_and_passes_the_dead)
 {
     static struct acquisition waiters[CROWD];
-    struct rowlock_connection *one = t_open();
-    struct rowlock_lease *lease = t_granted(one, t_x("order"), HOUR);
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("order"), HOUR);
     struct thread *threads[CROWD];
     static atomic_int turn; /* like the waiters: the threads may outlive a failed test */
     void *hand = t_native();
