@@ -116,8 +116,7 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     [[ $output != *"waiting for it"* ]]
     run -69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run c -- true
     ! is_gone "$long"
-    kill -s TERM "$long"
-    ends_with 143 "$long"
+    end_by_term "$long"
 }
 
 # The administrator may still have a session. MariaDB counts from the limit on.
@@ -199,8 +198,7 @@ tells_it_is_full() { until_true is_full || { cat err; return 1; }; }
         start "$ROWLOCK" --db "$(transport_url "$ROWLOCK_TEST_ENGINE" $transport \
             "$ROWLOCK_TEST_URL")" run -w 300 i -- true
         tells_it_is_full
-        kill -s TERM "$started"
-        ends_with 143 "$started"
+        end_by_term "$started"
     done
     empty
 }

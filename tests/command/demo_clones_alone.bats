@@ -70,8 +70,7 @@ shows() { grep -q -- "$2" "$1" 2>/dev/null; }
 @test "a signal while a clone is frozen also ends that clone" {
     NO_COLOR=1 start "$DEMO" demo clones --ttl 6s
     until_true a_clone_is_frozen out
-    kill -s TERM "$started"
-    ends_with 143 "$started"
+    end_by_term "$started"
     nothing_is_left
     [ -z "$(ls -A temp)" ]
     [ ! -s err ]

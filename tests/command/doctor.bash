@@ -7,9 +7,7 @@
 finds() {
     local status_of_line
     case $1 in ok) status_of_line=0 ;; warn) status_of_line=1 ;; FAIL) status_of_line=2 ;; esac
-    run rowlock "${@:4}" doctor --only "$2"
-    echo "$status: $output"
-    [ "$status" = "$status_of_line" ]
+    runs "$status_of_line" rowlock "${@:4}" doctor --only "$2"
     [ "${#lines[@]}" = 1 ]
     [[ $output =~ ^$1\ +$2\ \  ]]
     # shellcheck disable=SC2053

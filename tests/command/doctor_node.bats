@@ -62,9 +62,7 @@ in_private() {
     run -1 rowlock --db sqlite:new.db doctor
     [[ $output == *"warn  server "*"the file 'new.db' does not exist yet  -> the first lock"* ]]
     for only in server schema privileges jobs self-test; do
-        run rowlock --db sqlite:new.db doctor --only $only
-        echo "$only: $status: $output"
-        [ "$status" = 1 ]
+        runs 1 rowlock --db sqlite:new.db doctor --only $only
         [ "${#lines[@]}" = 1 ]
         [[ $output == "warn  server "*"'new.db' does not exist yet"* ]]
     done

@@ -32,8 +32,7 @@ left_over() {
 nothing_is_left() { [ -z "$(left_over)" ]; }
 runs_a_test() { left_over | grep -q 'tests/sessions/crash '; }
 ended_by_term() { # PID
-    kill -s TERM "$1"
-    ends_with 143 "$1"
+    end_by_term "$1"
     left_over
     until_true nothing_is_left
     [ -z "$(ls "$inner")" ]

@@ -32,8 +32,7 @@ changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
     start_node where
     run -3 job -E 3 --verbose where "${rarely[@]}" -- echo ran
     [[ $output == "rowlock: 'where' is not run: 'job:where' is held by $(hostname):$node since "* ]]
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
 }
 
 @test "a call that comes early reports that it waits for the due time, which its command can read" {
@@ -57,8 +56,7 @@ changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
     until_true grep -q "is due at" err
     is_free job:alarm
     runs_nowhere alarm
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     [ ! -e ran ]
     [ "$(runs_of alarm)" = 0 ]
 }
@@ -84,8 +82,7 @@ changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
 
 @test "a signal that ends the command ends job, and is recorded" {
     start_node signalled
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     run_is signalled 0 outcome=failed exit=143
     is_free job:signalled
 }

@@ -14,9 +14,7 @@ setup() {
 refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     local word=$1
     shift
-    run rowlock "$@"
-    echo "$* -> $status: $output"
-    [ "$status" = 64 ]
+    runs 64 rowlock "$@"
     [[ ${lines[0]} == "rowlock: "*"$word"* ]]
     [ ! -e test.db ]
 }

@@ -12,9 +12,7 @@ load job.bash
 setup() { forget_jobs; }
 changed() { sql "UPDATE $(as_table "$1") SET $2"; }
 checked() { # STATUS PATTERN [NAME]
-    run rowlock jobs --check "${@:3}"
-    echo "$status: $output"
-    [ "$status" = "$1" ]
+    runs "$1" rowlock jobs --check "${@:3}"
     [ "${#lines[@]}" = 1 ]
     # shellcheck disable=SC2053
     [[ $output == $2 ]]
@@ -56,8 +54,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(json '$[0].running_pid' <json)" = "$node" ]
     [[ $(json '$[0].running_since' <json) == 20*Z ]]
     [ "$(json '$[0].running_token' <json)" = "$(item job:known2 '$[0].token')" ]
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     job known3 "${rarely[@]}" -- echo hi >/dev/null
     rowlock --json jobs known3 >json
     [ "$(json_sql "json_type(document, '\$[0].running_at')" <json)" = null ]
@@ -182,8 +179,7 @@ checked() { # STATUS PATTERN [NAME]
     run -75 rowlock jobs soon2 --now
     [[ $output == "rowlock: the job 'soon2' runs on $(hostname) since 20"* ]]
     [[ $output == *"stop it: rowlock break 'job:soon2'" ]]
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     token=$(rowlock hold --note 'ask Ann' job:soon)
     run -75 rowlock jobs soon --now
     [[ $output == *"paused by $(hostname) since 20"*", note: ask Ann; "* ]]
@@ -223,13 +219,11 @@ checked() { # STATUS PATTERN [NAME]
     changed run "started = started - 600000, finished = started + 250000
         WHERE job = 'lazy' AND outcome = 'done'" # 250 s, or where columns change in turn, more
     checked 0 "fine: 1 job" lazy
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     start_node first
     changed run "started = started - 3600000 WHERE job = 'first'"
     checked 0 "fine: 1 job" first # there is no average
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
 }
 
 @test "a job is not paused by a run, its minimum hold, or a lease that a process keeps" {
@@ -238,8 +232,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(view stays state)" = fine ]
     start_node runs
     [ "$(view runs state)/$(view runs paused_token)" = fine/ ]
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     until_true is_free job:runs
     start_rowlock run job:runs -- sh -c "$(pid_into kept); sleep 970"
     until_true is_there kept
@@ -251,8 +244,7 @@ checked() { # STATUS PATTERN [NAME]
     start_node a
     run -75 rowlock jobs a --forget
     [[ $output == *"the job 'a' runs"* ]]
-    kill -s TERM "$node"
-    ends_with 143 "$node"
+    end_by_term "$node"
     rowlock jobs a --forget
     [ "$(rowlock --json jobs)" = "[]" ]
     run -1 rowlock jobs a --forget

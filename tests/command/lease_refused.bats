@@ -49,9 +49,7 @@ says_waiting() { # COUNT: each verb reports it
     for options in "-n -q" "--quiet -w 1"; do
         for verb in run "acquire --ttl 1m" "hold --for 1m --note why"; do
             # shellcheck disable=SC2086
-            run rowlock $verb $options quiet $([ "$verb" != run ] || echo -- touch ran)
-            echo "$verb: $output"
-            [ "$status" = 75 ]
+            runs 75 rowlock $verb $options quiet $([ "$verb" != run ] || echo -- touch ran)
             [ -z "$output" ]
         done
     done

@@ -153,6 +153,15 @@ ends_with() { # STATUS PID: of a child that was started in the background
     echo "ended with $status"
     [ "$status" = "$1" ]
 }
+end_by_term() { # PID: of a rowlock, which TERM ends, as it does its command
+    kill -s TERM "$1"
+    ends_with 143 "$1"
+}
+runs() { # STATUS COMMAND...: as `run -STATUS`; a failure shows which command it was, and its output
+    run "${@:2}"
+    echo "${*:2}: $status: $output"
+    [ "$status" = "$1" ]
+}
 # end_started [SIGNAL]: ends those that still run. The number of one that has ended may belong to
 # another process by now, but not to another child of this shell.
 end_started() {

@@ -363,10 +363,8 @@ END
 # The wait is longer than the interval in which one beneath an ancestor's lock looks at the holders.
 @test "a wait beneath a lock of an ancestor is one wait, with one entry for its whole time" {
     rowlock acquire --limit 2 --ttl 1h seats
-    run rowlock run --limit 2 seats -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 13s --limit 2 \
-        seats -- touch ran
-    echo "$output"
-    [ "$status" = 75 ]
+    runs 75 rowlock run --limit 2 seats -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 13s \
+        --limit 2 seats -- touch ran
     [ ! -e ran ]
     entries seats | tee all
     [ "$(grep -c '"gave up"' all)" = 1 ]

@@ -27,9 +27,7 @@ load lib
 @test "next refuses an invalid counter or number" {
     for wrong in "--count 0 a" "--count x a" "--count 1000001 a" "--start 1.5 a" "a b" ""; do
         # shellcheck disable=SC2086
-        run rowlock next $wrong
-        echo "$wrong: $output"
-        [ "$status" = 64 ]
+        runs 64 rowlock next $wrong
     done
     run -64 rowlock next "$(printf 'c%.0s' $(seq 248))"
     [[ $output == *"247 bytes"* ]]

@@ -27,9 +27,7 @@ long_options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]+' | tr -d ' ,' | sort -u; }
 refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and the usage
     local word=$1
     shift
-    run "$ROWLOCK" "$@"
-    echo "$* -> $status: $output"
-    [ "$status" = 64 ]
+    runs 64 "$ROWLOCK" "$@"
     [ "${#lines[@]}" = 2 ]
     [[ ${lines[0]} == "rowlock: "*"$word"* ]]
     [[ ${lines[1]} == "usage: rowlock "* ]]

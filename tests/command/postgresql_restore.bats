@@ -89,9 +89,7 @@ put_others() {
             restore $order "${set[@]}"
             held >held
             while read -r name; do
-                run rowlock acquire -n --ttl 1m "$name"
-                echo "$name: $output"
-                [ "$status" = 75 ]
+                runs 75 rowlock acquire -n --ttl 1m "$name"
             done <held
             [ "$(rowlock acquire -n --ttl 1m another)" -gt "$newest" ]
             for name in a b c; do

@@ -283,8 +283,7 @@ BLOCK
     using=$started
     taken() { [ -s token ] && is_waited_for "subject:$subject"; }
     until_true taken
-    kill -TERM "$using"
-    ends_with 143 "$using"
+    end_by_term "$using"
     [ ! -e used ]
 }
 

@@ -58,8 +58,8 @@ start_stoppable() {
 parent_of() { ps -o ppid= -p "$1" | tr -d " "; }
 guard_of() { pgrep -P "$1"; } # PID of a rowlock that runs a command
 
-# start_next NAME [FILE...]: waits for the lock; once it has the lock, it records whether a process
-# of FILE is still alive.
+# start_next NAME [FILE...]: waits for the lock. When it has the lock, no process of a FILE may be
+# alive: next_has_passed checks that.
 start_next() {
     local name=$1
     shift
@@ -75,4 +75,5 @@ start_next() {
 next_has_passed() {
     until_true is_there passed
     wait "$next"
+    [ ! -e overlap ]
 }

@@ -94,8 +94,7 @@ is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard has ended: the next signal
 @test "a process that dies with the command does not count as a survivor" {
     start_tree a
     kill -s KILL "$(cat daemon)"
-    kill -s TERM "$holder"
-    ends_with 143 "$holder"
+    end_by_term "$holder"
     run ! grep -q "without the lock" err
 }
 
@@ -141,8 +140,7 @@ MEMBER
     done
     echo "$total KiB"
     [ -n "${SANITIZE:-}" ] || [ $total -le 8192 ]
-    kill -s TERM "$holder"
-    ends_with 143 "$holder"
+    end_by_term "$holder"
     kill -s KILL "$(cat daemon)" # which outlives its command
 }
 

@@ -26,9 +26,7 @@ add='n=$(cat number); echo "$((n + 1))" >number'
     echo 0 >number
     # shellcheck disable=SC2016
     leased a -- sh -c 'echo "$ROWLOCK_TOKEN" >token'
-    ROWLOCK_TOKEN=$(cat token) run "$own_lease" "$ROWLOCK_TEST_URL" a 1 "$add"
-    echo "$output"
-    [ "$status" = 1 ]
+    ROWLOCK_TOKEN=$(cat token) runs 1 "$own_lease" "$ROWLOCK_TEST_URL" a 1 "$add"
     [[ $output == "lease is lost"* ]]
     [ "$(cat number)" = 0 ]
 }

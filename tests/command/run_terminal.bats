@@ -10,15 +10,19 @@ load lib
 load run.bash
 load terminal.bash
 
-teardown() {
-    exec 5>&-
-    end_started
-}
-
 # tests/run sets $SHELL to the simplest one: it stays in front of its command, and a ^C ends it,
 # unless the line begins with exec.
 shows() { grep -q -- "$1" screen 2>/dev/null; }
 run_line="'$ROWLOCK' --db '$ROWLOCK_TEST_URL' run"
+in_shell() { # LINE: types it into an interactive bash
+    at_terminal "exec bash --norc --noprofile -i"
+    type_in "$1\n"
+}
+fg_ends_with() { # STATUS: of the command that was stopped; the shell ends too
+    type_in 'fg; echo status $? >status; exit\n'
+    until_true has_text status
+    [ "$(cat status)" = "status $1" ]
+}
 is_asleep() { [ "$(state_of "$1")" = S ]; }
 sleeps_on() { # it has arrived, and is not only on its way
     local look
@@ -153,8 +157,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "fg, and the guard reports late that the command is awake: rowlock stays awake too" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'\n"
+    in_shell "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'"
     until_true is_there command
     command=$(cat command)
     guard=$(parent_of "$command")
@@ -201,8 +204,7 @@ has_line() { grep -qx "$1" "$2" 2>/dev/null; }
 
 survives_suspension() { # HOW
     echo "$editor" >editor.pl
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 3s a -- perl editor.pl $1\n"
+    in_shell "$run_line --ttl 3s a -- perl editor.pl $1"
     until_true is_there editor
     editor=$(cat editor)
     rowlock=$(parent_of "$(parent_of "$editor")")
@@ -235,9 +237,8 @@ survives_suspension() { # HOW
 }
 
 @test "p5: suspended with ^Z, no renewal succeeds: the command is dead before the next grant" {
-    at_terminal "exec bash --norc --noprofile -i"
     stubborn="trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done"
-    type_in "$run_line --ttl 5s a -- bash -c '$stubborn'\n"
+    in_shell "$run_line --ttl 5s a -- bash -c '$stubborn'"
     until_true is_there command
     command=$(cat command)
     guard=$(parent_of "$command")
@@ -248,17 +249,13 @@ survives_suspension() { # HOW
     until_true pgrep -P "$guard" -x rowlock-stand-i
     kill -s STOP "$(pgrep -P "$guard" -x rowlock-stand-i)"
     next_has_passed
-    [ ! -e overlap ]
     is_gone "$command"
-    type_in 'fg; echo status $? >status; exit\n'
-    until_true has_text status
-    [ "$(cat status)" = "status 123" ]
+    fg_ends_with 123
     ends_with 0 "$terminal"
 }
 
 @test "p5: broken while it is suspended with ^Z: the command is ended, and fg shows it" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 5s a -- bash -c '$(pid_into command); exec sleep 970'\n"
+    in_shell "$run_line --ttl 5s a -- bash -c '$(pid_into command); exec sleep 970'"
     until_true is_there command
     type_in '\032'
     until_true is_stopped "$(cat command)"
@@ -266,14 +263,11 @@ survives_suspension() { # HOW
     rowlock break a
     until_true is_gone "$(cat command)"
     until_true shows "the lock on 'a' is lost while the command is stopped"
-    type_in 'fg; echo status $? >status; exit\n'
-    until_true has_text status
-    [ "$(cat status)" = "status 123" ]
+    fg_ends_with 123
 }
 
 @test "p5: suspended with ^Z, and rowlock is killed: the command and the stand-in end" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); exec sleep 970'\n"
+    in_shell "$run_line a -- bash -c '$(pid_into command); exec sleep 970'"
     until_true is_there command
     guard=$(parent_of "$(cat command)")
     rowlock=$(parent_of "$guard")
@@ -288,10 +282,9 @@ survives_suspension() { # HOW
 }
 
 @test "a command that ignores ^Z continues, and so does rowlock" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE);
+    in_shell "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE);
         open F, q(>), q(ready); close F;
-        sleep 1 until -e q(stop); exit 4'; echo status \$? >status\n"
+        sleep 1 until -e q(stop); exit 4'; echo status \$? >status"
     until_true is_there ready
     type_in '\032'
     until_renewed 2
@@ -302,13 +295,10 @@ survives_suspension() { # HOW
 }
 
 @test "a command that stops itself stops rowlock, and fg wakes both" {
-    at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); kill -STOP \$\$; exit 6'\n"
+    in_shell "$run_line a -- bash -c '$(pid_into command); kill -STOP \$\$; exit 6'"
     until_true is_there command
     until_true is_stopped "$(parent_of "$(parent_of "$(cat command)")")"
-    type_in 'fg; echo status $? >status; exit\n'
-    until_true has_text status
-    [ "$(cat status)" = "status 6" ]
+    fg_ends_with 6
 }
 
 @test "a pipe into a pager that reads the keyboard" {
@@ -329,8 +319,7 @@ survives_suspension() { # HOW
 
 @test "p5: an editor at the keyboard is suspended beyond its lease, and writes its file after fg" {
     echo 'who held it?' >file
-    at_terminal "TERM=vt100 exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 3s a -- vi -u NONE file\n"
+    TERM=vt100 in_shell "$run_line --ttl 3s a -- vi -u NONE file"
     until_true shows 'who held it'
     type_in '\032'
     rowlock=$(item a '$[0].pid')

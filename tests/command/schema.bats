@@ -40,9 +40,7 @@ setup_file() { :; } # nothing is installed
         'jobs a --forget' subjects 'subjects a' metrics 'check a --token 7' \
         'release a --token 7' 'break a' 'expire a'; do
         # shellcheck disable=SC2086
-        run "$ROWLOCK" --db "$url" $verb
-        echo "$verb: $status $output"
-        [ "$status" = 69 ]
+        runs 69 "$ROWLOCK" --db "$url" $verb
         [[ $output == *"rowlock is not installed in this database"* ]]
         [[ $output == *"rowlock schema install"* ]]
     done

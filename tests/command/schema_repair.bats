@@ -78,9 +78,8 @@ token() { # acquires and releases a lease
     before=$(token)
     while read -r kind name <&4; do
         drop "$kind" "$name"
-        run rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
-        echo "$kind $name: $output"
-        [ "$status" = 0 ]
+        echo "$kind $name:"
+        runs 0 rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
         [[ $output == *"repaired"* ]]
         run -0 rowlock schema install
         [[ $output == *"installed already"* ]]
@@ -220,9 +219,7 @@ token() { # acquires and releases a lease
             [[ $output == *"database \"tester\" does not exist"*"$reason"* ]]
         fi
         # shellcheck disable=SC2086
-        run "$ROWLOCK" --db "${ROWLOCK_TEST_URL%/*}/not_there" $verb
-        echo "$verb: $output"
-        [ "$status" = 69 ]
+        runs 69 "$ROWLOCK" --db "${ROWLOCK_TEST_URL%/*}/not_there" $verb
         [[ $output == *not_there* ]]
         [[ $output != *"no database"* ]]
     done

@@ -166,7 +166,6 @@ is_wide() { [ "$(frame | wc -l)" = 30 ] && [ "$(frame | wc -L)" -gt 60 ]; }
         until_true is_gone "$terminal"
         [ -e restored-$how ]
         tail -c 200 screen | grep -aq '?1049l'
-        exec 5>&-
     done
     on_screen "exec bash --norc --noprofile -i"
     type_in "before=\$(stty -g); $here top --interval 500ms\n"

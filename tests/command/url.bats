@@ -283,9 +283,7 @@ SH
     for verb in ls vacuum "run a -- touch ran" "run -q a -- touch ran" "acquire --ttl 1m a" \
         "use a -- touch ran" \
         "next a" "schema install" "jobs" "job a --every 1h -- touch ran"; do
-        run "$ROWLOCK" $verb
-        echo "$verb: $status: $output"
-        [ "$status" = 64 ]
+        runs 64 "$ROWLOCK" $verb
         [[ $output == *"no database was named, and ROWLOCK_REQUIRE_URL is set"*"--db"*"'local'"* ]]
     done
     [ ! -e ran ]
@@ -305,9 +303,7 @@ SH
 @test "verbs that count or refresh for a whole farm refuse without a URL" {
     for verb in "next a" "refresh a --max-age 0 -- touch ran" "expire a" \
         "use a --max-age 0 --refresh true -- touch ran" "job a --every 1h -- touch ran"; do
-        run "$ROWLOCK" $verb
-        echo "$verb: $status: $output"
-        [ "$status" = 64 ]
+        runs 64 "$ROWLOCK" $verb
         [[ $output == "rowlock: ${verb%% *}: no database was named"*"--db"*"'local'"* ]]
         [ ! -e ran ]
         [ ! -e state ]
@@ -329,9 +325,7 @@ SH
     for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" \
         "use -q a -- true" \
         "hold -q --for 1s --note x b"; do
-        run "$ROWLOCK" $verb
-        echo "$verb: $status: $output"
-        [ "$status" = 0 ]
+        runs 0 "$ROWLOCK" $verb
         [[ $output == *"for this user on this machine only"* ]]
         rm -rf state
     done
@@ -377,9 +371,7 @@ SH
         vacuum "break a" "break --now a" "expire a" "renew a --token 1" "release a --token 1" \
         "check a --token 1" "schema upgrade" "schema uninstall" "schema set history all" \
         "serve --listen unix:$here/socket"; do
-        run timeout 60 "$ROWLOCK" --db "sqlite:$here/mistyped.db" $words
-        echo "$words: $status: $output"
-        [ "$status" = 69 ]
+        runs 69 timeout 60 "$ROWLOCK" --db "sqlite:$here/mistyped.db" $words
         [[ $words == metrics || ${#lines[@]} = 1 ]] # it prints rowlock_up 0 too
         [[ $output == "rowlock: '$here/mistyped.db' does not exist: "*"correct the URL"* ]]
         [[ $output != *mode=rw* ]]
@@ -395,9 +387,7 @@ SH
 @test "a verb that acquires creates the SQLite file, unless the URL has ?mode=rw" {
     for words in "run a -- true" "acquire --ttl 1h a" "hold a --note n --for 1h" "next a" \
         "job a --every 1h -- true" "refresh a --max-age 1h -- true" "schema install"; do
-        run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" $words
-        echo "$words: $status: $output"
-        [ "$status" = 69 ]
+        runs 69 "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" $words
         [[ $output == *"does not exist"* ]]
         [ ! -e new.db ]
         "$ROWLOCK" --db "sqlite:$here/new.db" $words

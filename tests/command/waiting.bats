@@ -47,8 +47,6 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
         until_true shows "waiting .* for '.*a', 1 of 1 in the queue; held by .* hold since"
         type_in '\003'
         ends_with 130 "$terminal"
-        exec 5>&-
-        rm screen
     done
     rowlock break --now subject:a
 }
@@ -59,8 +57,6 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )
     until_true shows 'bell \\x07, line\\nrm -rf, \\x1b\[2J 日本'
     type_in '\003'
     ends_with 130 "$terminal"
-    exec 5>&-
-    rm screen
     in_columns 80 "$here run a -- true" # unit/waiting_text_test has every width
     until_true shows "waiting .* for 'a', 1 of 1; .* since [0-9:]*: bell.*…"
     [ "$(lines_drawn | head -n 1 | sed 's/<K>.*//' | wc -L)" -le 77 ]
@@ -89,7 +85,7 @@ is_drawn_again() { [ "$(lines_drawn | wc -l)" -gt "$1" ]; }
 @test "in the background, with -q and on a dumb terminal there is no line" {
     for line in "bash --norc --noprofile -mc \"$here run a -- true & wait\"" \
         "env TERM=dumb $here run a -- true" "$here run -q a -- true"; do
-        rm -f screen said
+        rm -f said
         rowlock hold a --for 1h --note n
         in_columns 200 "$line"
         until_true is_waited_for a
@@ -99,7 +95,6 @@ is_drawn_again() { [ "$(lines_drawn | wc -l)" -gt "$1" ]; }
         ends_with 0 "$terminal"
         ends_with 0 "$started"
         shows_no_line
-        exec 5>&-
     done
 }
 shows_no_line() { ! shows 'waiting .* for'; }
