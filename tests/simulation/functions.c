@@ -140,15 +140,27 @@ static const struct rowlock_statement *inner(const struct rowlock_statement *sta
     return id < ROWLOCK_SQL_COUNT ? &plain->statements[id] : statement;
 }
 
-static int ask(struct rowlock_link *link, unsigned flags, enum rowlock_statement_id id,
-               const struct rowlock_value *values, rowlock_row *row, void *data,
-               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-               struct rowlock_error *error)
+/* A call of a client, under way. */
+struct task {
+    struct rowlock_link *link;
+    const struct rowlock_budget *budget;
+    struct rowlock_outcome *outcome;
+    struct rowlock_error *error;
+};
+
+static int pass(const struct task *task, unsigned flags, struct rowlock_call *calls, size_t n)
+{
+    return rowlock__emulate_driver.run(task->link->rows, flags, calls, n, task->budget,
+                                       task->outcome, task->error);
+}
+
+static int ask(const struct task *task, unsigned flags, enum rowlock_statement_id id,
+               const struct rowlock_value *values, rowlock_row *row, void *data)
 {
     struct rowlock_call call = {
         .statement = &plain->statements[id], .values = values, .row = row, .data = data};
 
-    return rowlock__emulate_driver.run(link->rows, flags, &call, 1, budget, outcome, error);
+    return pass(task, flags, &call, 1);
 }
 
 /* Blocks until the lock is free; false: not in time, or the roll is called. */
@@ -166,30 +178,27 @@ static bool await(struct rowlock_link *link, int64_t number, int64_t ticket, int
     return !is_dead(link);
 }
 
-static int gone(struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int gone(const struct task *task)
 {
-    outcome->left = ROWLOCK_TX_DEAD;
-    return sim_gone(error);
+    task->outcome->left = ROWLOCK_TX_DEAD;
+    return sim_gone(task->error);
 }
 
 /* kind, number, limit_ms, ticket -> number */
-static int run_await(struct rowlock_link *link, struct rowlock_call *call,
-                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                     struct rowlock_error *error)
+static int run_await(const struct task *task, struct rowlock_call *call)
 {
     int64_t number = call->values[1].number;
-    bool got = await(link, number, call->values[3].number, sim.now + call->values[2].number);
+    bool got = await(task->link, number, call->values[3].number, sim.now + call->values[2].number);
     struct rowlock_value column = rowlock__int_value(got), ticket = rowlock__int_value(number);
     struct rowlock_call drop = {.statement = &plain->plain->statements[ROWLOCK_PLAIN_WAITER_DROP],
                                 .values = &ticket};
     int code = ROWLOCK_OK;
 
-    outcome->left = ROWLOCK_TX_NONE;
-    if (is_dead(link))
-        return gone(outcome, error);
+    task->outcome->left = ROWLOCK_TX_NONE;
+    if (is_dead(task->link))
+        return gone(task);
     if ((got || sim.wrong == SIM_REMOVES_THE_LIVING) && call->values[0].number == 0)
-        code = rowlock__emulate_driver.run(link->rows, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &drop, 1,
-                                           budget, outcome, error);
+        code = pass(task, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &drop, 1);
     if (!code)
         call->row(call->data, &column, 1);
     return code;
@@ -251,9 +260,8 @@ static enum rowlock_status wait_for_turn(struct rowlock_link *link,
 }
 
 /* Under the name lock, as the function's last statements. */
-static int grant_first(struct rowlock_link *link, const struct rowlock_value *turn,
-                       struct granted *granted, const struct rowlock_budget *budget,
-                       struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int grant_first(const struct task *task, const struct rowlock_value *turn,
+                       struct granted *granted)
 {
     const struct rowlock_value values[] = {
         turn[TURN_WANTS],  turn[TURN_OWNER], turn[TURN_TTL], rowlock__int_value(1000),
@@ -262,15 +270,12 @@ static int grant_first(struct rowlock_link *link, const struct rowlock_value *tu
     int code;
 
     ignores_queue = sim.wrong == SIM_TURN_IGNORES_QUEUE;
-    code = ask(link, ROWLOCK_BEGIN, ROWLOCK_SQL_GRANT, values, granted_row, granted, budget,
-               outcome, error);
+    code = ask(task, ROWLOCK_BEGIN, ROWLOCK_SQL_GRANT, values, granted_row, granted);
     ignores_queue = false;
     return code;
 }
 
-static int run_turn(struct rowlock_link *link, struct rowlock_call *call,
-                    const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                    struct rowlock_error *error)
+static int run_turn(const struct task *task, struct rowlock_call *call)
 {
     const struct rowlock_value *values = call->values;
     char digits[3] = {values[TURN_WANTS].bytes[0], values[TURN_WANTS].bytes[1], '\0'};
@@ -280,14 +285,14 @@ static int run_turn(struct rowlock_link *link, struct rowlock_call *call,
     int64_t number;
     int code = ROWLOCK_OK;
 
-    granted.status = wait_for_turn(link, values, name, &number);
-    outcome->left = ROWLOCK_TX_NONE;
-    if (is_dead(link))
-        return gone(outcome, error);
+    granted.status = wait_for_turn(task->link, values, name, &number);
+    task->outcome->left = ROWLOCK_TX_NONE;
+    if (is_dead(task->link))
+        return gone(task);
     if (granted.status == ROWLOCK_STATUS_OK) {
-        code = grant_first(link, values, &granted, budget, outcome, error);
+        code = grant_first(task, values, &granted);
         if (!code && granted.status == ROWLOCK_STATUS_OK)
-            lock(link, granted.token);
+            lock(task->link, granted.token);
         else if (!code && granted.status != ROWLOCK_STATUS_BUSY)
             granted.status = granted.status == ROWLOCK_STATUS_TIMEDOUT ? ROWLOCK_STATUS_BUSY
                                                                        : ROWLOCK_STATUS_LEASED;
@@ -323,10 +328,10 @@ static void append(char *text, const char *format, long long a, long long b)
 }
 
 /* TOKEN:HEX(name):owner */
-static int release_one(struct rowlock_link *link, const char *text, struct batch *batch,
-                       struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int release_one(const struct task *task, const char *text, struct batch *batch)
 {
-    struct rowlock_budget budget = {sim_own_ms(link->client) + RELEASE_MS, -1, 0};
+    struct rowlock_budget budget = {sim_own_ms(task->link->client) + RELEASE_MS, -1, 0};
+    struct task soon = {task->link, &budget, task->outcome, task->error};
     long long token;
     char digits[3], name[2], owner[40];
     struct rowlock_value values[3];
@@ -334,13 +339,12 @@ static int release_one(struct rowlock_link *link, const char *text, struct batch
     int code;
 
     if (sscanf(text, "%lld:%2[^:]:%39[^,]", &token, digits, owner) != 3)
-        return rowlock__fail(error, ROWLOCK_EDB, "not a lease: %s", text);
+        return rowlock__fail(task->error, ROWLOCK_EDB, "not a lease: %s", text);
     snprintf(name, sizeof name, "%c", (int)strtol(digits, NULL, 16));
     values[0] = rowlock__int_value(token);
     values[1] = rowlock__text_value(name);
     values[2] = rowlock__text_value(owner);
-    code = ask(link, ROWLOCK_INSIDE, ROWLOCK_SQL_RELEASE, values, status_row, &status, &budget,
-               outcome, error);
+    code = ask(&soon, ROWLOCK_INSIDE, ROWLOCK_SQL_RELEASE, values, status_row, &status);
     if (!code && status == ROWLOCK_STATUS_OK)
         append(batch->ended, "%s%lld", token, 0);
     if (!code && batch->unlocks < BATCH_NAMES)
@@ -370,9 +374,7 @@ static void count_row(void *data, const struct rowlock_value *columns, unsigned 
 }
 
 /* The function reads the leases after it has taken the name locks. */
-static int try_name(struct rowlock_link *link, const char *digits, bool *locked,
-                    const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                    struct rowlock_error *error)
+static int try_name(const struct task *task, const char *digits, bool *locked)
 {
     struct rowlock_value key = rowlock__text_value(digits);
     int rows = 0, code;
@@ -381,8 +383,7 @@ static int try_name(struct rowlock_link *link, const char *digits, bool *locked,
                                 .row = count_row,
                                 .data = &rows};
 
-    code =
-        rowlock__emulate_driver.run(link->rows, ROWLOCK_INSIDE, &call, 1, budget, outcome, error);
+    code = pass(task, ROWLOCK_INSIDE, &call, 1);
     *locked = !code && rows;
     return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
 }
@@ -399,10 +400,8 @@ static void check_names(struct batch *batch, char name)
 }
 
 /* HEX(name):owner:ttl_ms:... */
-static int grant_one(struct rowlock_link *link, const char *text, unsigned place,
-                     const struct rowlock_value *host, struct batch *batch,
-                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                     struct rowlock_error *error)
+static int grant_one(const struct task *task, const char *text, unsigned place,
+                     const struct rowlock_value *host, struct batch *batch)
 {
     long long ttl_ms;
     char digits[3], name[2] = "", owner[40], wants[20];
@@ -412,10 +411,10 @@ static int grant_one(struct rowlock_link *link, const char *text, unsigned place
     int code;
 
     if (sscanf(text, "%2[^:]:%39[^:]:%lld", digits, owner, &ttl_ms) != 3)
-        return rowlock__fail(error, ROWLOCK_EDB, "not a request: %s", text);
+        return rowlock__fail(task->error, ROWLOCK_EDB, "not a request: %s", text);
     *name = (char)strtol(digits, NULL, 16);
     check_names(batch, *name);
-    code = try_name(link, digits, &locked, budget, outcome, error);
+    code = try_name(task, digits, &locked);
     if (code || !locked || is_leased(name, batch))
         return code;
     snprintf(wants, sizeof wants, "%s:x:0:0", digits);
@@ -425,34 +424,31 @@ static int grant_one(struct rowlock_link *link, const char *text, unsigned place
     values[3] = values[4] = values[5] = rowlock__int_value(0);
     values[6] = *host;
     ignores_queue = sim.wrong == SIM_BATCH_IGNORES_QUEUE;
-    code = ask(link, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted, budget,
-               outcome, error);
+    code = ask(task, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted);
     ignores_queue = false;
     if (code || granted.status != ROWLOCK_STATUS_OK)
         return code;
     append(batch->granted, "%s%lld:%lld", sim.wrong == SIM_SWAPS_ANSWERS ? 1 : place,
            granted.token);
-    if (batch->locks < BATCH_NAMES && lock(link, granted.token))
+    if (batch->locks < BATCH_NAMES && lock(task->link, granted.token))
         batch->lock[batch->locks++] = granted.token;
     return ROWLOCK_OK;
 }
 
 /* A refused lock must not have undone what the batch did before. */
-static int check_open(struct rowlock_link *link, struct rowlock_outcome *outcome,
-                      struct rowlock_error *error)
+static int check_open(const struct task *task)
 {
-    if (rowlock__emulate_driver.state(link->rows) == ROWLOCK_STATE_OPEN)
+    if (rowlock__emulate_driver.state(task->link->rows) == ROWLOCK_STATE_OPEN)
         return ROWLOCK_OK;
-    if (is_dead(link))
-        return gone(outcome, error);
-    outcome->left = ROWLOCK_TX_NONE;
-    return rowlock__fail(error, ROWLOCK_EROLLEDBACK, "the batch was rolled back");
+    if (is_dead(task->link))
+        return gone(task);
+    task->outcome->left = ROWLOCK_TX_NONE;
+    return rowlock__fail(task->error, ROWLOCK_EROLLEDBACK, "the batch was rolled back");
 }
 
 /* Each request, up to its comma. */
-static int each_request(struct rowlock_link *link, const struct rowlock_value *values, bool grants,
-                        struct batch *batch, const struct rowlock_budget *budget,
-                        struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int each_request(const struct task *task, const struct rowlock_value *values, bool grants,
+                        struct batch *batch)
 {
     const struct rowlock_value *list = &values[grants];
     unsigned place = 1;
@@ -464,19 +460,13 @@ static int each_request(struct rowlock_link *link, const struct rowlock_value *v
         char one[300];
 
         snprintf(one, sizeof one, "%.*s", (int)length, list->bytes + at);
-        code = grants ? grant_one(link, one, place, &values[3], batch, budget, outcome, error)
-                      : release_one(link, one, batch, outcome, error);
+        code =
+            grants ? grant_one(task, one, place, &values[3], batch) : release_one(task, one, batch);
         if (!code)
-            code = check_open(link, outcome, error);
+            code = check_open(task);
         at += length + 1;
     }
     return code;
-}
-
-static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
-                  struct rowlock_outcome *outcome, struct rowlock_error *error)
-{
-    return rowlock__emulate_driver.run(link->rows, ROWLOCK_COMMIT, NULL, 0, budget, outcome, error);
 }
 
 static void answer(const struct rowlock_call *call, const struct batch *batch)
@@ -489,27 +479,25 @@ static void answer(const struct rowlock_call *call, const struct batch *batch)
 }
 
 /* ended, wants, session, host -> gone, granted. The client has sent the COMMIT with it. */
-static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
-                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                     struct rowlock_error *error)
+static int run_batch(const struct task *task, struct rowlock_call *call)
 {
+    struct rowlock_link *link = task->link;
     struct batch batch = {.locks = 0};
-    int code =
-        rowlock__emulate_driver.run(link->rows, ROWLOCK_BEGIN, NULL, 0, budget, outcome, error);
+    int code = pass(task, ROWLOCK_BEGIN, NULL, 0);
 
     if (!code)
-        code = each_request(link, call->values, false, &batch, budget, outcome, error);
+        code = each_request(task, call->values, false, &batch);
     if (!code)
-        code = each_request(link, call->values, true, &batch, budget, outcome, error);
+        code = each_request(task, call->values, true, &batch);
     answer(call, &batch); /* before the COMMIT, as on a server */
     if (sim_chance(BATCH_LOSSES * sim.temper.lose))
         table_cut(link->client);
     if (!code)
-        code = commit(link, budget, outcome, error);
+        code = pass(task, ROWLOCK_COMMIT, NULL, 0);
     if (code && is_dead(link)) {
         tell("%s loses the session of its group", story_client(link->client->id));
-        gone(outcome, error);
-        outcome->sent_commit = true;
+        gone(task);
+        task->outcome->sent_commit = true;
         return sim.wrong == SIM_BELIEVES_LOST_BATCH ? ROWLOCK_OK : ROWLOCK_ECONN;
     }
     for (size_t i = 0; code && i < batch.locks; i++)
@@ -517,8 +505,8 @@ static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
     for (size_t i = 0; !code && i < batch.unlocks; i++)
         unlock(link, batch.unlock[i]);
     if (code)
-        rowlock__emulate_driver.rollback(link->rows, budget, NULL);
-    outcome->left = ROWLOCK_TX_NONE;
+        rowlock__emulate_driver.rollback(link->rows, task->budget, NULL);
+    task->outcome->left = ROWLOCK_TX_NONE;
     return code;
 }
 
@@ -564,9 +552,7 @@ static int64_t released_by(const struct rowlock_call *call, size_t id)
 
 #define MOST_CALLS 8
 
-static int pass_on(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
-                   const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                   struct rowlock_error *error)
+static int pass_on(const struct task *task, unsigned flags, struct rowlock_call *calls, size_t n)
 {
     struct rowlock_call copy[MOST_CALLS];
     struct passing passing[MOST_CALLS];
@@ -577,16 +563,16 @@ static int pass_on(struct rowlock_link *link, unsigned flags, struct rowlock_cal
 
         copy[i] = calls[i];
         copy[i].statement = inner(calls[i].statement);
-        passing[i] = (struct passing){link, id, calls[i].row, calls[i].data, 0};
+        passing[i] = (struct passing){task->link, id, calls[i].row, calls[i].data, 0};
         passing[i].ticket = id == ROWLOCK_SQL_PLACE ? calls[i].values[1].number : 0;
         copy[i].row = pass_row;
         copy[i].data = &passing[i];
     }
-    code = rowlock__emulate_driver.run(link->rows, flags, copy, n, budget, outcome, error);
+    code = pass(task, flags, copy, n);
     for (size_t i = 0; i < n && i < MOST_CALLS; i++) {
         calls[i].affected = copy[i].affected;
         if (!code && released_by(&calls[i], passing[i].id))
-            unlock(link, released_by(&calls[i], passing[i].id));
+            unlock(task->link, released_by(&calls[i], passing[i].id));
     }
     return code;
 }
@@ -597,22 +583,22 @@ static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
 {
     size_t id = n == 1 ? (size_t)(calls->statement - dialect.statements) : ROWLOCK_SQL_COUNT;
     struct rowlock_error unseen;
+    struct task task = {link, budget, outcome, error ? error : &unseen};
 
-    error = error ? error : &unseen;
     if (sim.running)
         link->client = sim.running; /* threads share the sessions of their group */
     if (id == ROWLOCK_SQL_BATCH)
-        return run_batch(link, calls, budget, outcome, error);
+        return run_batch(&task, calls);
     if (id == ROWLOCK_SQL_TURN)
-        return run_turn(link, calls, budget, outcome, error);
+        return run_turn(&task, calls);
     if (id == ROWLOCK_SQL_AWAIT)
-        return run_await(link, calls, budget, outcome, error);
+        return run_await(&task, calls);
     if (id == ROWLOCK_SQL_SESSION_UNLOCK) {
         unlock(link, released_by(calls, id));
         outcome->left = is_dead(link) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
-        return is_dead(link) ? gone(outcome, error) : ROWLOCK_OK;
+        return is_dead(link) ? gone(&task) : ROWLOCK_OK;
     }
-    return pass_on(link, flags, calls, n, budget, outcome, error);
+    return pass_on(&task, flags, calls, n);
 }
 
 /* ---- the rest of a driver -------------------------------------------------------------------- */
