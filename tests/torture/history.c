@@ -125,10 +125,11 @@ void history_join(struct history *history)
     history->n = n;
 }
 
-const struct operation *history_find(const struct history *history, long client, long op,
-                                     enum kind kind, long key)
+const struct operation *history_find(const struct history *history, const struct operation *like,
+                                     enum kind kind)
 {
-    struct operation wanted = {.client = client, .op = op, .kind = kind, .key = key};
+    struct operation wanted = {
+        .client = like->client, .op = like->op, .kind = kind, .key = like->key};
     size_t from = 0, upto = history->n;
 
     while (from < upto) {

@@ -87,9 +87,9 @@ struct history {
 int history_read(struct history *history, FILE *log, const char *name);
 /* Joins invocations and completions. Call it once, after the last log. */
 void history_join(struct history *history);
-/* The operation of that client, op, key and kind, or NULL. */
-const struct operation *history_find(const struct history *history, long client, long op,
-                                     enum kind kind, long key);
+/* The operation of that kind with the client, op and key of `like`, or NULL. */
+const struct operation *history_find(const struct history *history, const struct operation *like,
+                                     enum kind kind);
 void history_free(struct history *history);
 
 #endif

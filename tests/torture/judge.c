@@ -100,10 +100,8 @@ static void judge_rows(const struct history *history, const struct operation *co
                        struct verdict *verdict)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct operation *add =
-            history_find(history, row[i]->client, row[i]->op, KIND_ADD, row[i]->key);
-        const struct operation *first =
-            history_find(history, row[i]->client, row[i]->op, KIND_FINAL, row[i]->key);
+        const struct operation *add = history_find(history, row[i], KIND_ADD);
+        const struct operation *first = history_find(history, row[i], KIND_FINAL);
 
         if (!add || add->phase == PHASE_FAIL)
             judge_blame(verdict, "%ld:%ld %s, but %" PRId64 " is in %ld", row[i]->client,
@@ -126,7 +124,7 @@ static void judge_acknowledged(const struct history *history, struct verdict *ve
             verdict->forgotten++;
             continue;
         }
-        row = history_find(history, add->client, add->op, KIND_FINAL, add->key);
+        row = history_find(history, add, KIND_FINAL);
         if (!row || row->number[0] != add->number[0])
             judge_blame(verdict, "lost: %ld:%ld was acknowledged as %" PRId64 " of %ld, and is %s",
                         add->client, add->op, add->number[0], add->key,
@@ -141,8 +139,7 @@ static void judge_real_time(const struct history *history, const struct operatio
     int64_t earliest = INT64_MAX;
 
     for (size_t i = n; i-- > 0;) {
-        const struct operation *add =
-            history_find(history, row[i]->client, row[i]->op, KIND_ADD, row[i]->key);
+        const struct operation *add = history_find(history, row[i], KIND_ADD);
 
         if (i + 1 < n && row[i + 1]->key != row[i]->key)
             earliest = INT64_MAX;

@@ -42,8 +42,9 @@ void judge_order_of_queue(const struct history *history, struct verdict *verdict
         judge_select(history, KIND_STOPPED, 0, judge_by_value, &n_stops);
 
     for (size_t i = 0; i < n_queued && is_calm(history); i++) {
-        const struct operation *first = history_find(
-            history, queued[i]->number[0], queued[i]->number[1], KIND_HOLD, queued[i]->key);
+        struct operation of = {
+            .client = queued[i]->number[0], .op = queued[i]->number[1], .key = queued[i]->key};
+        const struct operation *first = history_find(history, &of, KIND_HOLD);
 
         if (first && first->phase == PHASE_OK && !judge_was_stopped(stop, n_stops, first))
             judge_later(queued[i], first, hold, n, verdict);
@@ -58,8 +59,7 @@ void judge_order_of_queue(const struct history *history, struct verdict *verdict
 /* Until when the operation may have used its name. */
 static int64_t used_until(const struct history *history, const struct operation *hold)
 {
-    const struct operation *leave =
-        history_find(history, hold->client, hold->op, KIND_LEAVE, hold->key);
+    const struct operation *leave = history_find(history, hold, KIND_LEAVE);
 
     if (hold->phase == PHASE_FAIL)
         return hold->done;

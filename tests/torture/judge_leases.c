@@ -6,23 +6,16 @@
 #include "rowlock.h"
 #include "torture/judge.h"
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A renewal that succeeded proves that the lease was never another's. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold)
 {
-    const struct operation *renew =
-        history_find(history, hold->client, hold->op, KIND_RENEW, hold->key);
-    const struct operation *leave =
-        history_find(history, hold->client, hold->op, KIND_LEAVE, hold->key);
+    const struct operation *renew = history_find(history, hold, KIND_RENEW);
+    const struct operation *leave = history_find(history, hold, KIND_LEAVE);
     int64_t until = hold->number[HOLD_UNTIL];
 
     if (renew && renew->phase == PHASE_OK && renew->number[0] > until)
         until = renew->number[0];
-    return leave ? least(until, leave->invoked) : until;
+    return leave && leave->invoked < until ? leave->invoked : until;
 }
 
 int64_t judge_forward(const struct history *history, int64_t from, int64_t upto)
@@ -149,8 +142,7 @@ void judge_fences(const struct history *history, struct verdict *verdict)
     int64_t end = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct operation *commit =
-            history_find(history, fence[i]->client, fence[i]->op, KIND_COMMIT, fence[i]->key);
+        const struct operation *commit = history_find(history, fence[i], KIND_COMMIT);
 
         if (!commit || commit->phase != PHASE_OK)
             continue;
@@ -169,7 +161,7 @@ void judge_fences(const struct history *history, struct verdict *verdict)
    clock was set forward, or the database forgot the lease. */
 static int is_late(const struct history *history, const struct operation *act)
 {
-    const struct operation *hold = history_find(history, act->client, act->op, KIND_HOLD, act->key);
+    const struct operation *hold = history_find(history, act, KIND_HOLD);
 
     return hold && (act->done > judge_end_of(history, hold) -
                                     judge_forward(history, hold->invoked, act->done) ||

@@ -29,15 +29,13 @@ int judge_undone_between(const struct history *history, int64_t one, int64_t oth
 
 int judge_is_forgotten(const struct history *history, const struct operation *add)
 {
-    return judge_undone(history, add->done) &&
-           !history_find(history, add->client, add->op, KIND_FINAL, add->key);
+    return judge_undone(history, add->done) && !history_find(history, add, KIND_FINAL);
 }
 
 /* A renewal that succeeds afterwards proves that the grant is still there. */
 int64_t judge_undone_end(const struct history *history, const struct operation *hold)
 {
-    const struct operation *renew =
-        history_find(history, hold->client, hold->op, KIND_RENEW, hold->key);
+    const struct operation *renew = history_find(history, hold, KIND_RENEW);
     int renewed = renew && renew->phase == PHASE_OK;
     int64_t grant = judge_undone(history, hold->done);
     int64_t renewal = renewed ? judge_undone(history, renew->done) : 0;

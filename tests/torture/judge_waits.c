@@ -21,10 +21,8 @@ static int64_t most(int64_t a, int64_t b)
 /* When the name was free again for certain. */
 static int64_t freed_at(const struct history *history, const struct operation *hold)
 {
-    const struct operation *renew =
-        history_find(history, hold->client, hold->op, KIND_RENEW, hold->key);
-    const struct operation *leave =
-        history_find(history, hold->client, hold->op, KIND_LEAVE, hold->key);
+    const struct operation *renew = history_find(history, hold, KIND_RENEW);
+    const struct operation *leave = history_find(history, hold, KIND_LEAVE);
     int64_t until = most(hold->number[HOLD_UNTIL], hold->done);
 
     if (leave && leave->phase == PHASE_OK)
@@ -138,8 +136,7 @@ static int64_t median_of(const struct history *history, const struct operation *
         abort();
     *n_found = 0;
     for (size_t i = 1; i < n; i++) {
-        const struct operation *leave =
-            history_find(history, hold[i - 1]->client, hold[i - 1]->op, KIND_LEAVE, hold[i]->key);
+        const struct operation *leave = history_find(history, hold[i - 1], KIND_LEAVE);
 
         if (hold[i - 1]->key == hold[i]->key && leave && leave->phase == PHASE_OK &&
             hold[i]->invoked < leave->invoked)

@@ -20,8 +20,7 @@ static int by_run(const void *a, const void *b)
 
 static const struct operation *end_of(const struct history *history, const struct operation *begun)
 {
-    const struct operation *end =
-        history_find(history, begun->client, begun->op, KIND_END, begun->key);
+    const struct operation *end = history_find(history, begun, KIND_END);
 
     return end && end->phase == PHASE_OK ? end : NULL;
 }
