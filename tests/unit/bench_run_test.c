@@ -241,13 +241,26 @@ static struct bench_options options_of(int repetitions)
                                   .url_of = no_server};
 }
 
+static struct bench_results *results; /* of the last run */
+
+static void begin_results(const struct bench_workload *table)
+{
+    bench_results_free(results);
+    results = bench_results_new(table, no_pairs);
+}
+
+/* Of the only workload of the last run. */
+static const struct bench_cell *cell(int contestant)
+{
+    return bench_cell_of(results, 0, contestant);
+}
+
 /* Runs one workload of the real table, with fewer clients. */
-static struct bench_results *run(const char *workload, int clients, int repetitions,
-                                 const struct bench_peer *const *peers)
+static void run(const char *workload, int clients, int repetitions,
+                const struct bench_peer *const *peers)
 {
     static struct bench_workload table[2];
     struct bench_options options = options_of(repetitions);
-    struct bench_results *results;
 
     if (!diary)
         diary = shared(sizeof *diary);
@@ -259,12 +272,11 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
         if (strcmp(one->name, workload) == 0)
             table[0] = *one;
     t_text(table[0].name, workload);
-    results = bench_results_new(table, no_pairs);
+    begin_results(table);
     table[0].clients = clients;
     for (; *peers; peers++)
         results->contestant[results->contestants++] = *peers;
     t_int(bench_run(&options, results), 0);
-    return results;
 }
 #define RUN(workload, clients, repetitions, ...) \
     run(workload, clients, repetitions, (const struct bench_peer *const[]){__VA_ARGS__, NULL})
@@ -274,10 +286,8 @@ static void must_be_found_out(const struct bench_peer *peer, const char *workloa
     unsigned long overlaps = 0;
 
     for (int tries = 0; tries < TRIES && overlaps == 0; tries++) {
-        struct bench_results *results = RUN(workload, 4, 1, peer);
-
-        overlaps = bench_cell_of(results, 0, 0)->overlaps;
-        bench_results_free(results);
+        RUN(workload, 4, 1, peer);
+        overlaps = cell(0)->overlaps;
     }
     t_true(overlaps > 0);
 }
@@ -303,12 +313,9 @@ static void must_overlap_nowhere(const struct bench_peer *peer)
         double value = 0;
 
         for (int tries = 0; tries < TRIES && value <= 0; tries++) {
-            struct bench_results *results = RUN(workloads[i], 4, 1, peer);
-            const struct bench_cell *cell = bench_cell_of(results, 0, 0);
-
-            t_int((int)cell->overlaps, 0);
-            value = cell->taken ? cell->values[0][0] : 0;
-            bench_results_free(results);
+            RUN(workloads[i], 4, 1, peer);
+            t_int((int)cell(0)->overlaps, 0);
+            value = cell(0)->taken ? cell(0)->values[0][0] : 0;
         }
         t_true(value > 0);
     }
@@ -322,65 +329,61 @@ TEST(a_right_peer_is_measured_and_overlaps_nowhere)
 
 TEST(the_crowd_is_served_to_the_last)
 {
-    struct bench_results *results = RUN("crowd", 30, 1, &right);
-
-    t_text(bench_cell_of(results, 0, 0)->why, "");
-    t_int((int)bench_cell_of(results, 0, 0)->values[1][0], 29);
-    bench_results_free(results);
+    RUN("crowd", 30, 1, &right);
+    t_text(cell(0)->why, "");
+    t_int((int)cell(0)->values[1][0], 29);
 }
 
 /* A client that got no processor in the time of a measurement has failed, and is left out of the
    next repetitions. */
-static int had_no_processor(struct bench_results *results)
+static int had_no_processor(void)
 {
     for (int i = 0; i < 3; i++)
-        if (strstr(bench_cell_of(results, 0, i)->why, "no client acquired it"))
+        if (strstr(cell(i)->why, "no client acquired it"))
             return 1;
     return 0;
 }
 
 TEST(contestants_are_alternated)
 {
-    struct bench_results *results = NULL;
+    int tries = 0;
 
-    for (int tries = 0; tries < TRIES && (!results || had_no_processor(results)); tries++) {
-        bench_results_free(results);
-        results = RUN("uncontended-1", 1, 4, &broken, &broken_b, &broken_c);
-    }
+    do
+        RUN("uncontended-1", 1, 4, &broken, &broken_b, &broken_c);
+    while (had_no_processor() && ++tries < TRIES);
     t_text(diary->who, "ABCCBAABCCBA");
     for (int i = 0; i < 3; i++) {
-        t_text(bench_cell_of(results, 0, i)->why, "");
-        t_int(bench_cell_of(results, 0, i)->taken, 4);
+        t_text(cell(i)->why, "");
+        t_int(cell(i)->taken, 4);
     }
-    bench_results_free(results);
 }
 
 /* It is tried once, not again in the second repetition. */
 TEST(a_failing_peer_gives_its_reason_and_the_others_continue)
 {
-    struct bench_results *results = RUN("uncontended-8", 3, 2, &nowhere, &broken);
-    json_t *json = bench_results_json(results), *measured = json_object_get(json, "measurements");
+    json_t *json, *measured;
 
-    t_int(bench_cell_of(results, 0, 0)->taken, 0);
-    t_text(bench_cell_of(results, 0, 0)->why, "no answer at port 1");
-    t_int(bench_cell_of(results, 0, 1)->taken, 2);
+    RUN("uncontended-8", 3, 2, &nowhere, &broken);
+    json = bench_results_json(results);
+    measured = json_object_get(json, "measurements");
+    t_int(cell(0)->taken, 0);
+    t_text(cell(0)->why, "no answer at port 1");
+    t_int(cell(1)->taken, 2);
     t_int((int)json_array_size(measured), 2);
     t_text(json_string_value(json_object_get(json_array_get(measured, 0), "failed")),
            "no answer at port 1");
     json_decref(json);
-    bench_results_free(results);
 }
 
 /* ---- threads of one process ------------------------------------------------------------------ */
 
 TEST(clients_may_be_threads_of_one_process)
 {
-    struct bench_results *results = RUN("hot", 4, 1, &threaded);
-    const struct bench_cell *cell = bench_cell_of(results, 0, 0);
     int seen = 0;
 
-    t_text(cell->why, "");
-    t_int((int)cell->overlaps, 0); /* the mutex is in the process: two processes would overlap */
+    RUN("hot", 4, 1, &threaded);
+    t_text(cell(0)->why, "");
+    t_int((int)cell(0)->overlaps, 0); /* the mutex is in the process: two processes would overlap */
     t_int(atomic_load(&team->opened), 4);
     for (int i = 0; i < 4; i++) {
         t_int(team->process[i], team->process[0]);
@@ -389,7 +392,6 @@ TEST(clients_may_be_threads_of_one_process)
             t_true(team->thread[k] != team->thread[i]);
     }
     t_int(seen, 0xf);
-    bench_results_free(results);
 }
 
 /* The CPU time of the whole process, divided by the operations of all its threads. */
@@ -398,23 +400,18 @@ TEST(the_cpu_time_of_threads_is_that_of_their_process)
     double cpu_us = 0;
 
     for (int tries = 0; tries < TRIES && cpu_us <= 0; tries++) {
-        struct bench_results *results = RUN("uncontended-8", 4, 1, &threaded);
-
-        cpu_us = bench_cell_of(results, 0, 0)->client_us;
-        bench_results_free(results);
+        RUN("uncontended-8", 4, 1, &threaded);
+        cpu_us = cell(0)->client_us;
     }
     t_true(cpu_us >= 1000);
 }
 
 TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
 {
-    struct bench_results *results =
-        RUN("uncontended-8", 4, 1, &threaded_failing, &threaded_killed, &threaded);
-
-    t_text(bench_cell_of(results, 0, 0)->why, "no session for client 2");
-    t_text(bench_cell_of(results, 0, 1)->why, "a client was killed");
-    t_int(bench_cell_of(results, 0, 2)->taken, 1);
-    bench_results_free(results);
+    RUN("uncontended-8", 4, 1, &threaded_failing, &threaded_killed, &threaded);
+    t_text(cell(0)->why, "no session for client 2");
+    t_text(cell(1)->why, "a client was killed");
+    t_int(cell(2)->taken, 1);
 }
 
 /* ---- documents, variants, the estimate ------------------------------------------------------- */
@@ -423,51 +420,43 @@ TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
    the others. */
 TEST(lost_updates_are_counted_and_reported)
 {
-    struct bench_results *results = RUN("documents", 1, 1, &losing, &loader, &vain);
-    const struct bench_cell *cell = bench_cell_of(results, 0, 0);
-    json_t *json = bench_results_json(results);
-
-    t_text(cell->why, "");
-    t_int((int)cell->overlaps, 6);
-    t_int((int)(cell->values[0][0] + 0.5), 1800);
-    t_int((int)cell->values[1][0], 180);
-    t_int((int)cell->values[2][0], 10);
-    t_int((int)cell->values[3][0], 6);
-    cell = bench_cell_of(results, 0, 1);
-    t_int((int)cell->overlaps, 0);
-    t_int((int)(cell->values[0][0] + 0.5), 900);
-    t_contains(bench_cell_of(results, 0, 2)->why, "the loader failed");
-    json_decref(json);
-    bench_results_free(results);
+    RUN("documents", 1, 1, &losing, &loader, &vain);
+    t_text(cell(0)->why, "");
+    t_int((int)cell(0)->overlaps, 6);
+    t_int((int)(cell(0)->values[0][0] + 0.5), 1800);
+    t_int((int)cell(0)->values[1][0], 180);
+    t_int((int)cell(0)->values[2][0], 10);
+    t_int((int)cell(0)->values[3][0], 6);
+    t_int((int)cell(1)->overlaps, 0);
+    t_int((int)(cell(1)->values[0][0] + 0.5), 900);
+    t_contains(cell(2)->why, "the loader failed");
+    json_decref(bench_results_json(results));
 }
 
 TEST(a_variant_is_measured_only_where_durability_matters)
 {
     static struct bench_peer variant;
     static const char *const without[] = {"takeover", "crowd"};
-    struct bench_results *results;
 
     variant = right;
     variant.variant = 1;
-    results = RUN("uncontended-8", 3, 1, &variant, &right);
-    t_int(bench_cell_of(results, 0, 0)->taken, 1);
-    bench_results_free(results);
+    RUN("uncontended-8", 3, 1, &variant, &right);
+    t_int(cell(0)->taken, 1);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
-        results = RUN(without[i], 3, 1, &variant, &right);
-        t_int(bench_cell_of(results, 0, 0)->taken, 0);
-        t_int(bench_cell_of(results, 0, 0)->failed, 0);
-        t_int(bench_cell_of(results, 0, 1)->taken, 1);
-        bench_results_free(results);
+        RUN(without[i], 3, 1, &variant, &right);
+        t_int(cell(0)->taken, 0);
+        t_int(cell(0)->failed, 0);
+        t_int(cell(1)->taken, 1);
     }
 }
 
 /* Of the real table: omitted workloads do not count, and each repetition does. */
 TEST(the_estimate_knows_what_will_be_measured)
 {
-    struct bench_results *results = bench_results_new(bench_workloads, no_pairs);
     struct bench_options options = options_of(1);
     double hot, hot_twice, both;
 
+    begin_results(bench_workloads);
     results->contestant[results->contestants++] = &right;
     options.workloads = "hot";
     hot = bench_estimate(&options, results);
@@ -480,5 +469,4 @@ TEST(the_estimate_knows_what_will_be_measured)
     t_true(both > hot_twice);
     options.workloads = "documents";
     t_true(bench_estimate(&options, results) <= 0);
-    bench_results_free(results);
 }
