@@ -301,8 +301,3 @@ until_expired() { # NAME: until the lease of a dead node has expired
     wait $! || [ $? = 1 ]
     [ "$(cat due)" = "$(cat of-run)" ]
 }
-
-@test "--on-failure: --history 1 is refused" {
-    run -64 job -E 3 a --every 1s "${on_failure[@]}" --history 1 -- true
-    [[ $output == *"--history must be 2 at least"* ]]
-}

@@ -26,22 +26,17 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "exclude each other" job a --every 5m --cron '@daily' -- true
     refused "command is missing" job a --every 5m
     refused "command is missing" job a --every 5m --
+    # unit/schedule_mistakes_test has all of a schedule, unit/crontab_test those of a job's settings
     refused '"soon" is not a period' job a --every soon -- true
-    refused '"0" is not a period' job a --every 0 -- true
     refused "minute: \"60\"" job a --cron '60 * * * *' -- true
-    refused "minute: the step of H is 9" job a --cron 'H(0-5)/9 * * * *' -- true
     refused "Nowhere" job a --cron '@daily' --tz Nowhere -- true
     refused "it has no time zone" job a --every 5m --tz UTC -- true
     refused "251 bytes" job "$(printf 'x%.0s' {1..252})" --every 5m -- true
     refused "empty" job "" --every 5m -- true
     refused "UTF-8" job $'\xff' --every 5m -- true
-    refused "--max-run: '0'" job a --every 5m --max-run 0 -- true
     refused "--retry: 'x'" job a --every 5m --retry x -- true
-    refused "--missed: 'x'" job a --every 5m --missed x -- true
-    refused "--ttl: '0.5s'" job a --every 5m --ttl 0.5s -- true
-    refused "--history: '0'" job a --every 5m --history 0 -- true
+    refused "--history must be 2 at least" job a --every 5m --on-failure true --history 1 -- true
     refused "--conflict-exit-code" job a --every 5m -E 256 -- true
-    refused "--at-least: '400d'" job a --every 5m --at-least 400d -- true
 }
 
 @test "jobs and cron: every mistake has a message" {

@@ -129,7 +129,6 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "exclude each other" run -w 3 --nonblock a -- true
     refused "exclude each other" acquire --ttl 1m -n -w 0 a
     refused "exclude each other" hold --for 1m --note x --timeout 3 --nb a
-    refused "exclude each other" job a --every 5m --cron '0 2 * * *' -- true
     refused "-c is given twice" run a -c true -c true
     refused "'extra' follows the command of -c" run a -c true extra
     refused "exclude each other" run a -c pg_dump -- -Fc
