@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A proxy to the server under test that is one process: while it is stopped, it swallows everything.
 # It forwards N answers, counted over all connections, and no more. While the file hold exists, it
-# keeps back what the server says; it writes the file passed when it hands some of it over.
+# keeps back what the server says; it writes the file passed when it hands some of it over. If the
+# file one-session exists, it closes each later one, and writes the file refused.
 
 proxy='use IO::Socket::INET; use IO::Select; my ($to, $left, $port) = @ARGV;
     my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
@@ -11,7 +12,10 @@ proxy='use IO::Socket::INET; use IO::Select; my ($to, $left, $port) = @ARGV;
     for (;;) {
         for my $from ($select->can_read) {
             if ($from == $listen) {
-                my $in = $listen->accept; my $out = IO::Socket::INET->new($to) or die;
+                my $in = $listen->accept;
+                if (%peer && -e "one-session") {
+                    close $in; open my $refused, ">", "refused"; print $refused "refused\n"; next }
+                my $out = IO::Socket::INET->new($to) or die;
                 ($peer{$in}, $peer{$out}, $is_server{$out}) = ($out, $in, 1);
                 $select->add($in, $out); next;
             }

@@ -8,6 +8,7 @@
 load lib
 load run.bash
 load terminal.bash
+load proxy.bash
 
 teardown() {
     exec 5>&-
@@ -140,32 +141,12 @@ sessions() {
 }
 has_few_sessions() { [ "$(sessions)" -le 3 ]; }
 
-# A proxy to the server that admits one session, closes every later one, and writes a line for each
-# of these to the file refused.
-proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
-    my $s = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
-    open my $p, ">", "port.tmp"; print $p $s->sockport; close $p; rename "port.tmp", "port";
-    my $client = $s->accept or die; my $server = IO::Socket::INET->new($to) or die;
-    my %peer = ($client => $server, $server => $client);
-    my $set = IO::Select->new($s, $client, $server);
-    while (1) { for my $from ($set->can_read) {
-        if ($from == $s) { my $later = $s->accept; close $later;
-            open my $refused, ">>", "refused"; print $refused "refused\n"; next }
-        my $n = sysread $from, my $bytes, 65536; exit if !$n;
-        my $at = 0; $at += syswrite $peer{$from}, $bytes, $n - $at, $at while $at < $n } }'
-
 @test "a server that refuses the second session: the line is missing, and the wait is as before" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     rowlock hold a --for 1h --note n
-    rest=${ROWLOCK_TEST_URL#*@} user=${ROWLOCK_TEST_URL%@*}
-    start perl -e "$proxy" "${rest%%/*}"
-    until_true is_there port
-    url="$user@127.0.0.1:$(cat port)/${rest#*/}"
-    case $url in
-    postgres*\?*) url="$url&sslmode=disable&gssencmode=disable" ;;
-    postgres*) url="$url?sslmode=disable&gssencmode=disable" ;;
-    esac
-    in_columns 200 "'$ROWLOCK' --db '$url' run a -- sh -c 'echo it runs; exit 4'"
+    touch one-session
+    start_proxy
+    in_columns 200 "'$ROWLOCK' --db '$proxy_url' run a -- sh -c 'echo it runs; exit 4'"
     until_true has_text refused
     rowlock break --now a
     ends_with 4 "$terminal"
