@@ -29,8 +29,7 @@ TEST(p1_closing_the_connection_unlocks)
     struct thread *thread;
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(waiter, t_x(t_name(1)), -1);
     t_close(holder);
     t_ok(t_join(thread));
 }
@@ -87,8 +86,7 @@ TEST(p2_the_next_holder_sees_nothing_of_what_was_rolled_back)
     t_sql(holder, "CREATE TABLE undone (n INTEGER)");
     t_sql(holder, "INSERT INTO undone VALUES (1)");
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(waiter, t_x(t_name(1)), -1);
     t_sql(holder, "UPDATE undone SET n = 2");
     t_ok(rowlock_rollback(holder, &t_error));
     t_ok(t_join(thread));
@@ -138,8 +136,7 @@ TEST(p2_a_server_that_loses_the_session_unlocks)
     t_sql(holder, "CREATE TABLE lost (n INTEGER)");
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     t_sql(holder, "INSERT INTO lost VALUES (1)");
-    thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(waiter, t_x(t_name(1)), -1);
     if (!t_facts()->server) { /* on SQLite the session is the process; sessions/crash kills that */
         t_ok(rowlock_rollback(holder, &t_error));
         t_ok(t_join(thread));

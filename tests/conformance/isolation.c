@@ -19,8 +19,7 @@ TEST(p2_begin_is_read_committed_whatever_the_sessions_default)
     if (t_engine()->default_repeatable)
         t_sql(waiter, "%s", t_engine()->default_repeatable);
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(waiter, t_x(t_name(1)), -1);
     t_sql(holder, "UPDATE fresh SET n = 2");
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_join(thread));

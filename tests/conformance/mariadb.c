@@ -76,8 +76,7 @@ static void wait_for_a_lease(struct rowlock_want want)
     t_ok(rowlock_prepare(waiter, &want, 1, &t_error));
     t_native_sql(handle, "START TRANSACTION");
     t_native_sql(handle, "SELECT 1 FROM rowlock_name WHERE name = '%s' FOR UPDATE", want.name);
-    thread = t_begin_thread(waiter, want, 60000);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(waiter, want, 60000);
     t_native_sql(handle,
                  "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
                  "VALUES (7, '%s', 'exclusive', 'o', utc_timestamp(6))",

@@ -58,8 +58,7 @@ TEST(p1_exclusive_excludes_shared)
         return;
     t_ok(t_begin(writer, t_x(name), 0));
     t_fails(t_begin(sharer, shared, 0), EBUSY);
-    thread = t_begin_thread(sharer, shared, -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(sharer, shared, -1);
     t_int(t_is_done(thread), 0);
     t_ok(rowlock_commit(writer, &t_error));
     t_ok(t_join(thread));
@@ -76,8 +75,7 @@ TEST(p1_a_writer_waits_for_the_last_sharer)
     t_ok(t_begin(one, t_s(name), 0));
     if (t_facts()->shared == SHARED_TOGETHER)
         t_ok(t_begin(two, t_s(name), 0));
-    thread = t_begin_thread(writer, t_x(name), -1);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(writer, t_x(name), -1);
     t_ok(rowlock_commit(one, &t_error));
     if (t_facts()->shared == SHARED_TOGETHER) {
         t_until_waiting(thread);
@@ -123,11 +121,9 @@ TEST(p7_a_stream_of_sharers_does_not_overtake_a_writer_where_the_engine_queues)
     if (is_refused(sharer, name))
         return;
     t_ok(t_begin(sharer, t_s(name), 0));
-    waiting = t_begin_thread(writer, t_x(name), -1);
-    t_until_waiting(waiting);
+    waiting = t_waiting_thread(writer, t_x(name), -1);
     if (t_facts()->writer_queues) {
-        behind = t_begin_thread(late, t_s(name), -1);
-        t_until_waiting(behind);
+        behind = t_waiting_thread(late, t_s(name), -1);
         t_ok(rowlock_commit(sharer, &t_error));
         t_ok(t_join(waiting));
         t_int(t_is_done(behind), 0);

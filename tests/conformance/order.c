@@ -54,10 +54,8 @@ TEST(p7_a_waiter_whose_session_is_killed_does_not_hold_up_the_next)
     void *killer;
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    killed = t_begin_thread(victim, t_x(t_name(1)), t_facts()->server ? -1 : 300);
-    t_until_waiting(killed);
-    waiting = t_begin_thread(next, t_x(t_name(1)), -1);
-    t_until_waiting(waiting);
+    killed = t_waiting_thread(victim, t_x(t_name(1)), t_facts()->server ? -1 : 300);
+    waiting = t_waiting_thread(next, t_x(t_name(1)), -1);
     if (t_facts()->server) {
         killer = t_native();
         t_engine()->kill(killer, t_engine()->session(t_handle(victim)));

@@ -89,8 +89,7 @@ TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
     t_ok(rowlock_rollback(own, &t_error));
     t_native_sql(locker, "BEGIN");
     t_native_sql(locker, "LOCK TABLE rowlock.name");
-    thread = t_begin_thread(own, t_x(t_name(2)), 0);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(own, t_x(t_name(2)), 0);
     t_pause(1200); /* more than a try spends on clearing its way again */
     t_native_sql(locker, "COMMIT");
     t_ok(t_join(thread));
@@ -181,8 +180,7 @@ TEST(p1_vacuum_beside_lockers_does_no_harm)
         struct thread *thread;
 
         t_ok(t_begin(holder, t_x(t_name(1)), 0));
-        thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
-        t_until_waiting(thread);
+        thread = t_waiting_thread(waiter, t_x(t_name(1)), -1);
         if (t_facts()->names_independent)
             t_ok(rowlock_vacuum(cleaner, NULL, &t_error));
         t_ok(rowlock_commit(holder, &t_error));

@@ -56,8 +56,7 @@ TEST(a_wait_that_is_long_enough_gets_the_lock)
 
     for (int i = 0; i < 3; i++) { /* the server may still end a session */
         t_ok(t_begin(holder, t_x(t_name(1)), T_TIMEOUT_MS));
-        thread = t_begin_thread(other, t_x(t_name(1)), waits[i]);
-        t_until_waiting(thread);
+        thread = t_waiting_thread(other, t_x(t_name(1)), waits[i]);
         t_ok(rowlock_commit(holder, &t_error));
         t_ok(t_join(thread));
         t_ok(rowlock_commit(other, &t_error));
@@ -99,8 +98,7 @@ static void is_interrupted(rowlock_duration wait_ms)
     struct thread *thread;
 
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    thread = t_begin_thread(other, t_x(t_name(1)), wait_ms);
-    t_until_waiting(thread);
+    thread = t_waiting_thread(other, t_x(t_name(1)), wait_ms);
     t_interrupt();
     t_fails(t_join(thread), ECANCELED);
     if (t_facts()->cancel_ends_session) {

@@ -166,6 +166,9 @@ struct thread *t_begin_thread(struct rowlock_connection *connection, struct rowl
                               rowlock_duration wait_ms);
 struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlock_want want,
                              rowlock_duration wait_ms);
+/* t_begin_thread; returns when it waits (t_until_waiting). */
+struct thread *t_waiting_thread(struct rowlock_connection *connection, struct rowlock_want want,
+                                rowlock_duration wait_ms);
 /* Runs any function in a thread; `work` must fill `error` if it fails. */
 struct thread *t_thread(struct rowlock_connection *connection,
                         int (*work)(struct rowlock_connection *connection, void *data,

@@ -146,6 +146,15 @@ void t_until_waiting(struct thread *thread)
     await(thread, 0);
 }
 
+struct thread *t_waiting_thread(struct rowlock_connection *connection, struct rowlock_want want,
+                                rowlock_duration wait_ms)
+{
+    struct thread *thread = t_begin_thread(connection, want, wait_ms);
+
+    t_until_waiting(thread);
+    return thread;
+}
+
 void t_until_polling(struct thread *thread)
 {
     await(thread, 1);
