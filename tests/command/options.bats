@@ -322,10 +322,7 @@ in_words() { grep -oE -- '--[a-z-]+|[[:alnum:]]{4,}' | tr '[:upper:]' '[:lower:]
 
 @test "completion offers nothing where a value is expected" {
     for option in --ttl --note --token -w --for; do
-        words=$(bash -c '. "$0"; COMP_WORDS=(rowlock acquire "$1" ""); COMP_CWORD=3
-            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" \
-                "$option")
-        [ -z "$words" ]
+        [ -z "$(completed "$ROWLOCK acquire $option ")" ]
     done
 }
 
