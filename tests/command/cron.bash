@@ -13,6 +13,10 @@ start_cron() { # [OPTION...]: its pid is in $daemon
     start_rowlock cron tab "$@"
     daemon=$started
 }
+cron_of() { # [OPTION...]: writes the file tab first, from standard input
+    cat >tab
+    start_cron "$@"
+}
 stop_cron() {
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"

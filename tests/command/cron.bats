@@ -33,8 +33,7 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
     }
     expired_for crashed 90
     expired_for young 5
-    echo "every 50w idle -- true" >tab
-    start_cron
+    cron_of <<<"every 50w idle -- true"
     until_true logged crashed
     [ "$(sql "SELECT count(*) FROM $(as_table lease) WHERE name = 'young'")" = 1 ]
     if logged young; then return 1; fi
@@ -44,14 +43,13 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
 }
 
 @test "runs every due job, in parallel and repeatedly, and reports it" {
-    cat >tab <<TAB
+    cron_of <<TAB
 # jobs
 every 1s  often    -- echo often >>ran
 every 1s  percent  --note 'a note' -- printf '%s%%\n' percent >>ran # no comment of ours
 every 50w '-dash'  -- echo dash >>ran
 every 50w stays    -- $(lives_on stays)
 TAB
-    start_cron
     until_true has_run often 3
     until_true has_run dash 1
     until_true has_run percent% 3
@@ -143,8 +141,7 @@ TAB
 }
 
 @test "a daemon dies with all its runs: another takes its job over after the lease" {
-    echo "every 50w taken --ttl 8s -- $(lives_on taken)" >tab
-    start_cron
+    cron_of <<<"every 50w taken --ttl 8s -- $(lives_on taken)"
     until_true is_there taken.pid
     command=$(cat taken.pid) guard=$(parent_of "$(cat taken.pid)")
     rm taken.pid
@@ -174,11 +171,10 @@ TAB
 }
 
 @test "a frozen run does not delay the others" {
-    cat >tab <<TAB
+    cron_of <<TAB
 every 50w stuck -- $(lives_on stuck)
 every 1s  often -- echo often >>ran
 TAB
-    start_cron
     until_true is_there stuck.pid
     guard=$(parent_of "$(cat stuck.pid)")
     stuck=$(parent_of "$guard")
@@ -191,11 +187,10 @@ TAB
 }
 
 @test "TERM: the daemon claims nothing more, and waits for its runs" {
-    cat >tab <<TAB
+    cron_of --grace 1h <<TAB
 every 50w slow  -- echo \$\$ >slow.pid; until [ -e let-go ]; do sleep 0.02; done
 every 1s  often -- echo often >>ran
 TAB
-    start_cron --grace 1h
     until_true is_there slow.pid
     until_true has_run often 1
     kill -s TERM "$daemon"
@@ -213,12 +208,11 @@ TAB
 }
 
 @test "TERM: after the grace the remaining runs are ended, also if they ignore TERM, and recorded" {
-    cat >tab <<TAB
+    cron_of --grace 100ms <<TAB
 every 50w polite -- $(lives_on polite)
 every 50w stubborn --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; \
 open F, ">stubborn.pid"; print F \$\$; close F; sleep 970'
 TAB
-    start_cron --grace 100ms
     until_true is_there polite.pid
     until_true test -s stubborn.pid
     stop_cron
@@ -232,11 +226,10 @@ TAB
 }
 
 @test "TERM: a command that exits with 0 because it was ended is not recorded as done" {
-    cat >tab <<TAB
+    cron_of --grace 100ms <<TAB
 every 50w polite -- exec perl -e '\$SIG{TERM} = sub { exit 0 }; \
 open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
 TAB
-    start_cron --grace 100ms
     until_true test -s polite.pid
     stop_cron
     is_gone "$(cat polite.pid)"
@@ -245,8 +238,7 @@ TAB
 }
 
 @test "a second signal ends the grace" {
-    echo "every 50w slow -- $(lives_on slow)" >tab
-    start_cron --grace 1h
+    cron_of --grace 1h <<<"every 50w slow -- $(lives_on slow)"
     until_true is_there slow.pid
     kill -s INT "$daemon"
     until_true said "claims nothing more"
@@ -256,8 +248,7 @@ TAB
 }
 
 @test "HUP: the file is read again; a wrong one is refused, and the old one stays in force" {
-    echo 'every 1s before -- echo before >>ran' >tab
-    start_cron
+    cron_of <<<'every 1s before -- echo before >>ran'
     until_true has_run before 1
     printf 'every 1s after -- echo after >>ran\nevery x wrong -- false\n' >tab
     kill -s HUP "$daemon"
@@ -279,8 +270,7 @@ TAB
 }
 
 @test "jobs --now: the daemon runs the job, once" {
-    echo "every 50w soon -- echo soon >>ran" >tab
-    start_cron
+    cron_of <<<"every 50w soon -- echo soon >>ran"
     until_true has_run soon 1
     until_true said "^rowlock: soon: done in "
     rowlock jobs soon --now
@@ -291,10 +281,9 @@ TAB
 }
 
 @test "--on-failure in the file: failing, and recovered; the daemon does not wait for it" {
-    cat >tab <<'TAB'
+    cron_of <<'TAB'
 every 1s often --on-failure 'echo "$ROWLOCK_STATE $(cat)" >>changes' -- echo out; [ -e fixed ]
 TAB
-    start_cron
     until_true is_there changes
     [ "$(cat changes)" = "failing out" ]
     touch fixed
@@ -304,8 +293,7 @@ TAB
 }
 
 @test "HUP does not affect runs" {
-    echo "every 50w stays -- $(lives_on stays)" >tab
-    start_cron
+    cron_of <<<"every 50w stays -- $(lives_on stays)"
     until_true is_there stays.pid
     token=$(view stays running_token)
     echo 'every 1s other -- echo other >>ran' >tab
@@ -318,11 +306,10 @@ TAB
 }
 
 @test "a command has no input, no URL, no descriptor of rowlock's, and the daemon's signals" {
-    cat >tab <<TAB
+    cron_of <<TAB
 every 50w look -- (readlink /proc/self/fd/0; ls /proc/\$\$/fd | tr '\n' ' '; echo; \
 env | grep ^ROWLOCK_; grep -E '^Sig(Blk|Ign)' /proc/\$\$/status) >seen; mv seen look
 TAB
-    start_cron
     until_true is_there look
     cat look
     grep -qx /dev/null look

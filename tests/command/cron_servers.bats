@@ -11,12 +11,11 @@ load cron.bash
 load own_server.bash
 
 @test "the server restarts: runs live on, their end is recorded, and the daemon continues" {
-    cat >tab <<'TAB'
+    cron_of <<'TAB'
 every 1s often -- echo often >>ran
 every 50w long --ttl 60s -- touch long; until [ -e let-go ]; do sleep 0.02; done
 every 50w ends --ttl 60s -- touch ends; until [ -e away ]; do sleep 0.02; done
 TAB
-    start_cron
     until_true has_run often 2
     until_true is_there long
     until_true is_there ends
@@ -61,8 +60,7 @@ TAB
 set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
 
 @test "a schema that becomes too new is reported as that, and no job starts until it is not" {
-    echo 'every 1s often -- echo often >>ran' >tab
-    start_cron
+    cron_of <<<'every 1s often -- echo often >>ran'
     until_true has_run often 1
     current=$(sql "SELECT version FROM $(as_table meta)")
     set_version 99
@@ -80,8 +78,7 @@ set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
 @test "the daemon's session keeps no session lock of the leases that it has passed to runs" {
     # MariaDB does not show the locks of sessions
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
-    echo 'every 1s often -- echo often >>ran' >tab
-    start_cron --grace 0
+    cron_of --grace 0 <<<'every 1s often -- echo often >>ran'
     until_true has_run often 3
     stop_asking() { echo 'every 50w often -- true' >tab; kill -s HUP "$daemon"; }
     stop_asking
@@ -139,11 +136,10 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
              SET NEW.due = IF(NEW.name = 'bad', NULL, NEW.due)"
         ;;
     esac
-    cat >tab <<'TAB'
+    cron_of <<'TAB'
 every 1s bad -- echo bad >>ran
 every 1s good -- echo good >>ran
 TAB
-    start_cron
     until_true has_run good 3
     until_true said "bad: "
     run ! said "trying again"
