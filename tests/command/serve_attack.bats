@@ -122,7 +122,6 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
     echo "$before kB, then $(peak) kB"
     [ -n "${SANITIZE:-}" ] || [ $(($(peak) - before)) -lt 100000 ] # 90 copies: 360000
     stop_serve
-    rowlock break --now large
 }
 
 @test "clients that read slowly keep a bounded number of answers; small ones are still sent" {
@@ -137,7 +136,6 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
     kill "$started"
     until_true get /api/ls.json
     stop_serve
-    rowlock break --now large
 }
 
 @test "a request that comes byte by byte, and an answer that is read so, have an end" {
@@ -155,7 +153,6 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
     wait "$sip"
     [ "$(cat out)" = cut ]
     stop_serve
-    rowlock break --now large
 }
 
 @test "a remote address has 25 connections, a proxy on this machine any number" {
