@@ -3,7 +3,6 @@
  * P12: a name is data. Whatever bytes it contains, they only select the lock; no part of a name is
  * executed.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/test.h"

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 

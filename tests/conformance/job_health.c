@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/grants.h"
-#include "lib/harness.h"
 #include "lib/instants.h"
 #include "lib/jobs.h"
 #include "lib/lease.h"

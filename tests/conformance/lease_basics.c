@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/lease.h"
 
 #define MINUTE 60000
 

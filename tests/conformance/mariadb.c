@@ -4,7 +4,6 @@
  * Runs on: mariadb/row
  */
 #include <mysql.h>
-#include <stdlib.h>
 
 #include "lib/jobs.h"
 #include "lib/test.h"

@@ -14,7 +14,6 @@
 
 #include "lib/grants.h"
 #include "lib/test.h"
-#include "rowlock/sqlite.h"
 
 static struct rowlock_connection *open_new(const char *name, char *path, size_t size)
 {

@@ -2,7 +2,6 @@
 /* Trying once, waiting with a timeout, waiting without one, being interrupted. */
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/test.h"
 

@@ -4,7 +4,6 @@
  * any two steps.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "simulation/farm.h"
 

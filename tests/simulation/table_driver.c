@@ -11,7 +11,6 @@
 #include "driver/failure.h"
 #include "driver/script.h"
 #include "simulation/table.h"
-#include "util/clock.h"
 #include "util/error.h"
 
 #define SESSIONS 64

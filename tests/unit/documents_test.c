@@ -3,7 +3,6 @@
  * The parts of the document loader that need no database: times, XML, generated documents, sorting.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../examples/documents/document.h"

@@ -5,7 +5,6 @@
  * takes little time, and the bounds are exact.
  * Runs on: alone
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * The syntax of schedules: accepted lines, refused lines with the position of the mistake, and due
  * times in UTC.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/instants.h"

@@ -5,7 +5,6 @@
  */
 #include "run/supervise/waiting.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
