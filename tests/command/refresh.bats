@@ -12,15 +12,7 @@ load lib
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     subject="$BATS_TEST_NUMBER-cache"
-    cat >app <<'APP'
-#!/bin/sh
-case $ROWLOCK_TEST_ENGINE in
-sqlite) exec sqlite3 -cmd '.timeout 20000' "${ROWLOCK_TEST_URL#sqlite:}" "$1" ;;
-postgresql) exec psql -qXAt "$ROWLOCK_TEST_ADMIN" -c "$1" ;;
-mariadb) exec mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B \
-    "${ROWLOCK_TEST_URL##*/}" -e "$1" ;;
-esac
-APP
+    { echo '#!/bin/bash' && declare -f as_root_of_mariadb sql && echo 'sql "$1"'; } >app
     # refreshes the cache, which contains how often that was done
     cat >fill <<'FILL'
 #!/bin/sh
