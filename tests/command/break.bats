@@ -78,19 +78,6 @@ load lib
     [ "$output" = '{"name":"many","broken":2}' ]
 }
 
-# start_fence NAME TOKEN: a transaction that has checked the token, and ends on request.
-start_fence() {
-    open_client
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) in_client "BEGIN; SELECT rowlock.fence('$1', $2)" ;;
-    mariadb) in_client "START TRANSACTION; CALL rowlock_fence('$1', $2)" ;;
-    esac
-}
-end_fence() {
-    echo "COMMIT;" >&8
-    close_client
-}
-
 @test "break --now that is interrupted at a fence has no effect, at once or later" {
     # there a fence is a write transaction, which break does not wait for in this way
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0

@@ -21,7 +21,7 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
     local name
     for name in crashed young; do rowlock acquire --ttl 1h --note n $name; done
     expired_for() { # NAME SECONDS
-        local of="WHERE token = (SELECT token FROM $(as_table lease) WHERE name = '$1')"
+        local of="WHERE token = (SELECT token FROM ${ours}lease WHERE name = '$1')"
         case $ROWLOCK_TEST_ENGINE in
         sqlite) sql "UPDATE rowlock_heartbeat SET expires = expires - 3600000 - $2 * 1000 $of" ;;
         postgresql) sql "SELECT rowlock.make_heartbeat(token) FROM rowlock.lease WHERE name = '$1';
@@ -35,9 +35,9 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
     expired_for young 5
     cron_of <<<"every 50w idle -- true"
     until_true logged crashed
-    [ "$(sql "SELECT count(*) FROM $(as_table lease) WHERE name = 'young'")" = 1 ]
+    [ "$(sql "SELECT count(*) FROM ${ours}lease WHERE name = 'young'")" = 1 ]
     if logged young; then return 1; fi
-    [ "$(sql "SELECT count(*) FROM $(as_table lease) WHERE name = 'crashed'")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM ${ours}lease WHERE name = 'crashed'")" = 0 ]
     stop_cron
     rowlock break --now young || true
 }

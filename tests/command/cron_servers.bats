@@ -57,12 +57,12 @@ TAB
     [ ! -e ran ]
 }
 
-set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
+set_version() { sql "UPDATE ${ours}meta SET version = $1"; }
 
 @test "a schema that becomes too new is reported as that, and no job starts until it is not" {
     cron_of <<<'every 1s often -- echo often >>ran'
     until_true has_run often 1
-    current=$(sql "SELECT version FROM $(as_table meta)")
+    current=$(sql "SELECT version FROM ${ours}meta")
     set_version 99
     until_true said "the database cannot be used, trying again: the schema is version 99, newer"
     said "newer than this library's $current; update rowlock on this node, and restart its"
@@ -114,7 +114,7 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
     fi
     own_question=$(asked_in 0 0)
     start_cron
-    until [ "$(sql "SELECT count(*) FROM $(as_table job)")" = 100 ]; do sleep 0.1; done
+    until [ "$(sql "SELECT count(*) FROM ${ours}job")" = 100 ]; do sleep 0.1; done
     # until the last questions are answered
     until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done
     [ "$(asked_in 15 "$own_question")" -le 1 ]
@@ -161,14 +161,14 @@ few_sessions() { # N: for rowlock's account; the administrator's do not count
     esac
 }
 tokens_of() { # OUTCOME: the runs recorded with it, one per line
-    sql "SELECT token FROM $(as_table run) WHERE outcome = '$1'" | sort
+    sql "SELECT token FROM ${ours}run WHERE outcome = '$1'" | sort
 }
-jobs_done() { sql "SELECT count(DISTINCT job) FROM $(as_table run) WHERE outcome = 'done'"; }
+jobs_done() { sql "SELECT count(DISTINCT job) FROM ${ours}run WHERE outcome = 'done'"; }
 # Every run that is recorded as done was executed.
 is_honest() {
     tokens_of done >recorded # read first: commands executed afterwards are in the file too
     sort ran | comm -23 recorded - >untrue
-    [ ! -s untrue ] || { sql "SELECT * FROM $(as_table run)"; return 1; }
+    [ ! -s untrue ] || { sql "SELECT * FROM ${ours}run"; return 1; }
 }
 until_done() { # N: of the jobs are done, within minutes
     local tries=0

@@ -98,11 +98,11 @@ dump() {
 @test "schema: complete; a missing table; none installed" {
     finds ok schema '*complete, version 2, technique *'
     missing=subject
-    away subject
+    put_away subject
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || # a view that other checks read
         { missing="subject*holders" && sql "DROP VIEW rowlock.holders CASCADE"; }
     run rowlock doctor --only schema
-    back subject
+    put_back subject
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || rowlock schema install
     echo "$output"
     [ "$status" = 2 ]
@@ -110,22 +110,13 @@ dump() {
     [[ $output == FAIL*schema*missing*$missing*"-> rowlock schema install"* ]]
     finds ok schema '*'
 }
-away() { # TABLE
-    sql "ALTER TABLE $(as_table "$1") RENAME TO away"
-}
-back() { # TABLE
-    local table
-    table=$(as_table "$1")
-    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || sql "ALTER TABLE rowlock.away RENAME TO $1"
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || sql "ALTER TABLE away RENAME TO $table"
-}
 
 @test "schema: a missing history is a warning where locks hold without it" {
-    away history
+    put_away history
     run rowlock doctor --only schema
     schema="$status $output"
     run rowlock doctor --only self-test
-    back history
+    put_back history
     echo "$schema"
     echo "$output"
     if [ "$ROWLOCK_TEST_ENGINE" = sqlite ]; then # its statements name the table
@@ -156,30 +147,30 @@ back() { # TABLE
 }
 
 @test "jobs: late, failing and lost ones, all in one line" {
-    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM ${ours}job"
     finds ok jobs '*fine: 0 jobs'
     job a "${rarely[@]}" -- true
     finds ok jobs '*fine: 1 job'
     rowlock hold --note pause job:a >token
     finds ok jobs '*fine: 1 job'
     rowlock release job:a --token "$(cat token)"
-    sql "UPDATE $(as_table job) SET due = 1000000000000"
+    sql "UPDATE ${ours}job SET due = 1000000000000"
     job f "${rarely[@]}" -- false || true
     finds warn jobs "*failing: 'f' since 20*; late: 'a' since 2001-*-> *rowlock jobs NAME*"
-    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM ${ours}job"
     for number in {1..13}; do job "l$number" "${rarely[@]}" -- true; done
     job f "${rarely[@]}" -- false || true
-    sql "UPDATE $(as_table job) SET due = 1000000000000 WHERE name LIKE 'l%'"
+    sql "UPDATE ${ours}job SET due = 1000000000000 WHERE name LIKE 'l%'"
     finds warn jobs "*failing: 'f' since 20*; late: 'l*; and 4 more  -> *"
     [ "$(grep -o "late: 'l" <<<"$output" | wc -l)" = 9 ]
     [ "$(advice jobs)" = "failing: read its output: rowlock jobs NAME; late: check that a node \
 calls it, or remove it: rowlock jobs NAME --forget; see all: rowlock jobs --check" ]
-    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM ${ours}job"
     start_node l --ttl 5s
     all_of_node KILL
     until_true is_free job:l
     finds warn jobs "*lost: 'l' since 20*"
-    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM ${ours}job"
     rowlock vacuum
 }
 

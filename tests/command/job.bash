@@ -46,14 +46,12 @@ is_due_in() {
     postgresql) now="rowlock.now_ms()" ;;
     mariadb) now="TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000" ;;
     esac
-    sql "UPDATE $(as_table job) SET due = $now + $2 WHERE name = '$1'"
+    sql "UPDATE ${ours}job SET due = $now + $2 WHERE name = '$1'"
 }
 forget_jobs() { # of earlier tests, in a setup
     cd "$BATS_TEST_TMPDIR" || return 1
-    sql "DELETE FROM $(as_table job)"
-    sql "DELETE FROM $(as_table run)"
+    sql "DELETE FROM ${ours}job"
+    sql "DELETE FROM ${ours}run"
 }
-due_of() { sql "SELECT due FROM $(as_table job) WHERE name = '$1'"; }
+due_of() { sql "SELECT due FROM ${ours}job WHERE name = '$1'"; }
 as_utc() { date -u -d "@${1%???}" "+%Y-%m-%dT%H:%M:%S.${1: -3}Z"; } # MS since 1970
-# as_sql TABLE: its name on this engine
-as_table() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ] && echo "rowlock.$1" || echo "rowlock_$1"; }

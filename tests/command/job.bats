@@ -186,9 +186,7 @@ until_expired() { # NAME: until the lease of a dead node has expired
     run_is late 0 outcome="not started" exit=
     [ "$(view late last_outcome)" = "not started" ]
     [ -z "$(view late running_token)" ]
-    jobs=rowlock_jobs
-    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || jobs=rowlock.jobs
-    [ "$(sql "SELECT state FROM $jobs WHERE name = 'late'")" = "not started" ]
+    [ "$(sql "SELECT state FROM ${ours}jobs WHERE name = 'late'")" = "not started" ]
     [[ $(rowlock jobs late) == *"not started"* ]]
     run -1 rowlock jobs --check late
     [[ $output == "failing: 'late' since "* ]]

@@ -10,7 +10,7 @@ load run.bash
 load job.bash
 
 setup() { forget_jobs; }
-changed() { sql "UPDATE $(as_table "$1") SET $2"; }
+changed() { sql "UPDATE ${ours}$1 SET $2"; }
 checked() { # STATUS PATTERN [NAME]
     runs "$1" rowlock jobs --check "${@:3}"
     [ "${#lines[@]}" = 1 ]
@@ -249,5 +249,5 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(rowlock --json jobs)" = "[]" ]
     run -1 rowlock jobs a --forget
     [[ $output == *"no job 'a' is known"* ]]
-    [ "$(sql "SELECT count(*) FROM $(as_table run)")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM ${ours}run")" = 0 ]
 }

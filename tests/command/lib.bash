@@ -33,6 +33,9 @@ needs_pg_dump() {
         skip "pg_dump of the server's version is missing"
 }
 
+put_away() { sql "ALTER TABLE ${ours}$1 RENAME TO put_away"; } # TABLE: it is missing until put_back
+put_back() { sql "ALTER TABLE ${ours%rowlock_}put_away RENAME TO ${ours#rowlock.}$1"; }
+
 # The server of the engine mariadb is MySQL (tests/versions).
 is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]; }
 # The end of a URL with a password: without TLS rowlock sends none to MySQL. So the account rowlock
@@ -118,6 +121,17 @@ in_client() { # STATEMENTS: returns when they are done
 close_client() {
     exec 8>&-
     wait "$client"
+}
+start_fence() { # NAME TOKEN: a transaction that has checked the token, until end_fence
+    open_client
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) in_client "BEGIN; SELECT rowlock.fence('$1', $2)" ;;
+    mariadb) in_client "START TRANSACTION; CALL rowlock_fence('$1', $2)" ;;
+    esac
+}
+end_fence() {
+    echo 'COMMIT;' >&8
+    close_client
 }
 
 end_sessions() { # kills every session of rowlock in this database

@@ -77,11 +77,10 @@ keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop
 }
 # On a busy machine a waiter may lose its place after a second: the order is that of the rows.
 shows_the_queue() { # NAME
-    local before after table=rowlock_waiter shown
-    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || table=rowlock.waiter
-    before=$(sql "SELECT note FROM $table WHERE name = '$1' ORDER BY ticket" | paste -sd,)
+    local before after shown
+    before=$(sql "SELECT note FROM ${ours}waiter WHERE name = '$1' ORDER BY ticket" | paste -sd,)
     shown=$(rowlock ls "$1" | grep ' waiting ' | grep -o '[a-z]*$' | paste -sd,)
-    after=$(sql "SELECT note FROM $table WHERE name = '$1' ORDER BY ticket" | paste -sd,)
+    after=$(sql "SELECT note FROM ${ours}waiter WHERE name = '$1' ORDER BY ticket" | paste -sd,)
     echo "rows: $before, $after; shown: $shown"
     [ "$before" = "$shown" ] && [ "$shown" = "$after" ] && [[ $shown == *,*,* ]]
 }

@@ -99,11 +99,7 @@ setup() {
         [ "$(stat -c %U "/proc/$pid/environ")" = root ]
     done
     grep -q "acquire --while-pid" printed
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) tables="rowlock.lease rowlock.heartbeat rowlock.waiter" ;;
-    mariadb) tables="rowlock_lease rowlock_heartbeat rowlock_waiter" ;;
-    esac
-    for table in $tables; do sql "SELECT * FROM $table" >>rows; done
+    for table in lease heartbeat waiter; do sql "SELECT * FROM $ours$table" >>rows; done
     grep -q three rows
     cat printed rows
     run ! grep -q -- "$secret" printed rows

@@ -5,7 +5,6 @@
 # Quick: postgresql/native
 
 load lib
-load job.bash
 load serve.bash
 load own_server.bash
 
@@ -16,7 +15,7 @@ setup_file() {
 }
 
 @test "the database restarts: the pages show the last state with its age, then the new one" {
-    rowlock acquire --ttl 1h one >/dev/null
+    take one
     start_serve
     shows / 'name=one'
     shows_not / 'class="banner" id="old"'
@@ -34,26 +33,24 @@ setup_file() {
     until_true grep -q 'the database does not answer' err
     start_own
     until_true shows_not / 'class="banner" id="old"'
-    rowlock acquire --ttl 1h two >/dev/null
+    take two
     until_true shows / 'name=two'
     until_true grep -q 'the database answers again' err
     [ "$(grep -c 'does not answer' err)" = 1 ] # reported once
-    rowlock break --now one
-    rowlock break --now two
     stop_serve
 }
 
 @test "a schema that becomes too new: the pages and the log name it as the reason" {
     start_serve
     shows_not / 'class="banner" id="old"'
-    current=$(sql "SELECT version FROM $(as_table meta)")
-    sql "UPDATE $(as_table meta) SET version = 99"
+    current=$(sql "SELECT version FROM ${ours}meta")
+    sql "UPDATE ${ours}meta SET version = 99"
     end_sessions # a session checks the schema once
     until_true shows / 'the database cannot be used'
     shows / 'version 99, newer than this library'
     shows_not / 'does not answer'
     grep -q 'the database cannot be used: the schema is version 99, newer' err
-    sql "UPDATE $(as_table meta) SET version = $current"
+    sql "UPDATE ${ours}meta SET version = $current"
     until_true shows_not / 'class="banner" id="old"'
 }
 
@@ -61,10 +58,9 @@ setup_file() {
     start_serve
     shows / Overview
     end_sessions
-    rowlock acquire --ttl 1h three >/dev/null
+    take three
     until_true shows / 'name=three'
     if grep 'does not answer' err; then return 1; fi
-    rowlock break --now three
 }
 
 @test "started while the database is away, it serves a page that explains, and then the data" {
@@ -121,6 +117,4 @@ log_statements() { # on|off
     [ $((after - before)) -le $((seconds + 1)) ]
     until_true has_no_more_sets
     log_statements off
-    rowlock jobs one --forget
-    rowlock jobs two --forget
 }

@@ -4,13 +4,12 @@
 # Runs on: sqlite/native
 
 load lib
-load job.bash
 load serve.bash
 
 @test "a history that cannot be read fails on its own page; the others show the present state" {
     take one
     start_serve
-    sql 'ALTER TABLE rowlock_history RENAME TO rowlock_history_away'
+    put_away history
     shows /history 'The history cannot be read: '
     shows_not /history 'class="banner" id="old"'
     status_is 503 GET /api/log.json
@@ -20,7 +19,7 @@ load serve.bash
     grep -q 'Holders <span class="count">1' body
     get /metrics
     grep -qx 'rowlock_up 1' body
-    sql 'ALTER TABLE rowlock_history_away RENAME TO rowlock_history'
+    put_back history
     until_true shows_not /history 'The history cannot be read'
     if grep 'does not answer' err; then return 1; fi
     status_is 200 GET /api/log.json
@@ -44,7 +43,7 @@ ends=('right to left' '/../..' lines)
         run rowlock refresh "$payload" --max-age 1h --note "$payload" -- \
             sh -c 'printf "%s\n" "$1" >&2; exit 7' "$payload" "$payload"
     done
-    sql "UPDATE $(as_table lease) SET host = '<script>alert(2)</script>', command = '\"><b>'"
+    sql "UPDATE ${ours}lease SET host = '<script>alert(2)</script>', command = '\"><b>'"
     start_serve
     for payload in "${payloads[@]}"; do
         url=$(encoded "$payload")

@@ -319,11 +319,7 @@ renews() { # a statement of version 1, as its programs send it
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # a file has one writer
     install_version_1
     put_lease
-    open_client
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) in_client "BEGIN; SELECT rowlock.fence('held', 101)" ;;
-    mariadb) in_client "START TRANSACTION; CALL rowlock_fence('held', 101)" ;;
-    esac
+    start_fence held 101
     start_rowlock schema upgrade
     upgrade=$started
     until is_gone "$upgrade"; do
@@ -337,8 +333,7 @@ renews() { # a statement of version 1, as its programs send it
     grep -q "could not upgrade the schema: transactions that use its tables are open; end them" err
     renews
     start_rowlock schema upgrade
-    echo 'COMMIT;' >&8
-    close_client
+    end_fence
     wait "$started"
     [ "$(version)" = 2 ]
     rowlock ls held
