@@ -86,14 +86,13 @@ shows() { grep -q -- "$2" "$1" 2>/dev/null; }
 @test "impossible arguments are refused" {
     run -64 "$DEMO" demo cloness
     [[ $output == *"'cloness' is not a demonstration"* ]]
-    run -64 "$DEMO" demo clones more
-    run -64 "$DEMO" demo clone
     run -64 "$DEMO" demo clone 3 0 0
     [[ $output == *"'clone' is not a demonstration"* ]]
-    run -64 "$DEMO" demo clones --workers 2
-    run -64 "$DEMO" demo --ttl 2s
-    run -64 "$DEMO" demo clones --ttl 999ms
-    run -64 "$DEMO" demo clones --ttl 61s
+    # shellcheck disable=SC2086 # words
+    for wrong in "clones more" clone "clones --workers 2" "--ttl 2s" "clones --ttl 999ms" \
+        "clones --ttl 61s"; do
+        runs 64 "$DEMO" demo $wrong
+    done
     TMPDIR=$PWD/nowhere run -125 "$DEMO" demo clones
     [[ $output == *"TMPDIR names another place"* ]]
     [ -z "$(ls -A temp)" ]

@@ -5,7 +5,6 @@
 # Quick: first
 
 load lib
-load run.bash
 load doctor.bash
 load roles
 

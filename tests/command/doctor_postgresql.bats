@@ -4,7 +4,6 @@
 # Runs on: postgresql/native
 
 load lib
-load run.bash
 load doctor.bash
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"

@@ -6,7 +6,6 @@
 # Quick: postgresql/native
 
 load lib
-load run.bash
 load doctor.bash
 load own_server.bash
 

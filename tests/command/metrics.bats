@@ -90,7 +90,6 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     if grep -q 'last_success.*broken' text; then return 1; fi
     grep -q '^rowlock_job_next_run_timestamp_seconds{job="broken"} [0-9]' text
     grep -q '^rowlock_job_last_duration_seconds{job="broken"} [0-9]' text
-    rowlock jobs broken --forget
 }
 
 @test "the runs of a job are counted by outcome, also after the history has dropped them" {
@@ -122,7 +121,6 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     has "rowlock_job_runs_total{job=counted,outcome=broken} 1"
     [ "$(rowlock --json jobs counted | json '$[0].runs_done')" = 2 ]
     [ "$(rowlock --json jobs counted | json '$[0].runs_timed_out')" = 1 ]
-    rowlock jobs counted --forget
 }
 
 @test "subjects: the time of their data, and the last refresh" {

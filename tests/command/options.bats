@@ -336,7 +336,6 @@ completed() { # LINE: the words that Tab offers at its end
 names_completed() { completed "$1" | grep -v '^-'; }
 
 @test "completion offers names of locks, jobs and subjects, escaped; of a named database only" {
-    cd "$BATS_TEST_TMPDIR"
     local db="--db sqlite:$PWD/names.db"
     for name in "it's \$HOME" backup 'job:x' $'bell\a'; do
         "$ROWLOCK" $db hold --for 1h --note why "$name" >/dev/null 2>&1
@@ -371,7 +370,6 @@ names_completed() { completed "$1" | grep -v '^-'; }
 }
 
 @test "completion offers names to log and top, and the locks of jobs to hold" {
-    cd "$BATS_TEST_TMPDIR"
     local db="--db sqlite:$PWD/past.db"
     {
         "$ROWLOCK" $db hold --note why past && "$ROWLOCK" $db break --now past
@@ -552,7 +550,6 @@ names_completed() { completed "$1" | grep -v '^-'; }
 }
 
 @test "completion of fish: verbs, options, values, names of a named database, a command line" {
-    cd "$BATS_TEST_TMPDIR"
     # LINE...: the words that Tab offers at the end of each, after the verb of the line
     offered_to() {
         PATH="$(dirname "$ROWLOCK"):$PATH" HOME=$PWD fish --no-config -c \
@@ -586,7 +583,6 @@ names_completed() { completed "$1" | grep -v '^-'; }
 
 # In an interactive zsh on a pty of script(1), whose keyboard is descriptor 5.
 @test "completion of zsh: verbs, options, names of a named database, files, a command line" {
-    cd "$BATS_TEST_TMPDIR"
     mkdir bin functions
     cp "$ROWLOCK_TEST_BIN/completion/rowlock.zsh" functions/_rowlock
     # it completes by the real one, and runs one that writes its words down

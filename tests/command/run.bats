@@ -5,7 +5,6 @@
 # Quick: postgresql/native
 
 load lib
-load run.bash
 
 held() { rowlock run -n --tx "$@" -- true; }
 # If InnoDB finds a deleted but unpurged row of the name, it also locks the gap to the next row. A

@@ -8,7 +8,6 @@
 # Rest: sqlite postgresql
 
 load lib
-load run
 
 # "exit N" or "signal N" of a command that starts with a pending signal.
 pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n));

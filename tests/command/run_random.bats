@@ -6,7 +6,6 @@
 # Rest: mariadb/row, because leases/load kills holders on every engine
 
 load lib
-load run.bash
 
 # Adds a line to a file by reading and rewriting it: two at the same time would lose one line.
 write_add() {

@@ -65,6 +65,7 @@ teardown() {
     local name
     end_started TERM
     for name in "${held[@]}"; do rowlock break --now "$name"; done
+    sql "DELETE FROM ${ours}job; DELETE FROM ${ours}run"
 }
 take() { # NAME [OPTION...]: a lease that ends with the test
     held+=("$1")

@@ -6,7 +6,6 @@
 # Rest: postgresql/native
 
 load lib
-load job.bash
 load serve.bash
 
 @test "an empty farm: each page explains how to begin, and the documents are empty" {
@@ -56,8 +55,6 @@ load serve.bash
     status_is 404 GET /job?name=unknown
     is_page
     grep -q "No node has asked for this job" body
-    rowlock jobs broken --forget
-    rowlock jobs good --forget
 }
 
 @test "a held job is paused, not a problem" {
@@ -69,9 +66,6 @@ load serve.bash
     grep -q 'pill calm">paused' body
     shows / "No problems"
     shows /lock?name=job%3Aheld 'href="/job?name=held"'
-    rowlock break --now job:held
-    held=()
-    rowlock jobs held --forget
 }
 
 @test "subjects: their age, and the last refresh" {
@@ -132,7 +126,6 @@ load serve.bash
     grep -q '<svg' body
     shows '/history?q=PAST' 'name=old'
     if grep -q 'name=busy' body; then return 1; fi
-    rowlock jobs failed --forget
 }
 
 @test "the metrics are those of the verb" {

@@ -5,7 +5,6 @@
 # Quick: never
 
 load lib
-load job.bash
 load serve.bash
 load browser.bash
 

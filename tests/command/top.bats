@@ -6,7 +6,6 @@
 # Quick: sqlite/native
 
 load lib
-load run.bash
 load terminal.bash
 
 teardown() {

@@ -7,7 +7,6 @@
 # Quick: never
 
 load lib
-load run.bash
 load proxy.bash
 
 start_measure() { # SECONDS
