@@ -106,13 +106,6 @@ const char *check_name_client(unsigned id, char *out, size_t size)
     return out;
 }
 
-/* ---- conflicts ------------------------------------------------------------------------------- */
-
-static bool modes_conflict(enum rowlock_mode a, enum rowlock_mode b)
-{
-    return a != b || a == ROWLOCK_EXCLUSIVE;
-}
-
 /* ---- beliefs of the clients ------------------------------------------------------------------ */
 
 static bool believes(const struct sim_client *client)
@@ -160,7 +153,7 @@ static void check_lease_rows(void)
 
             if (j == i || strcmp(a->name, b->name) != 0)
                 continue;
-            if (modes_conflict(a->mode, b->mode))
+            if (a->mode != b->mode || a->mode == ROWLOCK_EXCLUSIVE)
                 sim_fail("P1: two conflicting leases of %s in the database, of client %u and "
                          "client %u",
                          a->name, check_whose_token(a->token), check_whose_token(b->token));

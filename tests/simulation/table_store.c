@@ -235,16 +235,11 @@ static bool concerns(const struct table_run *run, const struct table_row *row)
             matches(run, row->pending));
 }
 
-static char lock_of(const struct table_sql *sql)
-{
-    return sql->verb == TABLE_SELECT ? sql->lock : 'x';
-}
-
 /* Locks the rows that the statement concerns. A row on which it must wait is judged again then. */
 static void lock_rows(struct table_run *run)
 {
     struct table *table = run->sql->table;
-    char lock = lock_of(run->sql);
+    char lock = run->sql->verb == TABLE_SELECT ? run->sql->lock : 'x';
 
     for (size_t i = 0; i < table->n; i++) {
         struct table_row *row = &table->row[i];
