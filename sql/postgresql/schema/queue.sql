@@ -121,10 +121,11 @@ END $$;
 -- queue: it deletes dead tickets, because no waiter behind them would do so. Tickets whose
 -- alive_until has passed are deleted in any case. The comparison of name and ticket, here and in
 -- other searches of this table, keeps a planner that expects few rows from the index of tickets, in
--- which it would read the tickets of all names.
+-- which it would read the tickets of all names. A bitmap scan, which such a planner prefers to the
+-- order of the index, would read the whole queue of the name before its first row.
 CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
                                    OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 DECLARE
     until constant bigint := coalesce(nullif(ticket, 0), 9223372036854775807);
     want record;
@@ -240,7 +241,7 @@ END $$;
 -- needs no exact position. Deletes tickets whose alive_until has passed.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 DECLARE
     want record;
     each record;
@@ -268,7 +269,7 @@ END $$;
 -- Returns how many tickets are ahead of a ticket, up to 300: there the pauses of a polling waiter
 -- stop growing (PAUSE_MAX_MS / STEP_MS in lease/machine).
 CREATE FUNCTION rowlock.count_before(name text, ticket bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 BEGIN
     RETURN (SELECT pg_catalog.count(*)
               FROM (SELECT FROM rowlock.waiter w
@@ -282,7 +283,7 @@ END $$;
 -- and to the lease, and a thousand far behind cost the server little.
 CREATE FUNCTION rowlock.look_ahead(ticket bigint, OUT name text, OUT number bigint,
                                    OUT before bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 BEGIN
     SELECT o.name, a.ticket INTO name, number
       FROM (SELECT w.name FROM rowlock.waiter w WHERE w.ticket = look_ahead.ticket LIMIT 1) o,
