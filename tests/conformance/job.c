@@ -152,7 +152,7 @@ static int claim_once(struct rowlock_connection *connection, void *data,
 
 TEST(p1_of_nodes_that_wake_together_one_runs_it)
 {
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_connection *node[NODES];
     struct thread *thread[NODES];
     int runs = 0;
@@ -174,7 +174,7 @@ TEST(p1_of_nodes_that_wake_together_one_runs_it)
 TEST(a_hold_on_its_name_prevents_it)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *hold = t_granted(two, t_x(t_job_lock(&job)), HOUR);
 
     refused(one, &job, ROWLOCK_JOB_RUNNING);
@@ -185,7 +185,7 @@ TEST(a_hold_on_its_name_prevents_it)
 TEST(a_transaction_that_holds_its_name_keeps_it_away)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
 
     t_ok(t_begin(two, t_x(t_job_lock(&job)), -1));
     t_true(refused(one, &job, ROWLOCK_JOB_RUNNING) <= 5000);
@@ -290,7 +290,7 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
 TEST(what_became_of_it_is_known)
 {
     struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease = t_claimed(one, &job);
     struct seen seen = look(one, &job);
 
@@ -314,7 +314,7 @@ TEST(what_became_of_it_is_known)
 TEST(the_last_bytes_of_the_output_are_kept_from_the_start_of_a_character)
 {
     struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease = t_claimed(one, &job);
     char output[3002];
 
@@ -328,7 +328,7 @@ TEST(the_last_bytes_of_the_output_are_kept_from_the_start_of_a_character)
 TEST(a_lost_run_is_recorded_and_repeated_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *first = t_claimed(one, &job), *second, *third;
     struct rowlock_claim answer;
 
@@ -359,7 +359,7 @@ static void finish_as(struct rowlock_lease *lease, enum rowlock_run_outcome outc
 TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *first, *second;
     struct rowlock_claim answer;
     struct seen seen;
@@ -390,7 +390,7 @@ TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
 TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease;
     struct rowlock_claim first, answer;
     struct seen seen;
@@ -460,7 +460,7 @@ TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
                                            ROWLOCK_RUN_NOTSTARTED};
 
     for (int i = 0; i < 3; i++) {
-        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_job job = job_of("every 50w");
         struct rowlock_lease *lease, *again = NULL;
 
         job.name = t_name(i);
@@ -496,7 +496,7 @@ TEST(a_broken_run_is_broken_whatever_its_node_reports)
                                               {.exit = 0}};
 
     for (int i = 0; i < 5; i++) {
-        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_job job = job_of("every 50w");
         struct rowlock_lease *lease;
 
         job.name = t_name(i);
@@ -519,7 +519,7 @@ TEST(a_broken_run_is_broken_whatever_its_node_reports)
 TEST(only_an_outcome_that_its_node_can_know_is_reported)
 {
     struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease = t_claimed(one, &job);
     int wrong[] = {ROWLOCK_RUN_BROKEN, ROWLOCK_RUN_LATE, -1, 99};
 
@@ -542,7 +542,7 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
 TEST(a_late_finish_does_not_clear_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *first = t_claimed(one, &job), *second;
     struct seen seen;
 
@@ -564,7 +564,7 @@ TEST(a_late_finish_does_not_clear_the_next_run)
 TEST(a_late_finish_is_still_followed_by_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *first = t_claimed(one, &job);
 
     die(two, first);
@@ -579,7 +579,7 @@ TEST(a_late_finish_is_still_followed_by_the_next_run)
 TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease;
 
     job.retry = 3;
@@ -598,7 +598,7 @@ TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
 TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease;
 
     job.retry = -1;
@@ -617,7 +617,7 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
 TEST(a_break_is_a_change_of_the_job)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease = t_claimed(one, &job);
     const char *version = "SELECT version FROM %s WHERE name = '%s'";
     const char *before = t_say("%s", t_sql(two, version, t_table("job"), t_key(job.name)));
@@ -653,7 +653,7 @@ TEST(a_run_is_finished_once)
     struct rowlock_connection *one = t_open(), *two = t_open();
 
     for (int stays = 0; stays < 2; stays++) {
-        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_job job = job_of("every 50w");
         struct rowlock_lease *lease, *again = NULL;
 
         job.name = t_name(stays);
@@ -686,7 +686,7 @@ TEST(the_lease_of_no_job_is_not_finished)
 TEST(a_failed_run_is_repeated_after_its_backoff_and_the_history_is_trimmed)
 {
     struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease;
     int64_t left;
 
@@ -778,7 +778,7 @@ TEST(a_lost_run_of_a_job_that_is_due_now_is_still_recorded)
 TEST(a_job_is_forgotten_unless_it_runs)
 {
     struct rowlock_connection *one = t_open();
-    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_job job = job_of("every 50w");
     struct rowlock_lease *lease = t_claimed(one, &job);
 
     t_fails(rowlock_forget_job(one, job.name, &t_error), EBUSY);
