@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: alone
 #
-# The mistakes of make torture-mutations still fit the source exactly, so that none is made in another
-# statement than it means, and name cells that exist. Each is one of a promise, or of jobs. Those of
-# each promise are at least two, except of P12: no fault leads to a statement's text.
+# The mistakes of make torture-mutations still fit the source exactly, so that none is made in
+# another statement than it means, and name cells that exist. Each is one of a promise, or of jobs.
+# Those of each promise are at least two, except of P12: no fault leads to a statement's text.
 cd "$(dirname "$0")/../.." || exit 125
 . tests/lib/tap.sh
 . tests/torture/tables.bash
