@@ -38,19 +38,19 @@ judged AS (
                 ELSE 0 END AS health
       FROM limited),
 ranked AS (
-    SELECT judged.*, row_number() OVER (
+    SELECT judged.*, {core}row_number() OVER (
                ORDER BY health DESC,
                         CASE health WHEN 1 THEN pause WHEN 2 THEN started + most_ms WHEN 3 THEN due
                                     WHEN 4 THEN since ELSE started END, name) AS number,
-           sum(CASE health WHEN 1 THEN 1 ELSE 0 END) OVER () AS paused,
-           sum(CASE health WHEN 2 THEN 1 ELSE 0 END) OVER () AS slow,
-           sum(CASE health WHEN 3 THEN 1 ELSE 0 END) OVER () AS late,
-           sum(CASE health WHEN 4 THEN 1 ELSE 0 END) OVER () AS failing,
-           sum(CASE health WHEN 5 THEN 1 ELSE 0 END) OVER () AS lost
+           {core}sum(CASE health WHEN 1 THEN 1 ELSE 0 END) OVER () AS paused,
+           {core}sum(CASE health WHEN 2 THEN 1 ELSE 0 END) OVER () AS slow,
+           {core}sum(CASE health WHEN 3 THEN 1 ELSE 0 END) OVER () AS late,
+           {core}sum(CASE health WHEN 4 THEN 1 ELSE 0 END) OVER () AS failing,
+           {core}sum(CASE health WHEN 5 THEN 1 ELSE 0 END) OVER () AS lost
       FROM judged WHERE health > 0)
 SELECT {job_columns},
        total.jobs, job.paused, job.slow, job.late, job.failing, job.lost
-  FROM (SELECT count(*) AS jobs FROM named) AS total
+  FROM (SELECT {core}count(*) AS jobs FROM named) AS total
   LEFT JOIN ranked AS job ON job.most = 0 OR job.number <= job.most
 {job_joined}
  ORDER BY job.number;

@@ -95,6 +95,9 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 
 /* a grant that may wait, even briefly, stays open for the client's COMMIT */
 #define HOOK_MS 250
+/* The server ends the whole statement of a longer wait. The procedure keeps to a shorter one by
+   itself: a slow server would not do the rest in that time, and refuse a free name. */
+#define LONG_MS 1000
 
 /* On a file another writer is done in a moment, so a step waits for it if the caller may wait. */
 static int64_t wait_for_file(const struct rowlock_step *step, int64_t deadline_ms)
@@ -153,7 +156,7 @@ static struct round_trip grant(const struct rowlock_request *r, const struct row
                    rowlock__text_value(r->note)},
         .row = grant_row,
         .limit_ms = wait_ms,
-        .server_ends = step->limit_ms > 0, /* a slow server must not refuse a try of a free name */
+        .server_ends = wait_ms >= LONG_MS,
         .stays_open = client_commits(r, wait_ms)};
 }
 

@@ -532,13 +532,15 @@ BEGIN
         SET v_end = {after LEAST(p_wait_ms, 31536000000)};
     END IF;
     again: LOOP
-        CALL rowlock_grant_once(p_wants, p_owner, p_ttl_ms, p_wait_ms = 0, v_end, p_ticket,
-                                p_session, p_host, p_pid, p_command, p_note,
+        CALL rowlock_grant_once(p_wants, p_owner, p_ttl_ms, p_wait_ms BETWEEN 0 AND 999, v_end,
+                                p_ticket, p_session, p_host, p_pid, p_command, p_note,
                                 p_status, p_name, p_token, p_number, p_detail);
         SET v_gone = 0;
         IF p_status IS NULL THEN
             -- two deadlock victims that retry together would collide again
             DO SLEEP(RAND() * 0.02);
+        ELSEIF p_status = 1 AND utc_timestamp(6) < v_end THEN
+            DO SLEEP(0.01);                     -- a wait of InnoDB's takes a second at least
         ELSEIF p_status = 5 THEN
             CALL rowlock_ensure_leases(p_wants);
         ELSEIF p_status = 4 AND p_number <> v_swept THEN

@@ -167,13 +167,13 @@ BEGIN
 
             SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 6));
             START TRANSACTION READ WRITE;
-            IF p_wait_ms = 0 THEN
+            IF p_wait_ms BETWEEN 0 AND 999 THEN         -- see rowlock_grant_answer
                 SELECT least_token INTO v_least FROM rowlock_name
                  WHERE name = v_name FOR UPDATE SKIP LOCKED;
                 IF v_least IS NULL THEN
                     SELECT count(*) INTO v_row FROM rowlock_name WHERE name = v_name;
                 END IF;
-                IF v_row = 0 THEN
+                IF v_row = 0 AND p_wait_ms = 0 THEN
                     BEGIN               -- another session inserts it now, or has inserted it
                         DECLARE EXIT HANDLER FOR 1205, 1062 BEGIN END;
 
