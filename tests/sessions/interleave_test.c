@@ -353,6 +353,34 @@ TEST(p7_three_sessions_lock_and_try_in_every_order)
             (const enum step_kind *[]){begin_lock, begin_lock, begin_try});
 }
 
+TEST(p9_names_that_differ_in_a_byte_pass_each_other)
+{
+    static const char *const names[] = {"a",
+                                        "A",
+                                        "a ",
+                                        " a",
+                                        "\xc3\xa1",
+                                        "\xc3\x84",
+                                        "ss",
+                                        "\xc3\x9f",
+                                        "\xf0\x9f\x98\x80",
+                                        "\xf0\x9f\x98\x81"};
+    struct rowlock_connection *connection[2] = {t_open(), NULL};
+    void *handle;
+
+    connection[1] = t_wrap(&handle, NULL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
+            t_ok(t_begin(connection[0], t_x(names[i]), 0));
+            if (i == j)
+                t_fails(t_begin(connection[1], t_x(names[j]), 0), EBUSY);
+            else
+                t_ok(t_begin(connection[1], t_x(names[j]), 0));
+            t_ok(rowlock_rollback(connection[1], &t_error));
+            t_ok(rowlock_rollback(connection[0], &t_error));
+        }
+}
+
 TEST(all_those_orders_were_run)
 {
     print_message("# %u orders\n", orders);
