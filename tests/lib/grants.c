@@ -482,7 +482,7 @@ void t_until_table_waits(int n)
     t_until(count_of(query, 0) >= n);
 }
 
-void t_until_server_polls(struct rowlock_connection *connection)
+int t_server_polls(struct rowlock_connection *connection)
 {
     long session = t_engine()->session(t_handle(connection));
     const char *query = t_is_postgresql()
@@ -491,7 +491,12 @@ void t_until_server_polls(struct rowlock_connection *connection)
                             : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld "
                               "AND state = 'User sleep'";
 
-    t_until(count_of(query, session));
+    return count_of(query, session) > 0;
+}
+
+void t_until_server_polls(struct rowlock_connection *connection)
+{
+    t_until(t_server_polls(connection));
 }
 
 int t_protocol(void)

@@ -148,6 +148,7 @@ void t_until_somebody_waits(void);
 void t_until_table_waits(int n);
 /* Polls until the server's own function holds the name lock, and sleeps between two looks at the
    lease. */
+int t_server_polls(struct rowlock_connection *connection);
 void t_until_server_polls(struct rowlock_connection *connection);
 /* The URL under test through the proxy, which is started, or forgets its fault and the connections
    of a test that failed. */
