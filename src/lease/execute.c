@@ -95,8 +95,8 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 
 /* a grant that may wait, even briefly, stays open for the client's COMMIT */
 #define HOOK_MS 250
-/* The server ends the whole statement of a longer wait. The procedure keeps to a shorter one by
-   itself: a slow server would not do the rest in that time, and refuse a free name. */
+/* The server ends the whole statement of a longer wait. A shorter one is ended by the procedure
+   (rowlock_grant_answer), because a slow server needs more time for the rest of the statement. */
 #define LONG_MS 1000
 
 /* On a file another writer is done in a moment, so a step waits for it if the caller may wait. */

@@ -146,8 +146,8 @@ int t_somebody_waits(void);
 void t_until_somebody_waits(void);
 /* Polls until at least `n` sessions wait for a table that is locked as a whole. */
 void t_until_table_waits(int n);
-/* Polls until the server's own function holds the name lock, and sleeps between two looks at the
-   lease. */
+/* Whether a function of the server sleeps between two looks, at a name lock or at a lease.
+   t_until_server_polls waits for that. */
 int t_server_polls(struct rowlock_connection *connection);
 void t_until_server_polls(struct rowlock_connection *connection);
 /* The URL under test through the proxy, which is started, or forgets its fault and the connections

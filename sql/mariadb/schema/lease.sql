@@ -517,6 +517,8 @@ BEGIN
     END IF;
 END//
 
+-- A wait of InnoDB takes a second at least, so a shorter wait is a try every 10 ms. No limit of the
+-- whole statement ends it (LONG_MS in src/lease/execute.c).
 CREATE OR REPLACE PROCEDURE rowlock_grant_answer(
     {grant_parameters LONGTEXT CHARACTER SET ascii},
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
@@ -540,7 +542,7 @@ BEGIN
             -- two deadlock victims that retry together would collide again
             DO SLEEP(RAND() * 0.02);
         ELSEIF p_status = 1 AND utc_timestamp(6) < v_end THEN
-            DO SLEEP(0.01);                     -- a wait of InnoDB's takes a second at least
+            DO SLEEP(0.01);
         ELSEIF p_status = 5 THEN
             CALL rowlock_ensure_leases(p_wants);
         ELSEIF p_status = 4 AND p_number <> v_swept THEN
