@@ -9,17 +9,26 @@
  *
  * See lock.pml for how to read Promela. Each Trip is one rowlock.grant_any for ONE name; Stranger
  * is a call of another owner, for an exclusive lease. All trips may run at any time. A real client
- * sends the next one only after it has given up the previous one, so it does less.
+ * sends the next one only after it has given up the previous one, so it does less. With CANCEL the
+ * trips are those of rowlock.request without a ticket, and Cancel is rowlock.cancel: a trip that is
+ * under way when it ends is not granted afterwards. (A trip that begins later may be.)
  *
  * Switches:
  *   EXCL  the call asks for an exclusive lease, and the owner id is not locked (correct: T is enough)
+ *   CANCEL  there is a cancel: for it the owner id is locked in both modes
  *   M1    the owner id is not locked
  *   M2    the owner id is locked, but its lease is looked for only before that
+ *   M3    the cancel does not lock the owner id
+ *   M4    the cancel locks it, but looks for the lease before that
  * Not modelled: the adoption of a lease that was broken or released meanwhile.
  */
 #define NTRIP 3
 #define BIT(p) (1<<(p))
+#if !defined(M1) && (!defined(EXCL) || defined(CANCEL))
+#define OWNED
+#endif
 bool row[NTRIP+1], strange;       /* the committed lease rows: of this owner, by trip; of the stranger */
+bool cancelled;
 byte own, tX, tS; /* the lock on the owner id; T: exclusive holder, set of shared holders */
 
 inline finish() {                    /* COMMIT or ROLLBACK releases every lock */
@@ -32,12 +41,12 @@ inline adopt() {                  /* rowlock.adopt: a plain read; an existing le
   skip; d_step { read_rows() }
   if :: n -> goto dead :: else fi }
 
-proctype Trip(byte me) { byte i, n;
+proctype Trip(byte me) { byte i, n; bool later;   /* it began after the cancel */
   adopt();
   /* rowlock.name_lock_all: the advisory lock on the owner id, then T; either may time out, or the
      session may die */
-#if !defined(M1) && !defined(EXCL)
-  if :: atomic { own==0 -> own = me } :: goto dead fi;
+#ifdef OWNED
+  if :: atomic { own==0 -> own = me; later = cancelled } :: goto dead fi;
 #endif
 #ifdef EXCL
   if :: atomic { tX==0 && tS==0 -> tX = me } :: goto dead fi;
@@ -48,7 +57,22 @@ proctype Trip(byte me) { byte i, n;
   adopt();                        /* again, because now no other trip can be under way */
 #endif
   if :: strange -> goto dead :: else fi;                                            /* rowlock.look_lease */
-  if :: d_step { row[me] = 1; finish(); check() } :: skip fi;                          /* rowlock.insert_lease, COMMIT; or it died */
+  if :: d_step { row[me] = 1; finish(); check(); assert(!cancelled || later) }         /* rowlock.insert_lease, COMMIT */
+     :: skip fi;                                                                       /* or it died */
+dead: skip; d_step { finish(); n = 0 } }
+
+proctype Cancel(byte me) { byte i, n; bool seen[NTRIP+1];
+#ifdef M4
+  d_step { for (i : 1 .. NTRIP) { seen[i] = row[i] }; i = 0 }
+#endif
+#ifndef M3
+  if :: atomic { own==0 -> own = me } :: goto dead fi;                              /* rowlock.lock_owner; or a timeout */
+#endif
+#ifndef M4
+  d_step { for (i : 1 .. NTRIP) { seen[i] = row[i] }; i = 0 }
+#endif
+  d_step { for (i : 1 .. NTRIP) { if :: seen[i] -> row[i] = 0; seen[i] = 0 :: else fi }; i = 0;
+    read_rows(); assert(n == 0); n = 0; cancelled = true; finish() }                   /* rowlock.remove_lease, COMMIT */
 dead: skip; d_step { finish(); n = 0 } }
 
 proctype Stranger(byte me) { byte i, n;
@@ -60,4 +84,8 @@ dead: skip; d_step { finish(); n = 0 } }
 
 init { byte k; atomic {
   k = 1; do :: k <= NTRIP -> run Trip(k); k++ :: else -> break od;
-  run Stranger(k); k = 0 } }
+  run Stranger(k);
+#ifdef CANCEL
+  run Cancel(k+1);
+#endif
+  k = 0 } }

@@ -126,6 +126,10 @@ ok|q|O-shared|owner.pml|
 ok|q|O-exclusive|owner.pml|-DEXCL
 cex|q|o1-owner-not-locked|owner.pml|-DM1
 cex|q|o2-looks-only-before|owner.pml|-DM2
+ok|q|O-cancel-shared|owner.pml|-DCANCEL
+ok|q|O-cancel-exclusive|owner.pml|-DCANCEL -DEXCL
+cex|q|o3-cancel-locks-no-owner|owner.pml|-DCANCEL -DEXCL -DM3
+cex|q|o4-cancel-looks-before|owner.pml|-DCANCEL -DM4
 ok|-|G-base|group.pml|-DSAME
 ok|q|G-whole|group.pml|-DLOSSES=0
 ok|q|G-lost|group.pml|-DNTH=1 -DNOUT=2

@@ -206,6 +206,180 @@ TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
     t_int(hand_number(one, "SELECT count(*) FROM %s", lease_table()), 2);
 }
 
+/* ---- a grant that is held open --------------------------------------------------------------- */
+
+#define OWNER "0123456789abcdef"
+
+/* How an owner, or an operator, ends what the owner has. */
+struct ending {
+    const char *what, *postgresql, *mariadb;
+};
+static const struct ending cancels = {"cancel", "SELECT rowlock.cancel('a', '" OWNER "')",
+                                      "CALL rowlock_cancel('a', '" OWNER "', @canceled)"};
+/* of a lease, by its token */
+static const struct ending endings[] = {
+    {"release", "SELECT rowlock.release(%lld)", "CALL rowlock_release(%lld, @released)"},
+    {"the library's release", "SELECT rowlock.release_lease(%lld, 'a' COLLATE \"C\", '" OWNER "')",
+     "CALL rowlock_release_lease(%lld, 'a', '" OWNER "')"},
+    {"the release of a group", "SELECT gone FROM rowlock.batch('%lld:61:" OWNER "', '', 0, '')",
+     NULL},
+    {"break --now", "SELECT rowlock.break('a', %lld, true)", "CALL rowlock_break('a', %lld, 1)"},
+};
+
+/* The rows of the owner, and of the lease of that token. */
+static void nothing_remains(void *hand, const char *what, long long token)
+{
+    print_message("# %s\n", what);
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_text(hand_rows(hand, token), "0|0");
+}
+
+static long long open_grant(void *hand, const char *wants, long long ticket)
+{
+    const char *row = hand_grant_as(
+        hand,
+        (struct hand_terms){.wants = wants, .owner = OWNER, .wait_ms = 60000, .ticket = ticket});
+
+    t_text(hand_field(row, 0), "0");
+    return atoll(hand_field(row, 2));
+}
+
+static const char *text_of(const struct ending *ending)
+{
+    return t_is_postgresql() ? ending->postgresql : ending->mariadb;
+}
+
+/* An earlier call of the owner, whose reply was lost, adopts the lease that a repetition got: its
+   renewal is not committed yet when the lease is ended. */
+static void ends_beside_an_adoption(const struct ending *ending, int renewed)
+{
+    void *hand = hand_fresh(), *late = hand_open(), *other = hand_open();
+    struct hand_terms terms = {.wants = X, .owner = OWNER};
+    long long token = atoll(hand_field(hand_grant_as(hand, terms), 2));
+
+    if (renewed)
+        t_int(hand_renew(hand, token, 60000), 0);
+    t_int(open_grant(late, X, 0), token);
+    hand_start(other, text_of(ending), token);
+    hand_until_waiting(other);
+    hand_row(late, "COMMIT");
+    hand_finish(other);
+    nothing_remains(hand, ending->what, token);
+}
+
+TEST(p6_a_lease_ends_beside_a_late_grant_of_its_owner)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        for (int renewed = 0; renewed <= 1 && text_of(&endings[i]); renewed++)
+            ends_beside_an_adoption(&endings[i], renewed);
+    for (int renewed = 0; renewed <= 1; renewed++)
+        ends_beside_an_adoption(&cancels, renewed);
+}
+
+static long long ticket_of_owner(void *hand, const char *wants)
+{
+    return atoll(hand_field(
+        hand_row(hand,
+                 t_is_postgresql() ? "SELECT status, number FROM rowlock.enqueue('%s', '" OWNER
+                                     "', 0, 60000, 'here', 4711, 'work', 'a note')"
+                                   : "CALL rowlock_enqueue('%s', '" OWNER
+                                     "', 0, 60000, 'here', 4711, 'work', 'a note')",
+                 hand_wants(wants)),
+        t_is_postgresql() ? 1 : 3));
+}
+
+static void canceled(void *other)
+{
+    const char *answer = hand_finish(other);
+
+    t_text(t_is_postgresql() ? answer : hand_row(other, "SELECT @canceled"),
+           t_is_postgresql() ? "t" : "1");
+}
+
+/* The call that was given up is granting the lease. */
+static void cancels_beside_a_grant(const char *wants)
+{
+    void *hand = hand_fresh(), *late = hand_open(), *other = hand_open();
+    long long token = open_grant(late, wants, ticket_of_owner(hand, wants));
+
+    hand_start(other, "%s", text_of(&cancels));
+    hand_until_waiting(other);
+    hand_row(late, "COMMIT");
+    canceled(other);
+    nothing_remains(hand, wants, token);
+}
+
+TEST(p6_a_cancel_ends_the_grant_to_a_ticket_that_is_about_to_be_committed)
+{
+    cancels_beside_a_grant(X);
+    cancels_beside_a_grant("a:s:0:0");
+    cancels_beside_a_grant("a:p:3:1");
+}
+
+/* On MariaDB a request ends its own transaction. So a trigger stops it until end_request. */
+#define GATE "CONCAT('gate ', DATABASE())"
+
+static void *start_gate(void)
+{
+    void *gate = hand_open();
+
+    if (t_is_postgresql())
+        return gate;
+    hand_row(t_admin(), "DROP TRIGGER IF EXISTS gate");
+    hand_row(t_admin(), "CREATE TRIGGER gate AFTER INSERT ON rowlock_lease FOR EACH ROW "
+                        "SET @gate = GET_LOCK(" GATE ", 100)");
+    t_int(hand_number(gate, "SELECT GET_LOCK(" GATE ", 0)"), 1);
+    return gate;
+}
+
+static void start_request(void *late, const char *mode, const char *limit)
+{
+    if (!t_is_postgresql()) {
+        hand_start(late,
+                   "CALL rowlock_request_row('a', 60000, '" OWNER "', 0, '%s', %s, NULL, NULL, "
+                   "NULL, NULL)",
+                   mode, limit);
+        hand_until_waiting(late);
+        return;
+    }
+    hand_row(late, "BEGIN");
+    t_true(hand_number(late,
+                       "SELECT token FROM rowlock.request('a', '60 s', '" OWNER "', '0', '%s', %s)",
+                       mode, limit) > 0);
+    hand_row(late, "SET LOCAL idle_in_transaction_session_timeout = 0");
+}
+
+static void end_request(void *late, void *gate)
+{
+    if (t_is_postgresql()) {
+        hand_row(late, "COMMIT");
+        return;
+    }
+    t_int(hand_number(gate, "SELECT RELEASE_LOCK(" GATE ")"), 1);
+    t_true(atoll(hand_finish(late)) > 0);
+    t_int(hand_number(late, "SELECT RELEASE_LOCK(" GATE ")"), 1);
+    hand_row(t_admin(), "DROP TRIGGER gate");
+}
+
+static void cancels_beside_a_request(const char *mode, const char *limit)
+{
+    void *hand = hand_fresh(), *late = hand_open(), *other = hand_open(), *gate = start_gate();
+
+    start_request(late, mode, limit);
+    hand_start(other, "%s", text_of(&cancels));
+    hand_until_waiting(other);
+    end_request(late, gate);
+    canceled(other);
+    nothing_remains(hand, mode, 0);
+}
+
+TEST(p6_a_cancel_ends_a_grant_without_a_ticket_that_is_about_to_be_committed)
+{
+    cancels_beside_a_request("exclusive", "NULL");
+    cancels_beside_a_request("shared", "NULL");
+    cancels_beside_a_request("permit", "3");
+}
+
 /* ---- dead waiters ---------------------------------------------------------------------------- */
 
 TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)

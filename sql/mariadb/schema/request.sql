@@ -244,7 +244,7 @@ whole: BEGIN
         END IF;
     END IF;
     IF p_ticket = 0 THEN
-        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, p_host, p_pid, p_program,
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, -1, p_host, p_pid, p_program,
                                   p_note, p_status, v_name, p_token, v_number, p_detail);
         IF p_status IN (0, 6, 7, 13) THEN
             LEAVE whole;
@@ -343,13 +343,23 @@ CREATE OR REPLACE PROCEDURE rowlock_cancel(
 BEGIN
     DECLARE v_name VARBINARY(255) DEFAULT CONVERT(name USING utf8mb4);
     DECLARE v_owner VARBINARY(255) DEFAULT owner;
-    DECLARE v_ticket, v_token BIGINT;
-    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_ticket, v_token, v_key BIGINT;
+    DECLARE v_rows, v_locked INT DEFAULT 0;
+    DECLARE v_seconds INT DEFAULT @@innodb_lock_wait_timeout;
     {ends_own};
     CALL rowlock_require_no_transaction();
-    SELECT MAX(w.ticket) INTO v_ticket FROM rowlock_waiter w
-     WHERE w.name = v_name AND w.owner = v_owner;
-    COMMIT AND NO CHAIN NO RELEASE;
+    again: LOOP
+        SELECT MAX(w.ticket) INTO v_ticket FROM rowlock_waiter w
+         WHERE w.name = v_name AND w.owner = v_owner;
+        COMMIT AND NO CHAIN NO RELEASE;
+        IF v_locked OR v_ticket IS NOT NULL OR v_owner IS NULL THEN
+            LEAVE again;
+        END IF;
+        START TRANSACTION READ WRITE;           -- a call without a ticket may be about to commit
+        {lock_owner v_owner};
+        COMMIT AND NO CHAIN NO RELEASE;
+        SET v_locked = 1;
+    END LOOP;
     IF v_ticket IS NOT NULL THEN
         CALL rowlock_leave_queue(v_ticket, v_owner, 1);
     END IF;

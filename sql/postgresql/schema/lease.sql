@@ -175,9 +175,17 @@ END $$;
 
 -- The grant ---------------------------------------------------------------------------------------
 
+-- Waits until no other transaction has called this for the owner. So a call finds what an earlier
+-- one of the owner, whose reply was lost, may still be about to commit.
+CREATE FUNCTION rowlock.lock_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.pg_advisory_xact_lock(
+        pg_catalog.hashtextextended(owner, 8386112019297791602));
+END $$;
+
 -- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
--- leases where the technique has a shared mode. With a shared name lock it locks the owner too,
--- because an earlier call of that owner, whose reply was lost, may still be about to commit.
+-- leases where the technique has a shared mode. With a shared name lock it locks the owner too
+-- (lock_owner): an exclusive one already separates its calls.
 CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
                                       OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -194,7 +202,7 @@ BEGIN
         IF wait_ms <> 0 THEN
             PERFORM rowlock.limit_wait(deadline);
             IF in_common THEN
-                PERFORM pg_catalog.pg_advisory_xact_lock(owner_key);
+                PERFORM rowlock.lock_owner(owner);
             END IF;
             status := rowlock.name_lock(name, in_common);
         ELSIF in_common AND NOT pg_catalog.pg_try_advisory_xact_lock(owner_key) THEN

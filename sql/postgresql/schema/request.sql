@@ -207,6 +207,9 @@ BEGIN
       FROM rowlock.waiter w
      WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
        AND w."limit" IS NOT DISTINCT FROM limit_;
+    IF ticket IS NULL THEN -- a cancel waits for the grant or the ticket of this call
+        PERFORM rowlock.lock_owner(owner);
+    END IF;
     -- an owner has one request: another ticket, or a lease in another mode, is an error
     IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
        OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l
@@ -314,11 +317,16 @@ CREATE FUNCTION rowlock.cancel(name text, owner text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     commit_ constant text := pg_catalog.current_setting('synchronous_commit');
-    waiting constant bigint := (SELECT pg_catalog.max(w.ticket) FROM rowlock.waiter w
-                                 WHERE w.owner = cancel.owner COLLATE "default"
-                                   AND w.name = cancel.name COLLATE "C");
+    waiting bigint;
     held bigint;
 BEGIN
+    FOR attempt IN 1..2 LOOP
+        waiting := (SELECT pg_catalog.max(w.ticket) FROM rowlock.waiter w
+                     WHERE w.owner = cancel.owner COLLATE "default"
+                       AND w.name = cancel.name COLLATE "C");
+        EXIT WHEN attempt = 2 OR waiting IS NOT NULL;
+        PERFORM rowlock.lock_owner(owner COLLATE "default");
+    END LOOP;
     IF waiting IS NOT NULL THEN
         PERFORM rowlock.withdraw(waiting, owner COLLATE "default");
         DELETE FROM rowlock.roll_caller c WHERE c.ticket = waiting;

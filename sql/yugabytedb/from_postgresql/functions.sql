@@ -179,8 +179,10 @@ BEGIN
     END LOOP;
     name := NULL;
 END $$;
--- Inserts the owner's key into the heartbeats, below all tokens, and deletes it again: an earlier
--- call of the owner that has inserted it makes this one wait until its transaction ends.
+
+-- As on PostgreSQL. Inserts the owner's key into the heartbeats, below all tokens, and deletes it
+-- again: an earlier call of the owner that has inserted it makes this one wait until its
+-- transaction ends.
 CREATE FUNCTION rowlock.lock_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     key constant bigint := pg_catalog.hashtextextended(owner,
