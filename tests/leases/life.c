@@ -657,3 +657,46 @@ TEST(a_list_leaves_out_what_has_expired)
     t_text(listed.texts[0], "listed new|maintenance|work");
     t_forget_leases(hand);
 }
+
+/* ---- an end beside a late grant -------------------------------------------------------------- */
+
+static int release(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    (void)connection;
+    return rowlock_release(data, error);
+}
+
+static int break_it(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    return rowlock_break(connection, "late", rowlock_token(data), 1, NULL, error);
+}
+
+/* A call whose reply was lost was repeated. Now the first one adopts the lease of the second: it
+   renews it, and is not committed yet when the lease is ended. */
+static void ends_beside_a_late_grant(int (*work)(struct rowlock_connection *, void *,
+                                                 struct rowlock_error *))
+{
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_lease *lease = t_granted(connection, t_x("late"), HOUR);
+    void *hand = t_native(), *late = t_native();
+    const char *beats = lease_heartbeat_table(hand);
+    struct thread *thread;
+
+    t_own_begin(late, t_engine()->begin);
+    t_native_sql(late, "UPDATE %s SET expires = %s WHERE token = %lld", beats, lease_instant(HOUR),
+                 (long long)rowlock_token(lease));
+    thread = t_thread(connection, work, lease);
+    t_until_waiting(thread);
+    t_native_sql(late, "COMMIT");
+    t_ok(t_join(thread));
+    t_text(t_all_rows(hand), NO_ROWS);
+    rowlock_lease_free(lease);
+}
+
+TEST(p6_nothing_remains_of_a_lease_that_ends_beside_a_late_grant_of_its_owner)
+{
+    if (!t_facts()->server)
+        return;
+    ends_beside_a_late_grant(release);
+    ends_beside_a_late_grant(break_it);
+}

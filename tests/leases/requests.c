@@ -224,21 +224,66 @@ TEST(an_owner_of_two_requests_is_refused)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* Its calls wait 5 s, and its sign of life is good for 7 s from the end of a call. */
-TEST(p7_a_client_that_pauses_for_less_than_5_s_keeps_its_place)
-{
-    struct rowlock_lease *lease = t_granted(t_open(), t_x("pauses"), HOUR);
-    void *hand = t_native();
+#define PAUSE_MS 4800 /* almost as long as a client may */
 
-    t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
-    t_int(asked(hand, (struct want_sql){"pauses", NULL, 2, 0}), 0);
-    t_pause(3500);
-    t_int(asked(hand, (struct want_sql){"pauses", NULL, 1, WAIT_MS}), 0);
+static long long ticket_of(void *hand, int owner)
+{
+    return t_number(hand, "SELECT max(ticket) FROM %s WHERE owner = '%s'", waiter_table(),
+                    owner_text(owner));
+}
+
+/* Returns 1 if it came in time: this process may have been suspended. */
+static int ask_after_a_pause(void *hand, struct want_sql want)
+{
+    long long ended = t_now(), paused;
+
+    while (t_now() - ended < PAUSE_MS)
+        t_pause(2);
+    paused = t_now() - ended;
+    t_int(asked(hand, want), 0);
+    return paused < 5000;
+}
+
+/* Its sign of life is good for 7 s from the end of a call. The call after the pause must give the
+   next one before that, although it may wait for 5 s, and a waiter behind it looks all the time. */
+static void pauses_and_waits(const char *name, int ahead, int rounds)
+{
+    struct rowlock_lease *lease = t_granted(t_open(), t_x(name), HOUR);
+    struct acquisition first = {.wants = {t_x(name)}, .wait_ms = -1};
+    struct client last = {.want = {name, NULL, 2, WAIT_MS}};
+    struct want_sql want = {name, NULL, 1, WAIT_MS};
+    struct thread *threads[2] = {NULL};
+    void *hand = t_native(), *own = t_native();
+    long long ticket;
+
+    if (ahead)
+        threads[0] = t_queue_thread(t_open(), &first, hand, 1);
+    t_int(asked(own, want), 0);
+    ticket = ticket_of(hand, 1);
+    threads[1] = t_thread(NULL, be_client, &last);
+    t_until_queued(hand, name, ahead + 2);
+    for (int i = 0; i < rounds; i++) {
+        if (ask_after_a_pause(own, want))
+            t_int(ticket_of(hand, 1), ticket);
+        ticket = ticket_of(hand, 1);
+    }
     t_give(lease);
-    t_true(asked(hand, (struct want_sql){"pauses", NULL, 1, 0}) > 0);
-    cancel(hand, "pauses", 1);
-    cancel(hand, "pauses", 2);
+    if (ahead)
+        t_join_and_give(threads[0], &first);
+    give(own, until_granted(own, want));
+    t_ok(t_join(threads[1]));
+    give(own, last.token);
     t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p7_the_first_waiter_pauses_almost_5_s_then_waits_5_s_and_keeps_its_place)
+{
+    pauses_and_waits("pauses first", 0, 2);
+}
+
+TEST(p7_a_waiter_behind_another_pauses_almost_5_s_then_waits_5_s_and_keeps_its_place)
+{
+    pauses_and_waits("pauses behind", 1, 2);
 }
 
 /* ---- clients that die ------------------------------------------------------------------------ */
