@@ -33,7 +33,7 @@ type answer map[string]any
 type client struct {
 	db    *sql.DB
 	lease *rowlock.Lease
-	held  context.Context
+	lost  context.Context // ends when the loss of the lease is announced
 	leave func()
 	ended chan error // of Do
 	tx    *sql.Tx
@@ -63,8 +63,14 @@ func millis(number int64) time.Duration { return time.Duration(number) * time.Mi
 
 func (c *client) acquire(o command) (answer, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	lost, announce := context.WithCancel(context.Background())
+	c.lost = lost
 	opts := rowlock.Options{TTL: millis(o.TTL), Shared: o.Mode == "shared", Permits: o.Permits,
-		Note: o.Note}
+		Note: o.Note, Debug: func(message string, _ ...any) {
+			if message == "rowlock: the lease is lost" { // also when Do has ended held
+				announce()
+			}
+		}}
 	if o.Wait != nil {
 		opts.Wait = millis(*o.Wait)
 		if opts.Wait == 0 {
@@ -77,9 +83,14 @@ func (c *client) acquire(o command) (answer, error) {
 	go func() {
 		c.ended <- rowlock.Do(ctx, c.db, o.Name, opts,
 			func(held context.Context, lease *rowlock.Lease) error {
-				c.lease, c.held = lease, held
+				c.lease = lease
 				close(began)
-				<-leave
+				select {
+				case <-held.Done():
+					announce()
+					<-leave
+				case <-leave:
+				}
 				stop()
 				return nil
 			})
@@ -164,7 +175,7 @@ func (c *client) call(o command) (answer, error) {
 		return answer{"remaining": left}, c.lease.Check()
 	case "lost":
 		select {
-		case <-c.held.Done():
+		case <-c.lost.Done():
 			return answer{"is": "lost"}, nil
 		case <-time.After(millis(o.Limit)):
 			return nil, nil

@@ -37,6 +37,7 @@ class Proxy:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.latency = 0.0
+        self.delayed = 0  # replies, since latency was set
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:
@@ -55,7 +56,8 @@ class Proxy:
     def copy(self, source: socket.socket, target: socket.socket, server: socket.socket) -> None:
         try:
             while data := source.recv(65536):
-                if source is server:
+                if source is server and self.latency:
+                    self.delayed += 1
                     time.sleep(self.latency)
                 target.sendall(data)
         except OSError:
@@ -124,6 +126,7 @@ class Run:
         self.remaining = 0
         self.ttl = 0
         self.killed: List[Client] = []
+        self.waiter: Optional["subprocess.Popen[bytes]"] = None
 
     def line(self, text: str) -> None:
         call, _, expected = text.partition(" # ")[0].partition(" -> ")
@@ -239,7 +242,26 @@ class Run:
         self.killed.append(self.client_of(who))
 
     def do_latency(self, who: str, ms: str) -> None:
-        self.client_of(who).proxy.latency = int(ms) / 1000
+        proxy = self.client_of(who).proxy
+        proxy.delayed, proxy.latency = 0, int(ms) / 1000
+
+    def do_renewing(self, who: str, ms: str) -> None:
+        """The client, which does nothing else, has sent a renewal; each reply takes so long."""
+        self.do_latency(who, ms)
+        self.until("a renewal", lambda: self.client_of(who).proxy.delayed)
+
+    def do_queue(self, name: str) -> None:
+        """The command waits for a name that is free, because it wants another one, too."""
+        names = [self.prefix + name, self.prefix + "taken"]
+        rowlock("acquire", "--ttl", "10m", names[1])
+        waiter = [os.environ["ROWLOCK"], "--db", URL, "run", *names, "--", "true"]
+        self.waiter = subprocess.Popen(waiter)
+        self.do_waiting(name, "1")
+
+    def do_leave(self) -> None:
+        rowlock("break", "--now", self.prefix + "taken")
+        if self.waiter and self.waiter.wait():
+            raise Failure(f"the waiter ended with {self.waiter.returncode}")
 
     def do_renewed(self, who: str) -> None:
         """The remaining time is more than it was: a renewal has succeeded."""
@@ -335,6 +357,9 @@ def play(cast: Cast, prefix: str, languages: Dict[str, str], lines: List[str]) -
     except (Failure, KeyError, ValueError, OSError, subprocess.CalledProcessError) as error:
         cast.forget(lambda key, client: languages[key[0]] == key[1])  # in whatever state
         return f"{at}\n#   {type(error).__name__}: {error}"
+    finally:
+        if run.waiter:
+            run.waiter.kill()
     cast.forget(lambda key, client: client in run.killed)
     return None
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # clients/conformance: the same scenarios by the client of each language, by the C library, and by
-# clients of different languages. mistakes.bats shows what they find.
+# clients of different languages. mistakes.bats shows what they find. The half of Python's package
+# for asyncio is another client, on PostgreSQL only.
 # Runs on: postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -9,6 +10,7 @@ load ../command/lib
 load lib.bash
 
 LANGUAGES="python go node java c"
+[ "$ROWLOCK_TEST_ENGINE" != postgresql ] || LANGUAGES="$LANGUAGES asyncio"
 
 setup_file() {
     install_technique

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Two mistakes in each package of clients/, which the scenarios of clients/conformance find: a
-# renewal that ignores that the lease is lost, and an end that is measured from the reply.
+# Three mistakes in each package of clients/, which the scenarios of clients/conformance find: a
+# renewal that ignores that the lease is lost, an end that is measured from the reply, and a release
+# that does not wait for a renewal.
 # Runs on: postgresql/native
 
 bats_require_minimum_version 1.5.0
@@ -23,16 +24,25 @@ finds() {
 ignores() { finds "$@" 'a removed lease is announced' 'A lost limit=LIMIT -> lost'; }
 # from_reply LANGUAGE SED-SCRIPT FILE: the end is measured from the reply.
 from_reply() { finds "$@" 'is counted from before' 'A check -> ok short=400'; }
+# is_hasty LINE LANGUAGE SED-SCRIPT FILE: a release does not wait for a renewal, so the scenario
+# fails at this line: the release announces a loss, or leaves the lease.
+is_hasty() { finds "${@:2}" 'a release during a renewal' "$1"; }
+loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 
 @test "mistakes in the package for Python are found" {
     file=src/rowlock/_core.py
     ignores python '/^                self._lose(error)$/{s/_lose.*/ttl/;n;d}' $file
     from_reply python 's/_end = sent/_end = now()/; s/_end = \(.*\), sent/_end = \1, now()/' $file
+    is_hasty "$left" python 's/ended(self._renewer, .*/ended(self._renewer, 0.0)/' $file
+    is_hasty "$left" asyncio 's/_, running = await asyncio.wait(.*/running = task.cancel()/' \
+        src/rowlock/aio.py
 }
 
 @test "mistakes in the package for Go are found" {
     ignores go 's/case err == nil && /case (err == nil || errors.Is(err, ErrLost)) \&\& /' lease.go
     from_reply go 's/token.Int64, sent/token.Int64, now()/; s/l.sent, end = /sent = now(); &/' \
+        lease.go
+    is_hasty "$loud" go 's/^\t<-l.left$/if sleep(l.left, now()+1e8) { l.opts.TTL = 1 }/' \
         lease.go
 }
 
@@ -40,6 +50,7 @@ from_reply() { finds "$@" 'is counted from before' 'A check -> ok short=400'; }
     ignores node 's/LostError) return this.#lose.error.;/LostError) this.#end = sent + this.ttl;/' \
         src/lease.ts
     from_reply node 's/#end = certainUntil(sent/#end = certainUntil(now()/' src/lease.ts
+    is_hasty "$loud" node 's/if (this.#released || this.signal/if (this.signal/' src/lease.ts
 }
 
 @test "mistakes in the package for Java are found" {
@@ -47,4 +58,5 @@ from_reply() { finds "$@" 'is counted from before' 'A check -> ok short=400'; }
     ignores java \
         's/lose(error.getCause());/certain = certain(before, ttl); due = before + third;/' $file
     from_reply java 's/certain = certain([a-z]*/certain = certain(Clock.now()/' $file
+    is_hasty "$left" java 's/completeOnTimeout(null, [^,]*,/completeOnTimeout(null, 100,/' $file
 }

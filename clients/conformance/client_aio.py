@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance client of the asyncio half in Python: client.py, on an event loop."""
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import sys
+from typing import Any, Dict, Optional
+
+import rowlock
+from rowlock import aio
+
+URL = sys.argv[1]
+
+
+class Client:
+    def __init__(self) -> None:
+        self.lease: Any = None
+        self.connection: Any = None  # of the transactions
+
+    async def own(self) -> Any:
+        if self.connection is None:
+            self.connection = await importlib.import_module("psycopg").AsyncConnection.connect(URL)
+        return self.connection
+
+    async def acquire(
+        self,
+        name: str,
+        ttl: int,
+        wait: Optional[int] = None,
+        mode: str = "exclusive",
+        permits: Optional[int] = None,
+        note: Optional[str] = None,
+    ) -> Dict[str, Any]:
+        self.lease = await aio.lease(
+            URL, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+            shared=mode == "shared", permits=permits, note=note,
+        )  # fmt: skip
+        return {"token": self.lease.token}
+
+    async def check(self) -> Dict[str, Any]:
+        self.lease.check()
+        return {"remaining": int(self.lease.remaining() * 1000)}
+
+    async def lost(self, limit: int) -> Dict[str, Any]:
+        try:
+            await asyncio.wait_for(self.lease.lost.wait(), limit / 1000)
+        except asyncio.TimeoutError:
+            return {}
+        return {"is": "lost"}
+
+    async def fence(self) -> None:
+        await self.lease.fence(await self.own())
+
+    async def release(self) -> None:
+        await self.lease.release()
+
+    async def lock(self, name: str, mode: str = "exclusive", wait: Optional[int] = None) -> None:
+        timeout = None if wait is None else wait / 1000
+        await aio.lock(await self.own(), name, shared=mode == "shared", timeout=timeout)
+
+    async def next(self, counter: str) -> Dict[str, Any]:
+        return {"number": await aio.next_number(await self.own(), counter)}
+
+    async def refresh(
+        self, name: str, age: int, wait: Optional[int] = None, load: str = "ok"
+    ) -> Dict[str, Any]:
+        connection = await self.own()
+
+        async def work() -> None:
+            if load == "fail":
+                raise RuntimeError("the load failed")
+            if load == "commit":
+                await connection.commit()
+
+        timeout = None if wait is None else wait / 1000
+        return {"loaded": await aio.refresh(connection, name, age / 1000, work, timeout=timeout)}
+
+    async def commit(self) -> None:
+        await self.connection.commit()
+
+    async def rollback(self) -> None:
+        await (await self.own()).rollback()
+
+
+async def answer(client: Client, command: Dict[str, Any]) -> Dict[str, Any]:
+    call = asyncio.ensure_future(getattr(client, command.pop("do"))(**command))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, call.cancel)
+    try:
+        return {"is": "ok", **(await call or {})}
+    except rowlock.Busy as error:
+        return {"is": "busy", "holder": error.holder}
+    except rowlock.Lost:
+        return {"is": "lost"}
+    except asyncio.CancelledError:
+        return {"is": "cancelled"}
+    except Exception as error:
+        return {"is": "error", "text": str(error)}
+
+
+def say(what: Dict[str, Any]) -> None:
+    print(json.dumps(what), flush=True)
+
+
+async def main() -> None:
+    client, loop = Client(), asyncio.get_running_loop()
+    say({"is": "ok", "pid": os.getpid(), "program": os.path.basename(sys.argv[0])})
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        say(await answer(client, json.loads(line)))
+    os._exit(0)  # as if it were killed: a lease is not released
+
+
+asyncio.run(main())
