@@ -43,21 +43,57 @@ is_mysql() { [ "${ROWLOCK_TEST_ENGINE:-}" = mariadb ] && [ -n "${MYSQL_BIN:-}" ]
 tls='' password=secret
 ! is_mysql || tls='?ssl=on' password=''
 
-# Repeats the COMMAND until it succeeds, for three minutes, and at least 400 times. The
-# pauses are as long as the COMMAND takes, because what it waits for needs the processor too. The
-# COMMAND may be a function, which sees these local names.
-until_true() { # COMMAND...
-    local _since=$SECONDS _tries=0 _least=20000 _tried _pause
+# Repeats the COMMAND until it succeeds. The pauses are as long as the COMMAND takes, because what
+# it waits for needs the processor too. The COMMAND may be a function, which sees these local names.
+# Gives up after a minute, or as many times more as the machine has more load than tests/run itself
+# makes, and after at least 100 tries. Gives up at once when what it waits for can no longer come.
+until_true() { until_done_by '' "$@"; } # COMMAND...
+until_done_by() { # PID COMMAND...: the same, for what only the process PID can do
+    local _by=$1 _since=$SECONDS _tries=0 _least=20000 _tried _pause
+    shift
     while _tried=${EPOCHREALTIME/[.,]/} && ! "$@"; do
         _tries=$((_tries + 1))
-        if [ $((SECONDS - _since)) -ge 180 ] && [ $_tries -ge 400 ]; then
+        # the COMMAND once more, because the process may have made it succeed before it ended
+        if [ $((_tries % 10)) = 0 ] && has_no_process "$_by" "$1" && ! "$@"; then
+            echo "never true, because its process has ended: $*"
+            return 1
+        elif [ $_tries -ge 100 ] && [ $((SECONDS - _since)) -ge "$(give_up_after)" ]; then
             echo "never true: $*"
+            touch "${BATS_FILE_TMPDIR:-.}/gave-up"
             return 1
         fi
         [ $_tries -le 25 ] || _least=100000
         _pause=$((${EPOCHREALTIME/[.,]/} - _tried))
         _pause=$((_pause < _least ? _least : _pause < 500000 ? _pause : 500000))
         sleep "0.$(printf %06d $_pause)"
+    done
+}
+give_up_after() { # seconds; fewer when a wait of this file has failed already
+    local least=60 load
+    [ ! -e "${BATS_FILE_TMPDIR:-.}/gave-up" ] || least=20
+    read -r load _ </proc/loadavg
+    load=$((${load%.*} / ${ROWLOCK_TEST_JOBS:-1}))
+    echo $((least * (load > 1 ? load : 1)))
+}
+# Succeeds if the process has ended that could make the COMMAND succeed: PID, or without it all that
+# the test has started. Those that they left behind work in the folder of the test. Another COMMAND
+# than these may also succeed because a lease expires, or a session ends.
+has_no_process() { # PID COMMAND
+    [ -z "$1" ] || { is_gone "$1"; return; }
+    case $2 in
+    is_there | has_text | has_seen | has_lines | is_held | is_waited_for) ;;
+    *) return 1 ;;
+    esac
+    [ ${#all_started[@]} -gt 0 ] && [ -z "$(jobs -rp)" ] && is_alone_here
+}
+is_alone_here() { # this shell
+    local pid
+    for pid in $(find /proc -maxdepth 2 -name cwd -lname "$PWD" 2>/dev/null); do
+        pid=${pid#/proc/} pid=${pid%/cwd}
+        case $pid in
+        self | thread-self | $$ | "$BASHPID") ;;
+        *) is_gone "$pid" || return 1 ;;
+        esac
     done
 }
 is_there() { [ -e "$1" ]; }
@@ -116,7 +152,7 @@ open_client() {
 in_client() { # STATEMENTS: returns when they are done
     all_done=$((${all_done:-0} + 1))
     echo "$1; SELECT 'all done $all_done';" >&8
-    until_true grep -qx "all done $all_done" answers
+    until_done_by "$client" grep -qx "all done $all_done" answers
 }
 close_client() {
     exec 8>&-
@@ -203,7 +239,7 @@ hold_by() { # VERB ARGUMENT...: as hold, by a verb with a command
     start_rowlock "$@" -- sh -c 'echo $$ >holding.tmp; mv holding.tmp holding
         until [ -e let-go ]; do sleep 0.02; done'
     holder=$started
-    until_true is_there holding
+    until_done_by "$holder" is_there holding
 }
 let_go() {
     touch let-go
@@ -216,7 +252,7 @@ counter='use IO::Socket::INET; $| = 1;
     while (my $c = $s->accept) { open my $n, ">>", "calls"; print $n "call\n"; close $n; close $c }'
 start_counter() { # sets counter_url, the URL of such a server of the engine under test
     start perl -e "$counter"
-    until_true is_there port
+    until_done_by "$started" is_there port
     counter_url="${ROWLOCK_TEST_ENGINE}://somebody@127.0.0.1:$(cat port)/x"
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] ||
         counter_url="$counter_url?sslmode=disable&gssencmode=disable"
@@ -232,7 +268,7 @@ receiver='use Socket; $| = 1; my $path = $ARGV[0] =~ s/^@/\0/r;
 start_listener() {
     rm -f listens datagrams
     start perl -e "$receiver" "$1"
-    until_true is_there listens
+    until_done_by "$started" is_there listens
 }
 has_unread() { # PORT: bytes that a program sent to it are unread in a socket
     awk -v port="$(printf ':%04X' "$1")" \
@@ -282,7 +318,7 @@ is_waited_for() { [[ $(rowlock ls "$1") == *' waiting '* ]]; }
 nobody_waits_for() { ! is_waited_for "$1"; }
 start_waiter() { # NAME [OPTION...]: a `run` that is in the queue when this returns
     start_rowlock run "${@:2}" "$1" -- true
-    until_true is_waited_for "$1"
+    until_done_by "$started" is_waited_for "$1"
 }
 start_cycle() { # ONE TWO: two commands, each holds one of the names and waits for the other
     cat >cycle <<'EOF'

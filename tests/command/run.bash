@@ -19,7 +19,7 @@ start_tree() {
         sh -c '$(pid_into grandchild); exec sleep 970' &
         $(pid_into command); while :; do wait; done"
     holder=$started
-    for file in daemon grandchild command; do until_true is_there $file; done
+    for file in daemon grandchild command; do until_done_by "$holder" is_there $file; done
 }
 tree_is_gone() {
     for file in daemon grandchild command; do is_gone "$(cat $file)" || return 1; done
@@ -53,7 +53,7 @@ start_stoppable() {
     rm -f command stop
     start_leased "$@" -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started
-    until_true is_there command
+    until_done_by "$holder" is_there command
 }
 parent_of() { ps -o ppid= -p "$1" | tr -d " "; }
 guard_of() { pgrep -P "$1"; } # PID of a rowlock that runs a command
@@ -70,10 +70,10 @@ start_next() {
         done
         touch passed' sh "$@"
     next=$started
-    until_true is_waited_for "$name"
+    until_done_by "$next" is_waited_for "$name"
 }
 next_has_passed() {
-    until_true is_there passed
+    until_done_by "$next" is_there passed
     wait "$next"
     [ ! -e overlap ]
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asserts that show the actual value and the expected one. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "lib/test.h"
 
 struct rowlock_error t_error;
+static atomic_int failed; /* a test of this program */
 
 void t_fail(const char *file, int line, const char *format, ...)
 {
@@ -17,6 +19,7 @@ void t_fail(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     print_error("%s\n", text);
+    atomic_store(&failed, 1);
     _fail(file, line);
     __builtin_unreachable();
 }
@@ -68,6 +71,11 @@ static double pace(void)
         fclose(file);
     load /= jobs ? atof(jobs) : 1;
     return load > 1 ? load : 1;
+}
+
+int t_timeout_ms(void)
+{
+    return atomic_load(&failed) ? (int)(20000 * pace()) : 120000;
 }
 
 void t_within_is(const char *file, int line, long long began, long long ms)

@@ -126,14 +126,23 @@ long leases_of(void *hand, const char *name)
     return count(hand, lease_table(), name);
 }
 
+/* All threads of the test have ended, and it has no child process. */
+static int nobody_queues(void)
+{
+    siginfo_t any;
+
+    return t_reap(NULL) == 0 && waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0;
+}
+
 void t_until_queued(void *hand, const char *name, long n)
 {
     long long end = t_now() + T_TIMEOUT_MS;
 
-    while (waiters_of(hand, name) != n) {
-        if (t_now() > end)
+    for (int ended = 0; waiters_of(hand, name) != n;) {
+        if (t_now() > end || (ended && waiters_of(hand, name) < n))
             t_fail(__FILE__, __LINE__, "%ld wait for '%s', not %ld", waiters_of(hand, name), name,
                    n);
+        ended = nobody_queues(); /* the next look is the last one */
         t_pause(2);
     }
 }
