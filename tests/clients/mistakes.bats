@@ -50,7 +50,7 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
     ignores node 's/LostError) return this.#lose.error.;/LostError) this.#end = sent + this.ttl;/' \
         src/lease.ts
     from_reply node 's/#end = certainUntil(sent/#end = certainUntil(now()/' src/lease.ts
-    is_hasty "$loud" node 's/if (this.#released || this.signal/if (this.signal/' src/lease.ts
+    is_hasty "$loud" node 's/if (this.#released || \(this.*\) return;/if (\1 return;/' src/lease.ts
 }
 
 @test "mistakes in the package for Java are found" {
