@@ -133,12 +133,19 @@ typedef int64_t rowlock_duration; /* milliseconds */
 
 struct rowlock_connection; /* a database session, opened by rowlock or wrapped */
 
-struct rowlock_options {           /* all zero: the defaults */
-    rowlock_duration connect_ms;   /* timeout of connecting; 0: 10 s; < 0: none */
-    rowlock_duration statement_ms; /* timeout of other statements than waits; 0: 10 s; < 0: none */
-    int interrupt_fd;              /* calls give up while it is readable; 0 or -1: none */
-    const char *url;               /* of wrapped connections: for opening a second one */
-    const char *database;          /* MariaDB: where rowlock is installed; NULL: the current one */
+/* Reads a URL again from where it came, for example from a file with a new password. 0, and a
+   malloc'd URL, which becomes the library's; or any other code, with the reason in why->text, ""
+   for none. Must not use the connection. */
+typedef int rowlock_reread_url(void *data, char **url, struct rowlock_error *why);
+
+struct rowlock_options {            /* all zero: the defaults */
+    rowlock_duration connect_ms;    /* timeout of connecting; 0: 10 s; < 0: none */
+    rowlock_duration statement_ms;  /* timeout of other statements than waits; 0: 10 s; < 0: none */
+    int interrupt_fd;               /* calls give up while it is readable; 0 or -1: none */
+    const char *url;                /* of wrapped connections: for opening a second one */
+    const char *database;           /* MariaDB: where rowlock is installed; NULL: the current one */
+    rowlock_reread_url *reread_url; /* after a refused login: see rowlock_open; NULL: none */
+    void *reread_data;
 };
 
 /*
@@ -157,6 +164,13 @@ struct rowlock_options {           /* all zero: the defaults */
  * URL's connect_timeout, if that is less).
  * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
+ *
+ * If the server refuses the login, options->reread_url is asked for the URL again: here, and
+ * whenever the connection opens a session later, to replace a lost one or as a second one. It is
+ * called in the thread that opens the session, until rowlock_close. A URL that differs in user,
+ * password, TLS and authentication only is tried once, and replaces the former if the server
+ * accepts it. Any other URL is not used (EDENIED), because leases in another database would be
+ * others. Behind ODBC and JDBC that includes another user, because it may have other tables.
  *
  * EINVAL   the URL or an option is invalid, or a jdbc: URL means a database inside this process;
  *          nothing was sent

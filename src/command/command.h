@@ -139,20 +139,20 @@ _Noreturn void command_missing(const struct command *command, const char *other)
 /* ---- connection.c -------------------------------------------------------------------- */
 
 /* How a verb connects; zeroed: as most do. */
+struct url;
 struct approach {
     int64_t deadline_ms;           /* try again until then, by clock.h; 0: one attempt */
     int is_patient;                /* without a deadline: waits for a session of a full server */
     int64_t statement_ms;          /* of rowlock_options */
     int interrupt_fd;              /* readable: gives up, without a message; 0: none */
     const struct signals *signals; /* read after a failure; NULL: none */
-    const char *url;               /* instead of a lookup; NULL: none */
+    const struct url *url;         /* instead of a lookup; NULL: none */
     int verbose;                   /* reports a file whose URL does not count */
     int is_absolute;               /* the path of a SQLite file: for another working directory */
     int needs_server;              /* refuses SQLite: for run --tx */
     int may_create;                /* creates a SQLite file that does not exist */
 };
 
-struct url;
 /* Call it before the first opening: it creates the folder of a local file, reports that the default
    database is used, and keeps the URL secret. Exit status. */
 int prepare_database(const struct url *url);

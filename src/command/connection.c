@@ -9,8 +9,8 @@
 
 #define CONNECT_MS 10000
 
-static int open_once(const struct url *url, const struct approach *approach,
-                     struct rowlock_connection **out, struct rowlock_error *error)
+static int open_once(const struct approach *approach, struct rowlock_connection **out,
+                     struct rowlock_error *error)
 {
     struct rowlock_options options = {.connect_ms = CONNECT_MS,
                                       .statement_ms = approach->statement_ms,
@@ -19,21 +19,21 @@ static int open_once(const struct url *url, const struct approach *approach,
 
     if (approach->deadline_ms && left < CONNECT_MS)
         options.connect_ms = left < 1 ? 1 : left;
-    return rowlock_open(url->text, &options, out, error);
+    return open_database(&options, out, error);
 }
 
 /* A caller that set a limit of the wait also waits for an unreachable database within that limit.
    One that waits without limit does so for a session of a full server only. Says each of the two
    reasons once. */
-static int open_until(const struct url *url, const struct approach *approach,
-                      struct rowlock_connection **out, struct rowlock_error *error)
+static int open_until(const struct approach *approach, struct rowlock_connection **out,
+                      struct rowlock_error *error)
 {
     struct rowlock_pause pause = {.next_ms = 50, .most_ms = 1000};
     int64_t until = approach->deadline_ms ? approach->deadline_ms : ROWLOCK_NEVER;
     int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said[] = {0, 0};
 
     for (;;) {
-        int code = open_once(url, approach, out, error), full = rowlock_is_full(error) != 0;
+        int code = open_once(approach, out, error), full = rowlock_is_full(error) != 0;
 
         if (code != ROWLOCK_ECONN || !(approach->deadline_ms || (approach->is_patient && full)))
             return code;
@@ -77,7 +77,7 @@ int connect_database(const struct url *url, const struct approach *approach,
 
     if (status)
         return status;
-    ended = open_until(url, approach, out, &error);
+    ended = open_until(approach, out, &error);
     if (ended == ROWLOCK_ECANCELED && approach->interrupt_fd)
         return STATUS_FAILED;
     if (ended == ROWLOCK_EINVAL) {
@@ -86,8 +86,6 @@ int connect_database(const struct url *url, const struct approach *approach,
                 url->source ? url->source : "", url->source ? ")" : "");
         return exit_status(error.code);
     }
-    if (!ended)
-        note_opened_database(url);
     return ended ? report(&error) : STATUS_OK;
 }
 
@@ -107,7 +105,9 @@ static int find_url(const struct command *command, const struct approach *approa
     int status;
 
     if (approach->url) {
-        *out = (struct url){.text = strdup(approach->url)};
+        *out = (struct url){.text = strdup(approach->url->text)};
+        if (approach->url->source)
+            out->source = strdup(approach->url->source);
         return out->text ? STATUS_OK : out_of_memory();
     }
     status = url_lookup(command->db, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database that this program uses, for messages, for other programs that it executes, and its
    password. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,27 @@
 
 #include "command/url_lookup.h"
 #include "system/command/calls.h"
+#include "util/bytes.h"
+#include "util/url.h"
 
 static char asked_for[512], place[400];
+
+/* Several threads open sessions, and any of them may read the URL again. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct url database; /* of note_database() */
+static int was_opened;
+
+static void note_url(const struct url *url)
+{
+    struct url copy = {.text = strdup(url->text),
+                       .source = url->source ? strdup(url->source) : NULL};
+
+    pthread_mutex_lock(&mutex);
+    url_free(&database);
+    database = copy;
+    was_opened = 0;
+    pthread_mutex_unlock(&mutex);
+}
 
 const char *database_asked_for(void)
 {
@@ -40,6 +60,7 @@ void note_database(const struct url *url)
     const char *user = strstr(url->text, "://"), *host;
     int length = user ? user_length(url, user + 3) : 0;
 
+    note_url(url);
     url_place(url, place, sizeof place);
     host = strstr(place, "://");
     if (length == 0 || !host || strcmp(host, "://...") == 0)
@@ -51,18 +72,71 @@ void note_database(const struct url *url)
              length ? user + 3 : "", length ? "@" : "", host);
 }
 
-static char *opened;
+/* ---- opening it ------------------------------------------------------------------------------ */
 
-const char *database_url(void)
+static char *copy_text(void)
 {
-    return opened ? opened : "";
+    char *text;
+
+    pthread_mutex_lock(&mutex);
+    text = database.text ? strdup(database.text) : NULL;
+    pthread_mutex_unlock(&mutex);
+    return text;
 }
 
-void note_opened_database(const struct url *url)
+/* A rowlock_reread_url. The library judges the URL by the same rule, and reports one that names
+   another database. */
+static int read_again(void *data, char **out, struct rowlock_error *why)
 {
-    free(opened);
-    opened = strdup(url->text);
+    char *text = NULL, *copy;
+    int failed;
+
+    (void)data;
+    pthread_mutex_lock(&mutex);
+    failed = url_read_again(&database, &text, why->text, sizeof why->text);
+    if (failed && !was_opened)
+        why->text[0] = '\0'; /* the URL was wrong from the beginning */
+    if (!failed && rowlock__same_database(database.text, text) && (copy = strdup(text))) {
+        rowlock__wipe(database.text, strlen(database.text));
+        free(database.text);
+        database.text = copy;
+    }
+    pthread_mutex_unlock(&mutex);
+    *out = text;
+    return failed;
 }
+
+int open_database(const struct rowlock_options *options, struct rowlock_connection **out,
+                  struct rowlock_error *error)
+{
+    struct rowlock_options own = *options;
+    char *text = copy_text();
+    int code;
+
+    own.reread_url = read_again;
+    code = rowlock_open(text, &own, out, error);
+    if (text)
+        rowlock__wipe(text, strlen(text));
+    free(text);
+    if (!code) {
+        pthread_mutex_lock(&mutex);
+        was_opened = 1;
+        pthread_mutex_unlock(&mutex);
+    }
+    return code;
+}
+
+int send_database(void)
+{
+    int fd;
+
+    pthread_mutex_lock(&mutex);
+    fd = database.text ? url_send(&database) : -1;
+    pthread_mutex_unlock(&mutex);
+    return fd;
+}
+
+/* ---- the URL --------------------------------------------------------------------------------- */
 
 int url_must_exist(struct url *url)
 {

@@ -9,9 +9,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "system/system.h"
+#include "util/bytes.h"
 #include "util/secret_file.h"
 
 #define URL_MAX 4096
@@ -212,6 +214,16 @@ static int try_file(const char *path, int must, char **out)
     return status;
 }
 
+/* The path from any working directory, because the file may be read again. malloc'd, or NULL. */
+static char *absolute(const char *path)
+{
+    char *folder = *path == '/' ? NULL : getcwd(NULL, 0), *out = NULL;
+
+    out = folder ? rowlock__join(folder, "/", path) : strdup(path);
+    free(folder);
+    return out;
+}
+
 static int try_files(struct url *out)
 {
     const char *named = environment("ROWLOCK_URL_FILE");
@@ -219,13 +231,37 @@ static int try_files(struct url *out)
 
     if (status)
         return status;
-    out->source = named ? strdup(named) : home_path("XDG_CONFIG_HOME", ".config", "rowlock/url");
+    out->source = named ? absolute(named) : home_path("XDG_CONFIG_HOME", ".config", "rowlock/url");
     status = out->source ? try_file(out->source, named != NULL, &out->text) : STATUS_OK;
     if (named || status || out->text)
         return status;
     free(out->source);
     out->source = strdup(SYSTEM_FILE);
     return try_file(SYSTEM_FILE, 0, &out->text);
+}
+
+int url_read_again(const struct url *url, char **out, char *why, size_t size)
+{
+    int is_from_file = url->source && *url->source == '/', status = STATUS_OK;
+    char *text = NULL;
+
+    *why = '\0';
+    if (url_is_file(url))
+        return -1;
+    if (!is_from_file) {
+        snprintf(why, size,
+                 "the URL is that of %s, which is not read again: if the login has "
+                 "changed, restart this program with another URL, or put it in a file",
+                 url->source ? url->source : "the caller");
+        return -1;
+    }
+    message_keep(why, size);
+    status = try_file(url->source, 1, &text);
+    message_keep(NULL, 0);
+    if (status)
+        return -1;
+    *out = text;
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -456,14 +492,16 @@ int url_is_file(const struct url *url)
 /* ---- to another program of ours -------------------------------------------------------------- */
 
 /* The reader does not exist yet, so a write to a full pipe must fail instead of blocking. */
-int url_send(const char *text)
+int url_send(const struct url *url)
 {
-    size_t length = strlen(text);
+    const char *source = url->source ? url->source : "";
+    struct iovec parts[] = {{url->text, strlen(url->text) + 1}, {(char *)source, strlen(source)}};
+    ssize_t length = (ssize_t)(parts[0].iov_len + parts[1].iov_len);
     int pair[2];
 
     if (rowlock__pipe(pair))
         return -1;
-    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) || write(pair[1], text, length) != (ssize_t)length) {
+    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) || writev(pair[1], parts, 2) != length) {
         close(pair[0]);
         pair[0] = -1;
     }
@@ -471,15 +509,21 @@ int url_send(const char *text)
     return pair[0];
 }
 
-char *url_receive(int fd)
+struct url url_receive(int fd)
 {
-    char text[URL_MAX + 1];
-    size_t n = 0;
+    char text[2 * URL_MAX + 2];
+    struct url url = {0};
+    size_t n = 0, length;
     ssize_t got;
 
     while (n < sizeof text - 1 && (got = read(fd, text + n, sizeof text - 1 - n)) > 0)
         n += (size_t)got;
     close(fd);
     text[n] = '\0';
-    return strdup(text);
+    length = strlen(text);
+    url.text = strdup(text);
+    if (length < n && text[length + 1])
+        url.source = strdup(text + length + 1);
+    rowlock__wipe(text, n);
+    return url;
 }

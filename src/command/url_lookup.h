@@ -46,11 +46,15 @@ int url_make_absolute(struct url *url);
 /* Creates the folder of the local file, for this user alone. Exit status. */
 int url_make_folder(const struct url *url);
 
-/* The URL for a program that we execute: neither ps nor the environment shows it. url_send()
-   returns the reading end of a pipe, which ends with exec, or -1. The other side reads it to its
-   end, and frees the text; NULL: out of memory. */
-int url_send(const char *text);
-char *url_receive(int fd);
+/* Reads the file of a URL again, url->source. 0, and a malloc'd text; or -1, and why there is none:
+   "" if the database is a file. */
+int url_read_again(const struct url *url, char **out, char *why, size_t size);
+
+/* The URL for a program that we execute, with its source: neither ps nor the environment shows it.
+   url_send() returns the reading end of a pipe, which ends with exec, or -1. The other side reads
+   it to its end; `text` NULL: out of memory. It calls url_free(). */
+int url_send(const struct url *url);
+struct url url_receive(int fd);
 
 /* "sqlite", "postgresql", "mariadb", "mysql": the dialect of the URL's scheme, or NULL. */
 const char *url_dialect(const struct url *url);
@@ -59,19 +63,22 @@ int url_is_file(const struct url *url);
 
 /* ---- database.c --------------------------------------------------------------------------- */
 
-/* From now on report() names this database. Copies the texts; so do the functions below. */
+/* From now on report() names this database, and open_database() opens it. Copies the texts. */
 void note_database(const struct url *url);
-/* For database_url(): this database has been opened. */
-void note_opened_database(const struct url *url);
+
+/* rowlock_open() of the database of note_database(). If the server refuses the login, now or when
+   the connection opens another session, the file that the URL came from is read again, and a new
+   user, password and TLS settings count from then on, also for send_database(). Any thread. */
+int open_database(const struct rowlock_options *options, struct rowlock_connection **out,
+                  struct rowlock_error *error);
+/* url_send() of that database. */
+int send_database(void);
 
 /* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop";
    "": none yet. */
 const char *database_asked_for(void);
 /* Its second half alone, as url_place() writes it; "": none yet. */
 const char *database_place(void);
-/* The URL of the database that was opened last, for a program that we execute; never
-   to be printed. */
-const char *database_url(void);
 
 /* From now on no core, and no other process of this user, can show the URL's password. Without
    effect for a file, which has none. */

@@ -12,6 +12,7 @@
 
 #include "driver/failure.h"
 #include "driver/postgresql_link.h"
+#include "system/system.h"
 #include "util/bytes.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -20,7 +21,8 @@
 
 /* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
    not. jit is off, because compiling our queries takes longer than executing them. The server
-   should notice a client that died while it waited (PostgreSQL 14, if its system supports that).
+   should notice a client that died while it waited (PostgreSQL 14, if its system supports that);
+   and one whose machine is gone, unless the URL sets that ($2), or the server notices it sooner.
    Statements are prepared only if we talk to the backend itself: behind a pooler it may be another
    one each time. The server's version distinguishes PostgreSQL from YugabyteDB. */
 static const struct rowlock_statement set_up = {
@@ -32,9 +34,17 @@ static const struct rowlock_statement set_up = {
     "pg_catalog.set_config('jit', 'off', false) || "
     "CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 140000 "
     "AND pg_catalog.version() LIKE '%-linux-%' "
-    "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END END, "
+    "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END || "
+    "CASE WHEN $2::integer = 0 "
+    "AND pg_catalog.current_setting('server_version_num')::integer >= 130000 "
+    "AND pg_catalog.version() LIKE 'PostgreSQL%-linux-%' THEN "
+    "(SELECT pg_catalog.string_agg(pg_catalog.set_config(it.name, LEAST(NULLIF("
+    "pg_catalog.current_setting(it.name)::integer, 0), it.most)::text, false), '') "
+    "FROM (VALUES ('tcp_keepalives_idle', $3::integer), ('tcp_keepalives_interval', $4::integer), "
+    "('tcp_keepalives_count', $5::integer), ('tcp_user_timeout', $6::integer)) "
+    "AS it (name, most)) ELSE '' END END, "
     "pg_catalog.version()",
-    1, NULL};
+    6, NULL};
 
 /* Whether nothing names a database: libpq then uses the user's name. */
 static bool names_no_database(const char *url)
@@ -181,12 +191,19 @@ static void set_up_row(void *data, const struct rowlock_value *columns, unsigned
         link->dialect = &rowlock__dialect_yugabytedb;
 }
 
-static int set_session_up(struct rowlock_link *link, const struct rowlock_budget *budget,
-                          struct rowlock_error *error)
+static int set_session_up(struct rowlock_link *link, const char *url,
+                          const struct rowlock_budget *budget, struct rowlock_error *error)
 {
-    struct rowlock_value pid = {.type = ROWLOCK_INT, .number = PQ.PQbackendPID(link->conn)};
+    const char *options = getenv("PGOPTIONS");
+    struct rowlock_value values[] = {
+        rowlock__int_value(PQ.PQbackendPID(link->conn)),
+        rowlock__int_value(strstr(url, "tcp_") || (options && strstr(options, "tcp_"))),
+        rowlock__int_value(ROWLOCK_SILENT_S),
+        rowlock__int_value(ROWLOCK_PROBE_S),
+        rowlock__int_value(ROWLOCK_PROBES),
+        rowlock__int_value(ROWLOCK_UNANSWERED_MS)};
     struct rowlock_call call = {
-        .statement = &set_up, .values = &pid, .row = set_up_row, .data = link};
+        .statement = &set_up, .values = values, .row = set_up_row, .data = link};
     struct rowlock_round_trip round_trip;
     int code;
 
@@ -330,7 +347,7 @@ static int connect_to(struct rowlock_link *link, const char *url, const struct h
                                                      : poll_connection(link, budget, error);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_DEFAULT);
     if (!code)
-        code = set_session_up(link, budget, error);
+        code = set_session_up(link, url, budget, error);
     /* libpq's own messages name the host */
     if (code && hosts->n > 1 && strncmp(error->text, "connection to ", 14) != 0)
         rowlock__wrap_error(error, code, "%s%s%s", *address ? address : name, *port ? ":" : "",

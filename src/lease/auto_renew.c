@@ -114,10 +114,7 @@ static void *run(void *data)
 static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
 {
     const struct rowlock_connection *callers = keeper->lease->connection;
-    struct rowlock_options options = {.connect_ms = callers->connect_ms,
-                                      .statement_ms = callers->statement_ms,
-                                      .interrupt_fd = callers->interrupt_fd,
-                                      .database = callers->database};
+    struct rowlock_options options = rowlock__options_of(callers);
     int code = rowlock_open(callers->url, &options, &keeper->connection, error);
 
     if (code)

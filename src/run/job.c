@@ -39,7 +39,7 @@ static void take_setting(const struct command *command, const struct option_row 
 /* Closes the descriptor before the caller's descriptors are listed: it is not one of them. */
 static void take_url(const struct command *command, const struct option_row *row, void *into)
 {
-    *(char **)into = url_receive((int)option_number(command, row));
+    *(struct url *)into = url_receive((int)option_number(command, row));
 }
 
 static void take_prefix(const struct command *command, const struct option_row *row, void *into)
@@ -130,7 +130,7 @@ static void claim_and_run(struct command *command, struct job_run *job, struct s
     struct approach approach = {.statement_ms = statement_limit(&run),
                                 .interrupt_fd = signals->wait_fd,
                                 .signals = signals,
-                                .url = job->url,
+                                .url = job->url.text ? &job->url : NULL,
                                 .verbose = job->verbose,
                                 .may_create = 1};
     struct holding holding = {0};
@@ -174,7 +174,7 @@ int cmd_job(struct command *command)
     else
         claim_and_run(command, &job, &signals, callers, &outcome);
     rowlock_schedule_close(job.schedule);
-    free(job.url);
+    url_free(&job.url);
     free(callers);
     if (outcome.stuck)
         end_at_once(outcome.status); /* whatever the database does */

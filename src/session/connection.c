@@ -58,6 +58,8 @@ static int set_options(struct rowlock_connection *connection, const char *url,
     connection->connect_ms = options->connect_ms ? options->connect_ms : DEFAULT_CONNECT_MS;
     connection->statement_ms = options->statement_ms ? options->statement_ms : DEFAULT_STATEMENT_MS;
     connection->interrupt_fd = options->interrupt_fd > 0 ? options->interrupt_fd : -1;
+    connection->reread_url = options->reread_url;
+    connection->reread_data = options->reread_data;
     if (!url)
         url = options->url;
     if (url && !(connection->url = strdup(url)))
@@ -84,11 +86,9 @@ static int check_url(const struct rowlock_connection *connection, struct rowlock
 static int open_link(struct rowlock_connection *connection, void *handle,
                      struct rowlock_error *error)
 {
-    struct rowlock_source source = {connection->url, handle, connection->database,
-                                    connection->interrupt_fd};
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
     struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, deadline_ms};
-    int code = rowlock__open_session(connection->driver, &source, &budget, &connection->link,
+    int code = rowlock__open_session(connection, handle, &budget, &connection->link,
                                      &connection->dialect, error);
 
     if (code || !connection->dialect->plain || connection->driver == &rowlock__emulate_driver)
@@ -140,13 +140,20 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
     return code;
 }
 
+struct rowlock_options rowlock__options_of(const struct rowlock_connection *connection)
+{
+    return (struct rowlock_options){.connect_ms = connection->connect_ms,
+                                    .statement_ms = connection->statement_ms,
+                                    .interrupt_fd = connection->interrupt_fd,
+                                    .database = connection->database,
+                                    .reread_url = connection->reread_url,
+                                    .reread_data = connection->reread_data};
+}
+
 int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
                            struct rowlock_error *error)
 {
-    struct rowlock_options options = {.connect_ms = like->connect_ms,
-                                      .statement_ms = like->statement_ms,
-                                      .interrupt_fd = like->interrupt_fd,
-                                      .database = like->database};
+    struct rowlock_options options = rowlock__options_of(like);
     struct rowlock_connection *connection = calloc(1, sizeof *connection);
     int code;
 
@@ -202,10 +209,7 @@ void rowlock_close(struct rowlock_connection *connection)
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error)
 {
-    struct rowlock_options options = {.connect_ms = connection->connect_ms,
-                                      .statement_ms = connection->statement_ms,
-                                      .interrupt_fd = connection->interrupt_fd,
-                                      .database = connection->database};
+    struct rowlock_options options = rowlock__options_of(connection);
     int code = ROWLOCK_OK;
 
     /* the server may have closed it while it was idle */

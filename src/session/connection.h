@@ -35,9 +35,11 @@ struct rowlock_connection {
     struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */
     pid_t pid; /* the process that opened it: a session must not be used on both sides of a fork */
-    int wrapped;    /* the link's handle is the application's: its owner closes it */
-    char *url;      /* for a second connection; NULL: none */
-    char *database; /* options->database */
+    int wrapped; /* the link's handle is the application's: its owner closes it */
+    char *url;   /* for a second connection; NULL: none; another one after a change of the login */
+    char *database;                 /* options->database */
+    rowlock_reread_url *reread_url; /* options */
+    void *reread_data;
     rowlock_duration connect_ms, statement_ms; /* options; < 0: no limit */
     int interrupt_fd;                          /* options; -1: none */
     int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */
@@ -59,6 +61,9 @@ struct rowlock_connection {
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error);
+
+/* The options for another connection like this one; they refer to its texts. */
+struct rowlock_options rowlock__options_of(const struct rowlock_connection *connection);
 
 /* A connection like `like`, to the same server, but without a session: rowlock__ready opens it.
    ENOMEM. */
@@ -171,9 +176,10 @@ const char *rowlock__rows_text(struct rowlock_rows *rows, const struct rowlock_v
 
 /* Opens a session, and replaces a lost one by a new one in the same connection. */
 
-/* driver->open(). A server without a free session is busy, not away: it is asked again with growing
-   pauses until the budget's deadline. */
-int rowlock__open_session(const struct rowlock_driver *driver, const struct rowlock_source *source,
+/* driver->open(), with the connection's URL or an application's handle. A server without a free
+   session is busy, not away: it is asked again with growing pauses until the budget's deadline.
+   After a refused login the URL is read again, once (rowlock_open). */
+int rowlock__open_session(struct rowlock_connection *connection, void *handle,
                           const struct rowlock_budget *budget, struct rowlock_link **out,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error);
 

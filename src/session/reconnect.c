@@ -2,12 +2,75 @@
 /* Opens a session, and replaces a lost one by a new one in the same connection. */
 #include "session/connection.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "driver/failure.h"
+#include "system/system.h"
+#include "util/bytes.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/url.h"
 
-int rowlock__open_session(const struct rowlock_driver *driver, const struct rowlock_source *source,
+/* A server whose machine is gone is noticed within a minute, unless the URL has limits. */
+static void notice_dead_server(const struct rowlock_driver *driver, const struct rowlock_link *link,
+                               const char *url)
+{
+    if (driver->socket && !rowlock__find_caseless(url, "keepalive") &&
+        !rowlock__find_caseless(url, "tcp_user_timeout"))
+        rowlock__keep_alive(driver->socket(link));
+}
+
+/* Tries the URL that the application reads again after a refused login, and keeps it if the server
+   accepts it. `error` has the refusal; a reason why there is no other URL is added to it. */
+static int open_by_new_login(struct rowlock_connection *connection,
+                             const struct rowlock_budget *budget, struct rowlock_link **out,
+                             const struct rowlock_dialect **dialect, struct rowlock_error *error)
+{
+    struct rowlock_source source = {NULL, NULL, connection->database, connection->interrupt_fd};
+    struct rowlock_error why = {0};
+    char *url = NULL;
+    int code = error->code;
+
+    if (connection->reread_url(connection->reread_data, &url, &why) || !url) {
+        if (why.text[0])
+            rowlock__advise(error, why.text);
+    } else if (!rowlock__same_database(connection->url, url)) {
+        rowlock__advise(error, "the URL, read again, names another server or database, or other "
+                               "options, and is not used: correct it, or restart this program");
+    } else if (strcmp(connection->url, url) != 0) {
+        source.url = url;
+        code = connection->driver->open(&source, budget, out, dialect, error);
+    }
+    if (!code) {
+        char *former = connection->url;
+
+        rowlock__clear_error(error);
+        connection->url = url;
+        url = former;
+    }
+    if (url)
+        rowlock__wipe(url, strlen(url));
+    free(url);
+    return code;
+}
+
+static int open_once(struct rowlock_connection *connection, void *handle,
+                     const struct rowlock_budget *budget, struct rowlock_link **out,
+                     const struct rowlock_dialect **dialect, struct rowlock_error *error)
+{
+    struct rowlock_source source = {connection->url, handle, connection->database,
+                                    connection->interrupt_fd};
+    int code = connection->driver->open(&source, budget, out, dialect, error);
+
+    if (code == ROWLOCK_EDENIED && !handle && connection->reread_url)
+        code = open_by_new_login(connection, budget, out, dialect, error);
+    if (!code && !handle)
+        notice_dead_server(connection->driver, *out, connection->url);
+    return code;
+}
+
+int rowlock__open_session(struct rowlock_connection *connection, void *handle,
                           const struct rowlock_budget *budget, struct rowlock_link **out,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error)
 {
@@ -17,7 +80,7 @@ int rowlock__open_session(const struct rowlock_driver *driver, const struct rowl
     if (!error)
         error = &ignored;
     for (;;) {
-        int code = driver->open(source, budget, out, dialect, error);
+        int code = open_once(connection, handle, budget, out, dialect, error);
 
         if (code && rowlock_is_full(error))
             full = *error;
@@ -93,8 +156,6 @@ static struct rowlock_link *put_link(struct rowlock_connection *connection,
 static int open_another(struct rowlock_connection *connection, int64_t deadline_ms,
                         struct rowlock_link **out, struct rowlock_error *error)
 {
-    struct rowlock_source source = {connection->url, NULL, connection->database,
-                                    connection->interrupt_fd};
     struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->connect_ms),
                                     connection->interrupt_fd, 0};
     const struct rowlock_dialect *dialect = NULL;
@@ -103,7 +164,7 @@ static int open_another(struct rowlock_connection *connection, int64_t deadline_
     if (budget.deadline_ms > deadline_ms)
         budget.deadline_ms = deadline_ms;
     budget.give_up_ms = budget.deadline_ms;
-    code = rowlock__open_session(connection->driver, &source, &budget, out, &dialect, error);
+    code = rowlock__open_session(connection, NULL, &budget, out, &dialect, error);
     if (code || dialect == connection->dialect)
         return code;
     connection->driver->close(*out);

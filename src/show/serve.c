@@ -109,7 +109,7 @@ static int serve(struct serving *serving)
                                                                 strcmp(dialect, "mysql") != 0));
     if (!serving->http)
         return STATUS_UNAVAILABLE;
-    serving->source = source_open(&serving->url, http_wake, serving->http);
+    serving->source = source_open(http_wake, serving->http);
     if (!serving->source)
         return out_of_memory();
     if (begin(serving, &status)) {

@@ -227,7 +227,7 @@ static int watch(struct top *top)
         return STATUS_FAILED;
     }
     fit_choice(top);
-    top->reader = reader_open(database_url(), top->interval_ms, &top->choice);
+    top->reader = reader_open(top->interval_ms, &top->choice);
     if (!top->reader || screen_open()) {
         message("cannot start a thread, or control the terminal");
         return STATUS_FAILED;

@@ -56,6 +56,17 @@ void rowlock__visit_descriptors(void (*visit)(void *data, int fd), void *data);
    also false while bytes wait to be read. */
 bool rowlock__has_hung_up(int fd);
 
+/* When a connection counts as dead, because the other machine is gone: after 20 seconds of silence
+   it is probed four times, every 5 seconds; or data is not acknowledged for 40 seconds. */
+#define ROWLOCK_SILENT_S 20
+#define ROWLOCK_PROBE_S 5
+#define ROWLOCK_PROBES 4
+#define ROWLOCK_UNANSWERED_MS 40000
+
+/* Sets these limits of a TCP socket, except those that are not the system's defaults. POSIX alone
+   can only switch the probes on. Does nothing for another socket, and for -1. */
+void rowlock__keep_alive(int fd);
+
 /* Whether a mount shows this file alone, without its folder (mount --bind FILE). False with POSIX
    alone, before Linux 5.8, and if the file cannot be found. */
 bool rowlock__is_mounted_alone(const char *path);

@@ -16,7 +16,8 @@
 #   start_standby NAME PRIMARY [OPTION...]  copies a server of PostgreSQL, and starts the copy as
 #                                       its standby
 #   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
-#   server_environment=(VARIABLE=VALUE...)   of servers that are started from then on
+#   server_environment=(VARIABLE=VALUE...)   of servers that are started from then on;
+#   server_wrapper=(COMMAND...)         a program that executes its arguments, for these servers
 #   as_postgresql, as_mariadb COMMAND...   runs a command as the server's user
 #
 # After a start these are set: server_pid, server_port, server_socket (a folder), server_data,
@@ -30,6 +31,7 @@ case :$PATH in
 esac
 : "${ROWLOCK_TEST_FOLDER:=}"
 server_environment=()
+server_wrapper=()
 
 am_root() { [ "$(id -u)" = 0 ]; }
 server_user() { # NAME: the user that runs a server
@@ -194,7 +196,8 @@ launch() { # USER FOLDER COMMAND...: sets server_pid
         options+=(--pdeathsig TERM)
     fi
     # by setpriv's child: a library that is preloaded shares memory with what its user may open
-    (cd / && exec setpriv "${options[@]}" -- env "${server_environment[@]}" "$@") \
+    (cd / && exec "${server_wrapper[@]}" setpriv "${options[@]}" -- \
+        env "${server_environment[@]}" "$@") \
         </dev/null >>"$folder/log" 2>&1 3>&- &
     server_pid=$!
     echo "$server_pid" >"$folder/pid"

@@ -269,7 +269,7 @@ static void unconfirmed_through(const char *format, const char *driver)
     void *hand;
 
     committer = t_open_at(t_say(format, atoi(strrchr(admin, ':') + 1), driver),
-                          &(struct rowlock_options){60000, 60000, -1, NULL, NULL});
+                          &(struct rowlock_options){.connect_ms = 60000, .statement_ms = 60000});
     t_ok(rowlock_install(committer, NULL, &t_error));
     t_ok(rowlock_prepare(committer, &want, 1, &t_error));
     hand = t_engine()->open(admin);

@@ -41,8 +41,8 @@ size_t escape_controls(const char *text, char *out, size_t size)
     return n;
 }
 
-static char *kept;
-static size_t kept_size;
+static _Thread_local char *kept; /* a thread may read the URL again while others print */
+static _Thread_local size_t kept_size;
 
 void message_keep(char *out, size_t size)
 {

@@ -77,7 +77,7 @@ static int reconnect(struct cron *cron)
     struct rowlock_options options = {.interrupt_fd = cron->stop_fd, .statement_ms = STATEMENT_MS};
     struct rowlock_error error = {0};
 
-    if (cron->connection || rowlock_open(cron->url.text, &options, &cron->connection, &error) == 0)
+    if (cron->connection || open_database(&options, &cron->connection, &error) == 0)
         return 0;
     cron->connection = NULL;
     not_answered(cron, &error);

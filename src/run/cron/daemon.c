@@ -43,6 +43,7 @@ static void read_again(struct cron *cron)
                 n == 1 ? "" : "s");
     if (cron->is_ready)
         cron_tell(cron, "READY=1");
+    cron->retry_ms = 0; /* the administrator may have ended an outage, or changed the password */
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */

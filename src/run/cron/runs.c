@@ -99,7 +99,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
 {
     struct cron_run *run = new_run(cron, entry->name);
     struct arguments arguments;
-    int fd = url_send(cron->url.text);
+    int fd = send_database();
 
     if (run && fd >= 0) {
         write_arguments(cron, entry, claim, token, fd, &arguments);

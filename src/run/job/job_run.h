@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "command/output/words.h"
+#include "command/url_lookup.h"
 #include "rowlock.h"
 #include "run/supervise/holding.h"
 
@@ -83,7 +84,7 @@ struct job_run {
     int64_t token;                     /* of the lease that cron has claimed for us; 0: we claim */
     int64_t due_ms;                    /* of that run */
     int attempt;                       /* of that due time, from 1 */
-    char *url;                         /* that cron gave us; NULL: none */
+    struct url url;                    /* that cron gave us; text NULL: none */
     char **argv;
     int conflict; /* exit status if there is nothing to do */
     int verbose;

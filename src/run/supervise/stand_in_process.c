@@ -30,7 +30,7 @@ void become_stand_in(void *data, int fd)
     const struct lock_options *lock = &child->run->lock;
     char token[40], ttl[40], urls[40], orders[40];
     char *argv[] = {"rowlock", "renew", token, ttl, urls, orders, "--", NULL, NULL};
-    int url_fd = url_send(database_url());
+    int url_fd = send_database();
 
     if (url_fd < 0 || fcntl(url_fd, F_SETFD, 0) || fcntl(fd, F_SETFD, 0)) {
         message("cannot renew the lease on '%s' while the command is stopped: %s",
@@ -127,7 +127,7 @@ int stand_in(const struct stand_in_argument *argument)
     struct run run = {.lock = {.ttl_ms = argument->ttl_ms}};
     struct approach approach = {.deadline_ms = rowlock__after(rowlock__now_ms(), argument->ttl_ms),
                                 .statement_ms = statement_limit(&run)};
-    struct url url = {.text = url_receive(argument->url_fd)};
+    struct url url = url_receive(argument->url_fd);
     int status = STATUS_FAILED;
 
     name_this_process("rowlock-stand-in");

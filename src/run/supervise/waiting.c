@@ -121,7 +121,7 @@ static int ask(struct waiting *waiting)
     memcpy(view->owner, waiting->owner, sizeof view->owner);
     pthread_mutex_unlock(&waiting->mutex);
     waiting_view_begin(view, choice.name);
-    if (!waiting->connection && rowlock_open(database_url(), &options, &waiting->connection, NULL))
+    if (!waiting->connection && open_database(&options, &waiting->connection, NULL))
         return -1;
     return rowlock_list_some(waiting->connection, &choice, waiting_view_add, view, NULL);
 }

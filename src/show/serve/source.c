@@ -18,7 +18,6 @@
 #define DETAILS 16 /* at most, in one set of queries; more wait for the next set */
 
 struct source {
-    const struct url *url;
     struct rowlock_wakeup end, woken;
     void (*wake)(void *data);
     void *data;
@@ -101,7 +100,7 @@ static int reopen(struct source *source, struct rowlock_error *error)
 
     options.interrupt_fd = source->end.fd;
     disconnect(source);
-    return rowlock_open(source->url->text, &options, &source->connection, error);
+    return open_database(&options, &source->connection, error);
 }
 
 /* A detail that fails is published too: its page shows the error. */
@@ -270,14 +269,13 @@ static void free_source(struct source *source)
     free(source);
 }
 
-struct source *source_open(const struct url *url, void (*wake)(void *data), void *data)
+struct source *source_open(void (*wake)(void *data), void *data)
 {
     struct source *source = calloc(1, sizeof *source);
     int failed;
 
     if (!source)
         return NULL;
-    source->url = url;
     source->wake = wake;
     source->data = data;
     source->is_wanted = 1; /* so that the first viewer does not wait */

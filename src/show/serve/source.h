@@ -28,8 +28,8 @@ struct shown {
 };
 
 /* Starts the thread, which sends a first set of queries. `wake` is called on it after each set.
-   NULL: no memory or no thread. `url` stays the caller's, and is used until source_close(). */
-struct source *source_open(const struct url *url, void (*wake)(void *data), void *data);
+   NULL: no memory or no thread. */
+struct source *source_open(void (*wake)(void *data), void *data);
 
 /* Whether the first set of queries was answered, or has failed. */
 int source_has_asked(struct source *source);

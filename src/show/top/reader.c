@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/url_lookup.h"
 #include "show/top/top.h"
 #include "system/system.h"
 #include "util/clock.h"
@@ -15,7 +16,6 @@
 struct reader {
     pthread_t thread;
     pthread_mutex_t mutex; /* protects everything below */
-    char *url;
     int64_t interval_ms;
     struct top_choice choice;
     struct top_data data; /* read_ms 0: none that is new */
@@ -34,7 +34,7 @@ static int open_session(struct reader *reader, struct rowlock_error *error)
 
     if (reader->connection)
         return 0;
-    return rowlock_open(reader->url, &options, &reader->connection, error);
+    return open_database(&options, &reader->connection, error);
 }
 
 static void look(struct reader *reader)
@@ -113,11 +113,10 @@ static void free_reader(struct reader *reader)
     rowlock__wakeup_close(&reader->new);
     top_data_free(&reader->data);
     pthread_mutex_destroy(&reader->mutex);
-    free(reader->url);
     free(reader);
 }
 
-struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice)
+struct reader *reader_open(int64_t interval_ms, const struct top_choice *choice)
 {
     struct reader *reader = calloc(1, sizeof *reader);
     int failed;
@@ -125,13 +124,12 @@ struct reader *reader_open(const char *url, int64_t interval_ms, const struct to
     if (!reader)
         return NULL;
     pthread_mutex_init(&reader->mutex, NULL);
-    reader->url = strdup(url);
     reader->interval_ms = interval_ms;
     reader->choice = *choice;
     failed = rowlock__wakeup_open(&reader->stop);
     failed |= rowlock__wakeup_open(&reader->ask);
     failed |= rowlock__wakeup_open(&reader->new);
-    if (!failed && reader->url && rowlock__thread_start(&reader->thread, read_on, reader) == 0)
+    if (!failed && rowlock__thread_start(&reader->thread, read_on, reader) == 0)
         return reader;
     free_reader(reader);
     return NULL;

@@ -42,7 +42,7 @@ struct reader;
 
 /* Starts a thread that reads every `interval_ms` by a session of its own, and that opens a lost
    session again. NULL: no memory or thread. */
-struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice);
+struct reader *reader_open(int64_t interval_ms, const struct top_choice *choice);
 /* A descriptor that is readable when reader_take() has something new. */
 int reader_fd(const struct reader *reader);
 /* Moves new data to `data`, whose former content it frees; without new data that stays. The text of

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -139,6 +142,37 @@ static int is_found(struct dl_phdr_info *info, __attribute__((unused)) size_t si
         return 0;
     snprintf(search->path, sizeof search->path, "%s", info->dlpi_name);
     return 1;
+}
+
+static int option_of(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+
+    return getsockopt(fd, level, name, &value, &size) ? -1 : value;
+}
+
+void rowlock__keep_alive(int fd)
+{
+    static const struct {
+        int name, value;
+    } options[] = {{TCP_KEEPIDLE, ROWLOCK_SILENT_S},
+                   {TCP_KEEPINTVL, ROWLOCK_PROBE_S},
+                   {TCP_KEEPCNT, ROWLOCK_PROBES},
+                   {TCP_USER_TIMEOUT, ROWLOCK_UNANSWERED_MS}};
+    int fresh, yes = 1;
+
+    if (fd < 0 || option_of(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP)
+        return;
+    fresh = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* has the system's defaults */
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (option_of(fd, IPPROTO_TCP, options[i].name) ==
+            option_of(fresh, IPPROTO_TCP, options[i].name))
+            setsockopt(fd, IPPROTO_TCP, options[i].name, &options[i].value,
+                       sizeof options[i].value);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+    if (fresh >= 0)
+        close(fresh);
 }
 
 void *rowlock__loaded_library(const char *file)

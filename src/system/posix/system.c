@@ -114,6 +114,14 @@ const char *rowlock__path_of_function(__attribute__((unused)) const void *functi
     return NULL;
 }
 
+void rowlock__keep_alive(int fd)
+{
+    int yes = 1;
+
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+}
+
 const char *rowlock__program_name(void)
 {
     return "program";
