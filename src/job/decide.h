@@ -4,6 +4,9 @@
  * node's configuration: no I/O, no clock. The caller must execute the decision on condition that
  * the row still has the version that was judged; so 25 nodes that wake together start one run.
  *
+ * A due time that the node's own schedule lacks, because another node planned it by other time-zone
+ * data, is left to the nodes that agree with it for a minute.
+ *
  * No run begins before its due time, by the database's clock. Each due time is claimed once. Missed
  * due times are replaced by one run, that of the last of them, or skipped. A failed or lost run may
  * be retried; a due time that a user requested is not skipped; a run that did not start is claimed
