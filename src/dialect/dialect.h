@@ -25,6 +25,7 @@
     XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
     XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
     XX(PREPARE, "prepare")                   /* wants */                                          \
+    XX(KEEP, "keep")                         /* wants: as prepare, and vacuum keeps the rows */   \
     XX(EXPIRED, "expired")           /* wants -> token of each expired lease that conflicts */    \
     XX(SWEEP, "sweep")               /* token: one short transaction of its own */                \
     XX(HOLDER, "holder")             /* name -> one row of text per holder, best first */         \

@@ -73,8 +73,10 @@ static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
 static int set_session(struct rowlock_link *link, struct rowlock_error *error)
 {
     static const char *const texts[] = {
-        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,"
+        "SET NAMES utf8mb4, sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,"
         "NO_ENGINE_SUBSTITUTION', autocommit = 1, time_zone = '+00:00', "
+        "sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1, "
+        "group_concat_max_len = 1048576, "
         "completion_type = 0", /* otherwise a ROLLBACK in a procedure might end the session */
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
     };

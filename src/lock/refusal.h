@@ -76,4 +76,7 @@ int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *o
 int rowlock__make_known(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                         struct rowlock_error *error);
 
+/* The same over the attempt's connection, for names whose rows vacuum must keep. */
+int rowlock__keep_known(struct rowlock_attempt *attempt, struct rowlock_error *error);
+
 #endif

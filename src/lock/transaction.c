@@ -313,7 +313,7 @@ int rowlock_prepare(struct rowlock_connection *connection, const struct rowlock_
     if (!code)
         code = rowlock__check_installed(connection, error);
     if (!code)
-        code = rowlock__make_known(&attempt, connection, error);
+        code = rowlock__keep_known(&attempt, error);
     rowlock__wants_clear(&attempt.wants);
     return code;
 }

@@ -145,6 +145,26 @@ TEST(vacuum_forgets_unheld_names_only)
     t_int(t_is_free(t_x(t_name(1))), 0);
 }
 
+TEST(a_prepared_name_stays_prepared_through_vacuum)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL), *cleaner = t_open();
+    struct rowlock_want want = t_x(t_name(1));
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(cleaner, want, 0));
+    t_ok(rowlock_commit(cleaner, &t_error));
+    t_ok(rowlock_vacuum(cleaner, NULL, &t_error));
+    t_own_begin(handle, t_engine()->begin);
+    t_ok(t_lock(own, want, 0));
+    t_native_sql(handle, "COMMIT");
+    t_ok(rowlock_vacuum_name(cleaner, want.name, &t_error));
+    t_own_begin(handle, t_engine()->begin);
+    if (t_facts()->must_be_known)
+        t_fails(t_lock(own, want, 0), EUNPREPARED);
+    t_native_sql(handle, "ROLLBACK");
+}
+
 /* Only a mistake leaves such rows: they are no lease, and no other statement finds them. */
 TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
 {

@@ -264,7 +264,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     sql "CALL rowlock_vacuum(@n)"
     rows=0
     if is_row; then
-        sql "CALL rowlock_prepare('a'); CALL rowlock_prepare('b'); CALL rowlock_prepare('kept')"
+        rowlock run --tx a b -- true
         rows=2
     else
         sql "INSERT INTO rowlock_object (uuid, id) VALUES ('left', 'left over')"
@@ -276,6 +276,36 @@ endless='SET innodb_lock_wait_timeout = 100000'
     [ "$output" = "$rows"$'\t0\n0' ]
     ! is_row || known kept
     let_go
+}
+
+@test "a prepared name stays prepared through vacuum, for every procedure, until rowlock_unlock" {
+    for name in once counter:once subject:once; do sql "CALL rowlock_prepare('$name')"; done
+    rowlock run --tx once -- true
+    run say "CALL rowlock_vacuum(@n); CALL rowlock_vacuum(@n); $committed_level; START TRANSACTION;
+             CALL rowlock_exclusive('once'); CALL rowlock_next('once', @number);
+             CALL rowlock_refresh('once', 0, NULL, NULL, NULL, NULL, @version);
+             SELECT @n, @number, @version > 0; CALL rowlock_unlock('once'); COMMIT"
+    [ "$output" = $'0\t1\t1' ]
+    is_row || return 0
+    run say "$committed_level; START TRANSACTION; CALL rowlock_exclusive('once')"
+    [[ $output == "ERROR 1644 (RL008)"* ]]
+    sql "CALL rowlock_prepare('once')"
+    rowlock vacuum
+    sql "CALL rowlock_vacuum(@n)"
+    known once
+}
+
+# The row is missing while vacuum, which has deleted it, has not committed.
+@test "a name that is prepared while vacuum deletes its row is prepared afterwards" {
+    is_row || return 0
+    rowlock run --tx raced -- true
+    open_session a 4
+    echo "START TRANSACTION; DELETE FROM rowlock_name WHERE name = 'raced'; SELECT 'gone';" >&4
+    until_true said a gone
+    sql "CALL rowlock_prepare('raced')"
+    echo "COMMIT; CALL rowlock_vacuum(@n); SELECT 'over';" >&4
+    until_true said a over
+    known raced
 }
 
 @test "technique insert: a committed row blocks the name, and the error names who can remove it" {

@@ -1,4 +1,4 @@
--- Restores the delimiter, and the mode that own_mode has changed.
+-- Restores the delimiter, and the settings that own_mode has changed.
 DELIMITER ;
 
-SET SESSION sql_mode = @rowlock_sql_mode;
+{former_mode};

@@ -3,6 +3,8 @@
 -- could delete it, and other storage engines have no transactions. (An install replaces views and
 -- procedures. An account without the privilege TRIGGER sees no triggers.)
 
+{own_mode};
+
 DELIMITER //
 BEGIN NOT ATOMIC
     DECLARE v_reason VARCHAR(500) CHARACTER SET utf8mb4;
@@ -37,3 +39,5 @@ BEGIN NOT ATOMIC
     END IF;
 END//
 DELIMITER ;
+
+{former_mode};

@@ -254,9 +254,7 @@ BEGIN
     SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000,  -- a year
                           IF(@@max_statement_time > 0, CEILING(@@max_statement_time * 1000),
                              31536000000));
-    IF p_wait_ms > 0 THEN
-        CALL rowlock_real_time();
-    END IF;
+    CALL rowlock_real_time();
     SET v_end = {after p_wait_ms};
     CALL rowlock_pack(p_name, p_shared, v_want);
     tries: LOOP
@@ -310,7 +308,7 @@ END//
 -- Technique insert: does nothing.
 CREATE OR REPLACE PROCEDURE rowlock_unlock(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Removes the row that the lock leaves behind, at the COMMIT of the open transaction: call it last. The name stays locked until then. Waits for no lock.'
+    COMMENT 'Removes the row that the lock or rowlock_prepare leaves behind, at the COMMIT of the open transaction: call it last. The name stays locked until then. Waits for no lock.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
 
@@ -321,19 +319,25 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Prepares a name, which rowlock_exclusive requires if the name was never locked before. Call it before the transaction begins.'
+    COMMENT 'Prepares a name, which rowlock_exclusive requires if the name was never locked before. Once is enough: it remains until rowlock_unlock. Call it before the transaction begins.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     {ends_own};
     CALL rowlock_pack(name, 0, v_want);
-    CALL rowlock_prepare_wants(v_want);
+    BEGIN
+        -- the account has only the GRANTs of version 1: prepared until the next vacuum
+        DECLARE EXIT HANDLER FOR 1370 CALL rowlock_prepare_wants(v_want);
+
+        CALL rowlock_keep_wants(v_want);
+    END;
+    {restores_own};
 END//
 
 -- removed counts rows of names and leases, leftover rows, and waiters, but not heartbeats and rows
 -- of the history.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Removes expired leases, dead waiters and rows of unheld names. removed: their number. Waits for no lock.'
+    COMMENT 'Removes expired leases, dead waiters and rows of unheld names that rowlock_prepare has not prepared. removed: their number. Waits for no lock.'
 BEGIN
     DECLARE v_before, v_after, v_waiters, v_names, v_pruned BIGINT DEFAULT 0;
     {ends_own};
@@ -361,6 +365,7 @@ BEGIN
         UNTIL v_pruned < 10000 END REPEAT;
     END;
     SET removed = v_names + v_waiters + GREATEST(v_before - v_after, 0);
+    {restores_own};
 END//
 
 -- The same for the C library, with the number as a result set.
@@ -451,6 +456,7 @@ BEGIN
     DECLARE v_rows INT;
     DECLARE v_status TINYINT;
     DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE v_isolation VARCHAR(32) CHARACTER SET ascii DEFAULT @@SESSION.tx_isolation;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
@@ -462,6 +468,7 @@ BEGIN
                 CALL rowlock_end(v_lost, 0, v_rows);
             END IF;
         END IF;
+        {restores_own};
         RESIGNAL;
     END;
 
@@ -478,6 +485,7 @@ BEGIN
     IF v_status IN (6, 7, 13) THEN
         CALL rowlock_refuse(v_status, COALESCE(v_name, CONVERT(name USING utf8mb4)), 0, v_detail);
     END IF;
+    {restores_own};
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_renew(IN token BIGINT, IN ttl_ms BIGINT)
@@ -495,6 +503,7 @@ BEGIN
             ': stop the work done under it, another session may hold it'), 500);
         SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
     END IF;
+    {restores_own};
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYINT)
@@ -506,6 +515,7 @@ BEGIN
     CALL rowlock_require_no_transaction();
     CALL rowlock_end(COALESCE(token, 0), 0, v_rows);
     SET released = v_rows > 0;
+    {restores_own};
 END//
 
 -- Waits only for a session that is ending that lease, at most innodb_lock_wait_timeout.

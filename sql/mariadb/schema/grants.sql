@@ -28,6 +28,7 @@ GRANT EXECUTE ON PROCEDURE {procedure} TO application;
 
 GRANT SELECT ON rowlock_meta TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_prepared TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_waiter TO application;
@@ -45,14 +46,18 @@ GRANT EXECUTE ON PROCEDURE {history_procedure} TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 
 -- technique insert: its table
+{own_mode};
+
 DELIMITER //
 BEGIN NOT ATOMIC
-    DECLARE v_object VARCHAR(200);
+    DECLARE v_object VARCHAR(200) CHARACTER SET utf8mb4;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert';
     IF v_object IS NOT NULL THEN
-        EXECUTE IMMEDIATE CONCAT("GRANT SELECT, INSERT, DELETE ON ", v_object, " TO application");
+        EXECUTE IMMEDIATE CONCAT('GRANT SELECT, INSERT, DELETE ON ', v_object, ' TO application');
     END IF;
 END//
 DELIMITER ;
+
+{former_mode};

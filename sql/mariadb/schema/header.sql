@@ -2,6 +2,8 @@
 -- choice. It stops at once if rowlock is installed already, so that the technique cannot change
 -- while sessions hold locks.
 
+{own_mode};
+
 DELIMITER //
 BEGIN NOT ATOMIC
     IF EXISTS (SELECT 1 FROM information_schema.tables
@@ -14,3 +16,5 @@ BEGIN NOT ATOMIC
     END IF;
 END//
 DELIMITER ;
+
+{former_mode};

@@ -117,7 +117,7 @@ CREATE OR REPLACE PROCEDURE rowlock_prune(IN p_batch BIGINT, OUT p_removed BIGIN
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_good, v_bad BIGINT;
-    DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
+    DECLARE v_now DATETIME(6);
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
@@ -125,7 +125,8 @@ BEGIN
         SET p_removed = 0;
     END;
 
-    SET p_removed = 0;
+    CALL rowlock_real_time();
+    SET p_removed = 0, v_now = utc_timestamp(6);
     IF GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':prune'), 0) = 1 THEN
         START TRANSACTION READ WRITE;
         SELECT keep_good, keep_bad INTO v_good, v_bad FROM rowlock_meta;

@@ -10,15 +10,15 @@ DELIMITER //
 
 -- Checks an existing table: a plain InnoDB table without triggers and foreign keys, whose id is
 -- text and unique. Sets whether rowlock creates or has created it, and the width of its id.
-CREATE OR REPLACE PROCEDURE rowlock_adopt(IN p_object VARCHAR(200), OUT p_owned TINYINT,
-                                          OUT p_width INT)
+CREATE OR REPLACE PROCEDURE rowlock_adopt(
+    IN p_object VARCHAR(200) CHARACTER SET utf8mb4, OUT p_owned TINYINT, OUT p_width INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_bare VARCHAR(200) DEFAULT REPLACE(p_object, '`', '');
-    DECLARE v_schema VARCHAR(64);
-    DECLARE v_table VARCHAR(64);
-    DECLARE v_engine VARCHAR(64);
-    DECLARE v_type VARCHAR(64);
+    DECLARE v_bare VARCHAR(200) CHARACTER SET utf8mb4 DEFAULT REPLACE(p_object, '`', '');
+    DECLARE v_schema VARCHAR(64) CHARACTER SET utf8mb4;
+    DECLARE v_table VARCHAR(64) CHARACTER SET utf8mb4;
+    DECLARE v_engine VARCHAR(64) CHARACTER SET utf8mb4;
+    DECLARE v_type VARCHAR(64) CHARACTER SET utf8mb4;
     DECLARE v_reason VARCHAR(500) CHARACTER SET utf8mb4;
     DECLARE v_unique INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -93,7 +93,7 @@ CREATE OR REPLACE PROCEDURE rowlock_name_lock(
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 whole: BEGIN
-    DECLARE v_uuid VARCHAR(32) DEFAULT REPLACE(UUID(), '-', '');
+    DECLARE v_uuid VARCHAR(32) CHARACTER SET utf8mb4 DEFAULT REPLACE(UUID(), '-', '');
     DECLARE v_width INT;
     DECLARE v_tries INT DEFAULT 0;
     DECLARE EXIT HANDLER FOR 1062
@@ -179,7 +179,7 @@ CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
 BEGIN
     DECLARE v_end TINYINT DEFAULT 0;
     DECLARE v_row TINYINT;
-    DECLARE v_uuid VARCHAR(255);
+    DECLARE v_uuid VARCHAR(255) CHARACTER SET utf8mb4;
     DECLARE c_rows CURSOR FOR SELECT uuid FROM rowlock_object;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 

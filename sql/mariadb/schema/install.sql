@@ -36,15 +36,20 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
 INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
--- Technique row: one row per name, kept until rowlock_unlock or rowlock_vacuum deletes it. No lease
--- of the name has a smaller token than least_token. InnoDB keeps the index entries of ended leases
--- while any session has an old snapshot, so a search must not begin at the first lease of the name.
+-- Technique row: one row per name, kept until rowlock_unlock or rowlock_vacuum deletes it.
 CREATE TABLE IF NOT EXISTS rowlock_name (
-    name VARBINARY(255) NOT NULL PRIMARY KEY,
-    least_token BIGINT NOT NULL DEFAULT 0
+    name VARBINARY(255) NOT NULL PRIMARY KEY
 ) ENGINE = InnoDB;
 
--- Leases: the identity, which is never updated, and the heartbeat, which renewals update.
+-- The names of rowlock_prepare: rowlock_vacuum keeps their rows, until rowlock_unlock.
+CREATE TABLE IF NOT EXISTS rowlock_prepared (
+    name VARBINARY(255) NOT NULL PRIMARY KEY
+) ENGINE = InnoDB;
+
+-- Leases: the identity, which is never updated, and the heartbeat, which renewals update. All
+-- exclusive leases of a name have one primary key: the next lease reuses the entry of the one that
+-- has ended. Otherwise a search by name would read the entries of all ended leases, which InnoDB
+-- keeps while any session has an old snapshot. Statements that lock rows search by token.
 CREATE TABLE IF NOT EXISTS rowlock_lease (
     token    BIGINT NOT NULL,
     name     VARBINARY(255) NOT NULL,
@@ -58,8 +63,9 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
     note     VARCHAR(1024) NULL,
     acquired DATETIME(6) NOT NULL,    -- UTC
     waited   BIGINT NOT NULL DEFAULT 0, -- in the queue, in milliseconds
-    PRIMARY KEY (token, name, n),
-    KEY rowlock_lease_name (name)
+    slot     BIGINT NOT NULL DEFAULT (IF(mode = 1, 0, token)), -- mode 1: exclusive
+    PRIMARY KEY (name, slot, n),
+    KEY rowlock_lease_token (token)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS rowlock_heartbeat (
@@ -206,6 +212,7 @@ BEGIN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
             'rowlock: a sweep needs a transaction of its own, but one is open';
     END IF;
+    CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
         DECLARE v_left INT DEFAULT 0;
@@ -233,6 +240,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    CALL rowlock_real_time();
     SELECT DISTINCT l.token
       FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
@@ -342,11 +350,11 @@ BEGIN
 
     IF p_seconds = 0 THEN
         IF p_shared THEN
-            SELECT 1 INTO v_row FROM rowlock_lease
+            SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
              WHERE token = p_token AND name = p_name AND mode <> 'permit'
              LOCK IN SHARE MODE SKIP LOCKED;
         ELSE
-            SELECT 1 INTO v_row FROM rowlock_lease
+            SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
              WHERE token = p_token AND name = p_name AND mode = 'exclusive'
              FOR UPDATE SKIP LOCKED;
         END IF;
@@ -357,12 +365,12 @@ BEGIN
         SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
         IF p_shared THEN
             SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
-                SELECT 1 INTO v_row FROM rowlock_lease
+                SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
                  WHERE token = p_token AND name = p_name AND mode <> 'permit'
                  LOCK IN SHARE MODE;
         ELSE
             SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
-                SELECT 1 INTO v_row FROM rowlock_lease
+                SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
                  WHERE token = p_token AND name = p_name AND mode = 'exclusive'
                  FOR UPDATE;
         END IF;
@@ -391,15 +399,64 @@ BEGIN
     DECLARE v_shared TINYINT;
     DECLARE v_token BIGINT;
 
-    IF @@in_transaction THEN
-        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: names must be prepared before a transaction begins, but one is open';
-    END IF;
-    CALL rowlock_check_server();
+    {prepare_begins};
     WHILE p_wants <> '' DO
         CALL rowlock_next_want(p_wants, v_name, v_shared, v_token);
         CALL rowlock_ensure(v_name);
     END WHILE;
+END//
+
+-- The same for names that vacuum keeps. An account that has only the GRANTs of version 1 prepares
+-- them until the next vacuum.
+CREATE OR REPLACE PROCEDURE rowlock_keep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_rest LONGTEXT CHARACTER SET ascii DEFAULT p_wants;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_shared TINYINT;
+    DECLARE v_token BIGINT;
+    DECLARE v_kept INT;
+    DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
+
+    {prepare_begins};
+    BEGIN
+        DECLARE EXIT HANDLER FOR 1142 ROLLBACK AND NO CHAIN NO RELEASE;
+        {handler_rolls_back};
+
+        START TRANSACTION READ WRITE;
+        SELECT technique INTO v_technique FROM rowlock_meta;
+        WHILE v_technique = 'row' AND v_rest <> '' DO
+            CALL rowlock_next_want(v_rest, v_name, v_shared, v_token);
+            SELECT count(*) INTO v_kept FROM rowlock_prepared WHERE name = v_name;
+            IF v_kept = 0 THEN
+                INSERT IGNORE INTO rowlock_prepared (name) VALUES (v_name);
+            END IF;
+        END WHILE;
+        COMMIT AND NO CHAIN NO RELEASE;
+    END;
+    CALL rowlock_prepare_wants(p_wants);        -- after that COMMIT: see rowlock_vacuum_names
+END//
+
+-- Creates the missing rows of prepared names.
+CREATE OR REPLACE PROCEDURE rowlock_restore_prepared()
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_end TINYINT DEFAULT 0;
+    DECLARE v_name VARBINARY(255);
+    DECLARE c_names CURSOR FOR
+        SELECT name FROM rowlock_prepared WHERE name NOT IN (SELECT name FROM rowlock_name);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    OPEN c_names;
+    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it needs
+    names: LOOP
+        FETCH c_names INTO v_name;
+        IF v_end THEN
+            LEAVE names;
+        END IF;
+        CALL rowlock_ensure(v_name);
+    END LOOP;
+    CLOSE c_names;
 END//
 
 -- Begins a transaction at READ COMMITTED and locks the wants in it. p_wait_ms: 0 does not wait, -1

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     runs_late BIGINT NOT NULL DEFAULT 0,
     runs_not_started BIGINT NOT NULL DEFAULT 0,
     last_success BIGINT NOT NULL DEFAULT 0  -- when the latest run that is done ended; 0: never
-) ENGINE = InnoDB;
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
     token BIGINT NOT NULL PRIMARY KEY,      -- of its lease
@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: terminated by signal N
     output VARCHAR(2048) CHARACTER SET utf8mb4,
     KEY rowlock_run_job (job, token)
-) ENGINE = InnoDB;
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 DELIMITER //
 
@@ -59,8 +59,8 @@ END//
 -- that has only the GRANTs of version 1 may not execute this: its callers then record the end
 -- without the count.
 CREATE OR REPLACE PROCEDURE rowlock_count_run(
-    IN p_job VARBINARY(255), IN p_was VARCHAR(20), IN p_finished BIGINT, IN p_outcome VARCHAR(20),
-    IN p_now_ms BIGINT)
+    IN p_job VARBINARY(255), IN p_was VARCHAR(20) CHARACTER SET utf8mb4, IN p_finished BIGINT,
+    IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4, IN p_now_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     IF p_finished = 0 OR p_was <> p_outcome THEN
@@ -77,12 +77,13 @@ BEGIN
     END IF;
 END//
 
-CREATE OR REPLACE PROCEDURE rowlock_end_lost_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
+CREATE OR REPLACE PROCEDURE rowlock_end_lost_run(
+    IN p_former BIGINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms, v_finished BIGINT;
     DECLARE v_job VARBINARY(255);
-    DECLARE v_was VARCHAR(20);
+    DECLARE v_was VARCHAR(20) CHARACTER SET utf8mb4;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_clock(v_now_ms);
@@ -112,7 +113,7 @@ CREATE OR REPLACE PROCEDURE rowlock_claim_job(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT,
         IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
     IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT,
-        IN p_outcome VARCHAR(20),
+        IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4,
     IN p_node VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT, IN p_at_least BIGINT,
         IN p_history INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -164,7 +165,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
     IN p_name VARBINARY(255), IN p_version BIGINT,
         IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
-    IN p_former BIGINT, IN p_outcome VARCHAR(20))
+    IN p_former BIGINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_planned INT DEFAULT 0;
@@ -208,15 +209,15 @@ END//
 
 -- Ends a run whose lease exists, for rowlock_finish_job; p_stop: the lease was broken.
 CREATE OR REPLACE PROCEDURE rowlock_end_run(
-    IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20), IN p_exit INT,
-    IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
+    IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4,
+    IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms, v_until BIGINT DEFAULT 0;
     DECLARE v_runs INT;
     DECLARE v_pending TINYINT DEFAULT p_outcome IN ('lost', 'not started') AND NOT p_stop;
     DECLARE v_finished BIGINT;
-    DECLARE v_was VARCHAR(20);
+    DECLARE v_was VARCHAR(20) CHARACTER SET utf8mb4;
     DECLARE v_job VARBINARY(255);
 
     CALL rowlock_clock(v_now_ms);
@@ -244,12 +245,12 @@ END//
 
 -- Ends a run whose lease is gone: only the history records the end.
 CREATE OR REPLACE PROCEDURE rowlock_end_late(
-    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
+    IN p_token BIGINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4, IN p_exit INT,
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms, v_finished BIGINT;
-    DECLARE v_outcome, v_becomes VARCHAR(20);
+    DECLARE v_outcome, v_becomes VARCHAR(20) CHARACTER SET utf8mb4;
     DECLARE v_job VARBINARY(255);
     DECLARE v_jobs, v_runs, v_pending INT;
 
@@ -282,12 +283,12 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_finish_job(
-    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
+    IN p_token BIGINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4, IN p_exit INT,
         IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
-    DECLARE v_outcome VARCHAR(20);
+    DECLARE v_outcome VARCHAR(20) CHARACTER SET utf8mb4;
     {own_transaction};
     SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
      WHERE token = p_token FOR UPDATE;

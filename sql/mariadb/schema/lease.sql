@@ -139,22 +139,17 @@ BEGIN
     DECLARE v_all, v_live INT;                  -- NULL: no answer, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
-    DECLARE v_least BIGINT DEFAULT 0;           -- see rowlock_name; technique insert has no row
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    SELECT least_token INTO v_least FROM rowlock_name WHERE name = p_name;
-    SET v_least = COALESCE(v_least, 0);         -- no answer: every lease counts
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
         SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
-          FROM rowlock_lease l FORCE INDEX (rowlock_lease_name)
-          LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE l.name = p_name AND l.token >= v_least AND l.mode = 'permit';
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+         WHERE l.name = p_name AND l.mode = 'permit';
         IF v_all > 0 THEN
             SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_heartbeat b
                 ON b.token = l.token
-             WHERE l.name = p_name AND l.token >= v_least AND l.mode = 'permit'
-               AND l.`limit` <> p_limit
+             WHERE l.name = p_name AND l.mode = 'permit' AND l.`limit` <> p_limit
                AND b.expires > v_now LIMIT 1;
         END IF;
         IF p_other IS NULL THEN
@@ -166,10 +161,10 @@ BEGIN
         SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
-    SELECT count(*) INTO v_all FROM rowlock_lease FORCE INDEX (rowlock_lease_name)
-     WHERE name = p_name AND token >= v_least
+    SELECT count(*) INTO v_all FROM rowlock_lease
+     WHERE name = p_name
        AND NOT (p_mode = 's' AND mode = 'shared'
-                                  OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
+                OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
     IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
             -- the expired ones conflict: sweeping them helps
@@ -177,15 +172,14 @@ BEGIN
         END IF;
         SELECT l.token, b.expires INTO p_live, p_expires
           FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE l.name = p_name AND l.token >= v_least AND b.expires > v_now
+         WHERE l.name = p_name AND b.expires > v_now
            AND NOT (p_mode = 's' AND l.mode = 'shared'
                     OR v_permits = 0 AND l.mode = 'permit' AND l.`limit` = p_limit)
          ORDER BY b.expires, l.token LIMIT 1;
         IF p_live = 0 THEN
             SELECT l.token INTO p_expired
               FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-             WHERE l.name = p_name AND l.token >= v_least
-               AND (b.token IS NULL OR b.expires <= v_now)
+             WHERE l.name = p_name AND (b.token IS NULL OR b.expires <= v_now)
                AND NOT (p_mode = 's' AND l.mode = 'shared')
              ORDER BY l.token LIMIT 1;
             SET p_expired = IF(p_expired = 0, -1, p_expired);   -- renewed between the two reads
@@ -413,7 +407,6 @@ CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
 BEGIN
     {lease_want};
     DECLARE v_waited BIGINT DEFAULT 0;
-    DECLARE v_lower INT;                        -- NULL: no answer
     DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- for a killed read
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
@@ -431,12 +424,7 @@ BEGIN
     END IF;
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
-        SET v_count = IF(v_mode = 'p', v_count, 1), v_lower = NULL;
-        SELECT count(*) INTO v_lower FROM rowlock_name
-         WHERE name = v_name AND least_token > p_token;
-        IF v_lower IS NULL OR v_lower > 0 THEN  -- the clock and the tokens were set back
-            REPLACE INTO rowlock_name (name, least_token) VALUES (v_name, 0);
-        END IF;
+        SET v_count = IF(v_mode = 'p', v_count, 1);
         WHILE v_count > 0 DO
             SET v_count = v_count - 1;
             INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid, command,
@@ -660,7 +648,7 @@ BEGIN
     DECLARE v_free CURSOR FOR
         SELECT b.token
           FROM JSON_TABLE(CONCAT('["', REPLACE(p_leases, ',', '","'), '"]'), '$[*]' COLUMNS (
-                   lease VARCHAR(1000) PATH '$')) a
+                   lease VARCHAR(1000) CHARACTER SET ascii PATH '$')) a
          STRAIGHT_JOIN rowlock_heartbeat b
             ON b.token = CAST(SUBSTRING_INDEX(a.lease, ':', 1) AS SIGNED)
          WHERE b.stop = 0
@@ -753,6 +741,7 @@ BEGIN
         DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
         {handler_rolls_back};
 
+        CALL rowlock_real_time();
         START TRANSACTION READ WRITE;
         IF p_name IS NOT NULL THEN              -- as rowlock_identify
             SELECT count(*),
@@ -891,7 +880,7 @@ BEGIN
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
     SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
-        SELECT 1 INTO v_row FROM rowlock_lease
+        SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
          WHERE token = p_token AND name = p_name LIMIT 1 LOCK IN SHARE MODE;
     SET p_status = IF(v_row, 0, 8);
 END//

@@ -2,6 +2,8 @@
 -- after each CREATE, so a missing privilege must not be found halfway, and the privileges of an
 -- account's roles cannot be read.
 
+{own_mode};
+
 DELIMITER //
 CREATE OR REPLACE PROCEDURE rowlock_installing()
     SQL SECURITY INVOKER NO SQL
@@ -36,3 +38,5 @@ BEGIN NOT ATOMIC
 END//
 DELIMITER ;
 DROP TABLE rowlock_installing_table;
+
+{former_mode};

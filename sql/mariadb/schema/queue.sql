@@ -322,13 +322,14 @@ BEGIN
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
     DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds DOUBLE DEFAULT IF(p_limit_ms < 0, 30, p_limit_ms / 1000);
-    DECLARE v_end DATETIME(6) DEFAULT {after LEAST(IF(p_limit_ms < 0, 30000, p_limit_ms), 30000)};
+    DECLARE v_end DATETIME(6);
     DECLARE v_token BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_next TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
-    SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
+    SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0),
+        v_end = {after LEAST(IF(p_limit_ms < 0, 30000, p_limit_ms), 30000)};
     BEGIN
         DECLARE EXIT HANDLER FOR 1213, 3058     -- a cycle of sessions: the rows will resolve it
         BEGIN
@@ -646,6 +647,7 @@ BEGIN
     IF @rowlock_idle IS NOT NULL THEN
         CALL rowlock_restore_idle_limit();
     END IF;
+    CALL rowlock_real_time();
     SELECT h.* FROM (
         SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
         UNION ALL

@@ -316,6 +316,7 @@ BEGIN
             COMMIT AND NO CHAIN NO RELEASE;     -- ends the read
         END IF;
     END IF;
+    {restores_own};
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_request_row(
@@ -371,6 +372,7 @@ BEGIN
         CALL rowlock_end(v_token, 0, v_rows);
     END IF;
     SET canceled = v_ticket IS NOT NULL OR v_rows > 0;
+    {restores_own};
 END//
 
 {end_of_piece};

@@ -73,7 +73,7 @@ CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
-    DECLARE v_least BIGINT;                     -- NULL: the row was not found
+    DECLARE v_row TINYINT;                      -- NULL: the row was not found
     DECLARE v_leases INT;                       -- NULL: no answer, which never counts as free
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
@@ -86,7 +86,7 @@ BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
         SELECT 7 AS status, v_name AS name, 0 AS stays, NULL AS detail;
     END;
-    DECLARE CONTINUE HANDLER FOR 1213 SET v_least = NULL;   -- nothing is lost
+    DECLARE CONTINUE HANDLER FOR 1213 SET v_row = NULL;     -- nothing is lost
 
     IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL)
        AND p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0' THEN
@@ -98,23 +98,17 @@ BEGIN
         IF RIGHT(p_wants, 4) = ':x:0' THEN
             SET STATEMENT innodb_lock_wait_timeout =
                     IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
-                SELECT least_token INTO v_least FROM rowlock_name WHERE name = v_name FOR UPDATE;
-            IF v_least = 0 THEN                 -- the search by name alone is planned faster
-                SELECT count(*) INTO v_leases FROM rowlock_lease WHERE name = v_name;
-            ELSE
-                SELECT count(*) INTO v_leases FROM rowlock_lease FORCE INDEX (rowlock_lease_name)
-                 WHERE name = v_name AND token >= v_least;
-            END IF;
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE;
+            SELECT count(*) INTO v_leases FROM rowlock_lease WHERE name = v_name;
         ELSE
             SET STATEMENT innodb_lock_wait_timeout =
                     IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
-                SELECT least_token INTO v_least FROM rowlock_name
-                 WHERE name = v_name LOCK IN SHARE MODE;
-            SELECT count(*) INTO v_leases FROM rowlock_lease FORCE INDEX (rowlock_lease_name)
-             WHERE name = v_name AND token >= v_least AND mode <> 'shared';
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name LOCK IN SHARE MODE;
+            SELECT count(*) INTO v_leases FROM rowlock_lease
+             WHERE name = v_name AND mode <> 'shared';
         END IF;
     END IF;
-    IF v_least IS NULL OR NOT (v_leases <=> 0) THEN
+    IF v_row IS NULL OR NOT (v_leases <=> 0) THEN
         BEGIN
             DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
@@ -138,20 +132,15 @@ END//
 --
 -- A try that found a lease or a waiter is answered here too, without the name lock: the next holder
 -- must not find that locked by a caller that is about to queue.
---
--- The drawn token may become the name's least_token, because the name is locked and has no lease.
--- One grant in 16 writes it, because that costs as much as a search through some index entries.
--- REPLACE updates the row with the privileges INSERT and DELETE. If the clock and the sequence were
--- both set back, the token is below least_token, and lowers it.
 CREATE OR REPLACE PROCEDURE rowlock_grant(
     {grant_parameters LONGBLOB})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
-    DECLARE v_row INT DEFAULT 1;                -- 0: this call inserts the name's row
+    DECLARE v_locked INT;                       -- NULL: the name's row was not locked
+    DECLARE v_there INT DEFAULT 1;              -- 0: this call inserts that row
     DECLARE v_leases INT;                       -- NULL: no answer, which never counts as free
-    -- v_least NULL: the row was not locked
-    DECLARE v_least, v_head, v_token, v_waited BIGINT;
+    DECLARE v_head, v_token, v_waited BIGINT;
     DECLARE v_quiet_until DATETIME(6);
     DECLARE v_status TINYINT;
 
@@ -165,33 +154,33 @@ BEGIN
             DECLARE EXIT HANDLER FOR 1317 SET v_status = 7;
             {handler_rolls_back};
 
+            CALL rowlock_real_time();
             SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 6));
             START TRANSACTION READ WRITE;
             IF p_wait_ms BETWEEN 0 AND 999 THEN         -- see rowlock_grant_answer
-                SELECT least_token INTO v_least FROM rowlock_name
+                SELECT 1 INTO v_locked FROM rowlock_name
                  WHERE name = v_name FOR UPDATE SKIP LOCKED;
-                IF v_least IS NULL THEN
-                    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = v_name;
+                IF v_locked IS NULL THEN
+                    SELECT count(*) INTO v_there FROM rowlock_name WHERE name = v_name;
                 END IF;
-                IF v_row = 0 AND p_wait_ms = 0 THEN
+                IF v_there = 0 AND p_wait_ms = 0 THEN
                     BEGIN               -- another session inserts it now, or has inserted it
                         DECLARE EXIT HANDLER FOR 1205, 1062 BEGIN END;
 
                         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
                             INSERT INTO rowlock_name (name) VALUES (v_name);
-                        SET v_least = 0;
+                        SET v_locked = 1;
                     END;
                 END IF;
             ELSE
                 SET STATEMENT innodb_lock_wait_timeout =
                         IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000))
                             FOR
-                    SELECT least_token INTO v_least FROM rowlock_name
+                    SELECT 1 INTO v_locked FROM rowlock_name
                      WHERE name = v_name FOR UPDATE;
             END IF;
-            IF v_least IS NOT NULL THEN
-                SELECT (SELECT count(*) FROM rowlock_lease FORCE INDEX (rowlock_lease_name)
-                         WHERE name = v_name AND token >= v_least),
+            IF v_locked IS NOT NULL THEN
+                SELECT (SELECT count(*) FROM rowlock_lease WHERE name = v_name),
                        (SELECT COALESCE(MIN(ticket), 0) FROM rowlock_waiter WHERE name = v_name),
                        NEXTVAL(rowlock_token),
                        -- before that time a release leaves no row in the history
@@ -204,9 +193,6 @@ BEGIN
                     IF v_token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) - 10000
                         THEN
                         CALL rowlock_draw(v_token);
-                    END IF;
-                    IF v_token < v_least OR v_row <> 0 AND RAND() < 0.06 THEN
-                        REPLACE INTO rowlock_name (name, least_token) VALUES (v_name, v_token);
                     END IF;
                     IF p_ticket <> 0 THEN
                         SELECT TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000
@@ -228,7 +214,7 @@ BEGIN
                         END IF;
                     END IF;
                     IF p_session = CONNECTION_ID() THEN
-                        SET v_row = GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_token), 0);
+                        DO GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_token), 0);
                     END IF;
                     IF p_wait_ms = 0 THEN
                         COMMIT AND NO CHAIN NO RELEASE;
@@ -262,7 +248,7 @@ BEGIN
                 IF v_leases > 0 THEN
                     SELECT l.token, l.owner INTO v_token, v_owner
                       FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-                     WHERE l.name = v_name AND l.token >= v_least AND b.expires > utc_timestamp(6)
+                     WHERE l.name = v_name AND b.expires > utc_timestamp(6)
                      ORDER BY b.expires, l.token LIMIT 1;
                     COMMIT AND NO CHAIN NO RELEASE;
                     SET v_status = IF(v_token <> 0 AND v_owner <> p_owner, 3, NULL);
@@ -295,19 +281,28 @@ BEGIN
     SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE SKIP LOCKED;
     IF v_row THEN
         DELETE FROM rowlock_name WHERE name = p_name;
+        BEGIN                                   -- the account has only the GRANTs of version 1
+            DECLARE EXIT HANDLER FOR 1142 BEGIN END;
+
+            DELETE FROM rowlock_prepared WHERE name = p_name;
+        END;
     END IF;
 END//
 
--- Deletes rows that no session has locked, a hundred per transaction. A session that needs one
--- meanwhile creates it again.
+-- Deletes rows of names that are not prepared and that no session has locked, a hundred per
+-- transaction. A session that needs one meanwhile creates it again; a call that prepares a name may
+-- still have seen the row, so this creates it again after each COMMIT. An account that may not read
+-- rowlock_prepared has only the GRANTs of version 1, and deletes nothing.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_end, v_row TINYINT DEFAULT 0;
     DECLARE v_batch INT DEFAULT 0;
     DECLARE v_name VARBINARY(255);
-    DECLARE c_names CURSOR FOR SELECT name FROM rowlock_name;
+    DECLARE c_names CURSOR FOR
+        SELECT name FROM rowlock_name WHERE name NOT IN (SELECT name FROM rowlock_prepared);
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+    DECLARE EXIT HANDLER FOR 1142 ROLLBACK AND NO CHAIN NO RELEASE;
 
     SET p_removed = 0;
     OPEN c_names;
@@ -327,12 +322,14 @@ BEGIN
         END IF;
         IF v_batch = 100 THEN
             COMMIT AND NO CHAIN NO RELEASE;
+            CALL rowlock_restore_prepared();
             START TRANSACTION READ WRITE;
             SET v_batch = 0;
         END IF;
     END LOOP;
     CLOSE c_names;
     COMMIT AND NO CHAIN NO RELEASE;
+    CALL rowlock_restore_prepared();
 END//
 
 {end_of_piece};

@@ -1,10 +1,12 @@
 -- rowlock on MariaDB: removes all objects that install.sql and the techniques created; waits for
 -- transactions that still use them. A table of technique insert that existed before stays.
 
+{own_mode};
+
 DELIMITER //
 BEGIN NOT ATOMIC
-    DECLARE v_object VARCHAR(200);
-    DECLARE v_technique VARCHAR(16);
+    DECLARE v_object VARCHAR(200) CHARACTER SET utf8mb4;
+    DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
     DECLARE v_owned TINYINT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND, 1054, 1146 BEGIN END;
 
@@ -36,3 +38,5 @@ DROP TABLE IF EXISTS rowlock_installing_table;
 DROP TABLE IF EXISTS {table};
 DROP SEQUENCE IF EXISTS rowlock_token;
 DROP TABLE IF EXISTS rowlock_meta;
+
+{former_mode};

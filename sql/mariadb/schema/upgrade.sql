@@ -11,6 +11,8 @@ ALTER TABLE rowlock_job WAIT 1
 ALTER TABLE rowlock_meta WAIT 1
     ADD COLUMN IF NOT EXISTS {added rowlock_meta history};
 ALTER TABLE rowlock_lease WAIT 1 ADD COLUMN IF NOT EXISTS {added rowlock_lease waited};
+ALTER TABLE rowlock_lease WAIT 1
+    DROP PRIMARY KEY, ADD PRIMARY KEY (name, slot, n), DROP KEY IF EXISTS rowlock_lease_name,
+    ADD KEY IF NOT EXISTS rowlock_lease_token (token);
 ALTER TABLE rowlock_heartbeat WAIT 1
     ADD COLUMN IF NOT EXISTS {added rowlock_heartbeat quiet_until};
-ALTER TABLE rowlock_name WAIT 1 ADD COLUMN IF NOT EXISTS {added rowlock_name least_token};

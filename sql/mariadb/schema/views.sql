@@ -55,9 +55,12 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                        AND grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')
                            LIMIT 1) may
            ) d, JSON_TABLE(d.document, '$[*]' COLUMNS (
-               name VARCHAR(510) PATH '$.name', mode VARCHAR(16) PATH '$.mode',
-               waits TINYINT PATH '$.waits', host VARCHAR(255) PATH '$.host',
-               pid BIGINT PATH '$.pid', program VARCHAR(255) PATH '$.program',
+               name VARCHAR(510) CHARACTER SET utf8mb4 PATH '$.name',
+               mode VARCHAR(16) CHARACTER SET utf8mb4 PATH '$.mode',
+               waits TINYINT PATH '$.waits',
+               host VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.host',
+               pid BIGINT PATH '$.pid',
+               program VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.program',
                since DATETIME PATH '$.since')) j) t;
 
 -- The columns of all views below have the same names, order and meaning on every engine
@@ -160,4 +163,4 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
                         WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name) s;
 
-SET SESSION sql_mode = @rowlock_sql_mode;
+{former_mode};

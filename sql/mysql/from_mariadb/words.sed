@@ -33,7 +33,6 @@ DROP PROCEDURE rowlock_once//|
 }
 s/ A table of technique insert that existed before stays\.//
 s/-- technique insert: .*/-- not used/
-s/; technique insert has no row//
 /^-- Technique insert: does nothing\.$/d
 
 # It has no SET STATEMENT ... FOR. The setting changes around the statement; a KILL QUERY, for which
@@ -138,7 +137,8 @@ s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_
 
 # Other names and defaults.
 s/utf8mb4_nopad_bin/utf8mb4_0900_bin/
-s/@@(GLOBAL\.)?tx_/@@\1transaction_/g
+s/@@(GLOBAL\.|SESSION\.)?tx_/@@\1transaction_/g
+s/SET SESSION tx_isolation/SET SESSION transaction_isolation/
 s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) */\
 \1       GROUP_CONCAT|
 

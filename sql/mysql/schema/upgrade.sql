@@ -28,7 +28,26 @@ CALL rowlock_once('rowlock_job', '{added rowlock_job runs_done}')//
 CALL rowlock_once('rowlock_meta', '{added rowlock_meta history}')//
 CALL rowlock_once('rowlock_lease', '{added rowlock_lease waited}')//
 CALL rowlock_once('rowlock_heartbeat', '{added rowlock_heartbeat quiet_until}')//
-CALL rowlock_once('rowlock_name', '{added rowlock_name least_token}')//
+DROP PROCEDURE rowlock_once//
+CREATE PROCEDURE rowlock_once()
+BEGIN
+    DECLARE v_wait BIGINT DEFAULT @@SESSION.lock_wait_timeout;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        SET SESSION lock_wait_timeout = v_wait;
+        RESIGNAL;
+    END;
+
+    SET SESSION lock_wait_timeout = 1;
+    IF EXISTS (SELECT 1 FROM information_schema.statistics
+                WHERE table_schema = DATABASE() AND index_name = 'rowlock_lease_name') THEN
+        ALTER TABLE rowlock_lease
+            DROP PRIMARY KEY, ADD PRIMARY KEY (name, slot, n), DROP KEY rowlock_lease_name,
+            ADD KEY rowlock_lease_token (token);
+    END IF;
+    SET SESSION lock_wait_timeout = v_wait;
+END//
+CALL rowlock_once()//
 DROP PROCEDURE rowlock_once//
 DELIMITER ;
 {first_counts};

@@ -1,13 +1,18 @@
 -- For the techniques that keep no row of a name.
 
 -- This technique needs no preparation.
+CREATE FUNCTION rowlock.create_name(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+END $$;
+
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Prepares a name, which technique row requires before its first lock later in a transaction. '
-    'Call it before BEGIN.';
+    'Once is enough: it remains until rowlock.unlock. Call it before BEGIN.';
 
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

@@ -38,6 +38,7 @@ DO $$
 BEGIN
     IF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'row') THEN
         GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
+        GRANT SELECT, INSERT, DELETE ON rowlock.prepared TO application;
         GRANT SELECT ON rowlock.name TO pg_monitor;
     ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
         -- the table that was chosen at installation

@@ -41,7 +41,7 @@ END $$;
 CREATE FUNCTION rowlock.prepare_soon(name text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.limit_wait(pg_catalog.clock_timestamp() + interval '250 ms');
-    PERFORM rowlock.prepare(name);
+    PERFORM rowlock.create_name(name);
     RETURN true;
 EXCEPTION WHEN lock_not_available THEN
     RETURN false;

@@ -29,6 +29,10 @@ BEGIN
             EXECUTE pg_catalog.format(
                 'GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.roll_caller TO %s', each.role);
         END IF;
+        IF each.locks AND EXISTS (SELECT FROM rowlock.meta WHERE technique = 'row') THEN
+            EXECUTE pg_catalog.format(
+                'GRANT SELECT, INSERT, DELETE ON rowlock.prepared TO %s', each.role);
+        END IF;
         IF each.calls THEN
             EXECUTE pg_catalog.format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO %s',
                                       each.role);

@@ -5,6 +5,8 @@
 -- waiter under this technique; under native it cannot.
 
 CREATE TABLE rowlock.name (name text COLLATE "C" PRIMARY KEY);
+-- The names of rowlock.prepare: rowlock.vacuum keeps their rows, until rowlock.unlock.
+CREATE TABLE rowlock.prepared (name text COLLATE "C" PRIMARY KEY);
 
 -- Several names are locked in the order of their bytes: see rowlock.unpack.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -83,16 +85,25 @@ BEGIN
 END $$;
 
 -- Creates the row of a name, in a transaction of its own before the name is locked.
+CREATE FUNCTION rowlock.create_name(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+    IF NOT EXISTS (SELECT FROM rowlock.name r WHERE r.name = create_name.name COLLATE "C") THEN
+        INSERT INTO rowlock.name (name) VALUES (create_name.name) ON CONFLICT DO NOTHING;
+    END IF;
+END $$;
+
+-- The same for a name that vacuum keeps. The INSERT waits for a session that deletes the row, and
+-- for no lock on it.
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
-    IF NOT EXISTS (SELECT FROM rowlock.name r WHERE r.name = prepare.name COLLATE "C") THEN
-        INSERT INTO rowlock.name (name) VALUES (prepare.name) ON CONFLICT DO NOTHING;
-    END IF;
+    INSERT INTO rowlock.prepared (name) VALUES (prepare.name) ON CONFLICT DO NOTHING;
+    INSERT INTO rowlock.name (name) VALUES (prepare.name) ON CONFLICT DO NOTHING;
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Prepares a name, which technique row requires before its first lock later in a transaction. '
-    'Call it before BEGIN.';
+    'Once is enough: it remains until rowlock.unlock. Call it before BEGIN.';
 
 -- Removes the row of a name, unless another session holds it or waits for it: a waiter would find
 -- the row deleted. A session that begins to wait between this call and COMMIT does find it deleted,
@@ -104,6 +115,9 @@ BEGIN
      USING (SELECT u.name FROM rowlock.name u
             WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
      WHERE r.name = unheld.name AND rowlock.waiting(unlock.name) = 0;
+    IF FOUND THEN
+        DELETE FROM rowlock.prepared p WHERE p.name = unlock.name COLLATE "C";
+    END IF;
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(text) IS
     'Removes the row of the name when the transaction commits, unless another session holds or '
@@ -137,14 +151,16 @@ BEGIN
     RETURN QUERY SELECT r.name::text FROM rowlock.name r;
 END $$;
 
--- Deletes the rows of unheld names. A session that waits for one meanwhile looks again.
+-- Deletes the rows of unheld names that are not prepared. A session that waits for one meanwhile
+-- looks again.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint;
 BEGIN
     DELETE FROM rowlock.name r
         USING (SELECT u.name FROM rowlock.name u FOR UPDATE SKIP LOCKED) unheld
-     WHERE r.name = unheld.name;
+     WHERE r.name = unheld.name
+       AND NOT EXISTS (SELECT FROM rowlock.prepared p WHERE p.name = r.name);
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN removed;
 END $$;

@@ -346,6 +346,9 @@ BEGIN
      USING (SELECT u.name FROM rowlock.name u
             WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
      WHERE r.name = unheld.name;
+    IF FOUND THEN
+        DELETE FROM rowlock.prepared p WHERE p.name = unlock.name COLLATE "C";
+    END IF;
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(text) IS
     'Removes the row of the name when the transaction commits, unless another session holds it; '

@@ -1,0 +1,1 @@
+SELECT rowlock.prepare(w.name) FROM rowlock.unpack($1::text) w;

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Rows of an older dump are restored beside rows of today: what the tables say is held excludes
+# others, and tokens rise.
+# Runs on: mariadb
+# Quick: first
+
+load lib
+
+dump() { # [OPTION...] TABLE...: of the database; its triggers and procedures are not in it
+    "$(command -v mariadb-dump || echo mysqldump)" --no-defaults \
+        --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root --skip-lock-tables "$@"
+}
+restore() { as_root_of_mariadb "$database" <"$1"; } # FILE
+database=${ROWLOCK_TEST_URL##*/}
+
+# Held while the dump is made: each kind of lease. Today a and b are free, c has another holder.
+make_dumps() {
+    rowlock hold --for 8h --note restored a
+    rowlock acquire --ttl 8h --shared b >/dev/null
+    rowlock acquire --ttl 8h --limit 1 p >/dev/null
+    rowlock hold --for 8h --note restored c
+    dump "$database" rowlock_lease rowlock_heartbeat >lease_tables
+    dump --no-create-info --insert-ignore --complete-insert "$database" >all_rows
+    sql "CREATE TABLE kept_lease AS SELECT * FROM rowlock_lease"
+    sql "CREATE TABLE kept_heartbeat AS SELECT * FROM rowlock_heartbeat"
+    for name in a b p c; do rowlock break --now "$name"; done
+}
+# Many grants of one name, by the library and by SQL: a limit for searches would rise.
+use_names() {
+    local name i
+    for name in a b p c; do
+        for i in {1..30}; do
+            echo "CALL rowlock_grant(CONCAT(HEX('$name'), ':x:0:0'), 'an owner of $name $i', 60000,
+                                     0, 0, 0, 'h', 1, 'c', NULL);
+                  SELECT token INTO @token FROM rowlock_lease WHERE name = '$name';
+                  CALL rowlock_release_lease(@token, '$name', 'an owner of $name $i');"
+        done
+        rowlock run "$name" -- true
+    done >grants.sql
+    as_root_of_mariadb "$database" <grants.sql >/dev/null
+}
+teardown() {
+    sql "DROP TABLE IF EXISTS kept_lease, kept_heartbeat;
+         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease"
+}
+excluded() { # by every way to a grant
+    local words
+    for words in "run -n a" "run -n --shared a" "run --tx -n a" "run -n a other" "run -n b" \
+        "run --tx -n b" "run -n --limit 1 p" "run -n p"; do
+        echo "$words"
+        # shellcheck disable=SC2086
+        run -75 rowlock $words -- true
+    done
+    run sql "CALL rowlock_acquire('a', 60000, 'exclusive', NULL, @token); SELECT @token"
+    [ "$output" = NULL ]
+    run sql "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('a')"
+    [[ $output == *"'a' is held by a lease"* ]]
+}
+
+@test "p1 a lease that a dump or a statement brings back excludes others, and tokens rise" {
+    make_dumps
+    for way in by_hand all_rows lease_tables; do
+        echo "$way"
+        use_names
+        newest=$(rowlock acquire -n --ttl 8h c)
+        case $way in
+        by_hand)
+            sql "INSERT INTO rowlock_heartbeat SELECT * FROM kept_heartbeat"
+            sql "INSERT INTO rowlock_lease SELECT * FROM kept_lease WHERE name <> 'c'"
+            ;;
+        *) restore "$way" ;;
+        esac
+        [ "$(rowlock --json ls | jq -r '.[].name' | sort | tr '\n' ' ')" = "a b c p " ]
+        excluded
+        run -75 rowlock run -n c -- true
+        another=$(rowlock acquire -n --ttl 1m another)
+        [ "$another" -gt "$newest" ]
+        rowlock release another --token "$another"
+        for name in a b p c; do rowlock break --now "$name"; done
+        for name in a b p c; do rowlock run -n "$name" -- true; done
+    done
+}
