@@ -91,6 +91,32 @@ TEST(row_1_of_two_concurrent_refreshes_one_waits_and_finds_fresh_data)
     t_text(cache_seen(), "new 1 of 1");
 }
 
+static int refresh_briefly(struct rowlock_connection *connection, void *data,
+                           struct rowlock_error *error)
+{
+    struct rowlock_subject subject = subject_here();
+
+    subject.max_age_ms = SUBJECT_BRIEF_MS;
+    return rowlock_refresh_begin(connection, &subject, T_TIMEOUT_MS, data, error);
+}
+
+TEST(a_waiter_that_waits_longer_than_max_age_finds_fresh_data)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_refresh refresh, other = {.stale = 7};
+    struct thread *thread;
+    long long began = t_now();
+
+    refresh = begun(one);
+    thread = t_thread(two, refresh_briefly, &other);
+    t_until_waiting(thread);
+    subject_outlast(began);
+    began = t_now();
+    t_ok(rowlock_refresh_done(one, &refresh, &t_error));
+    t_ok(t_join(thread));
+    subject_is_as_old_as_its_end(&other, began);
+}
+
 static int expire_and_refresh(struct rowlock_connection *connection, void *data,
                               struct rowlock_error *error)
 {

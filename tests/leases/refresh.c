@@ -16,6 +16,7 @@ struct making {
     struct rowlock_refresh refresh;
     struct rowlock_lease *lease;
     rowlock_duration wait_ms;
+    int is_brief; /* its max_age is SUBJECT_BRIEF_MS */
 };
 
 static const char *lock_name(void)
@@ -30,6 +31,8 @@ static int acquire(struct rowlock_connection *connection, struct making *making,
     struct rowlock_terms terms = {
         .ttl_ms = 30000, .wait_ms = making->wait_ms, .note = "a note", .command = "a command"};
 
+    if (making->is_brief)
+        subject.max_age_ms = SUBJECT_BRIEF_MS;
     return rowlock_refresh_acquire(connection, &subject, &terms, &making->refresh, &making->lease,
                                    error);
 }
@@ -142,6 +145,22 @@ TEST(a_waiter_finds_fresh_data_and_leaves_no_rows)
     t_int(other.refresh.stale, 0);
     t_true(other.lease == NULL);
     t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(a_waiter_that_waits_longer_than_max_age_finds_fresh_data)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    long long began = t_now();
+    struct making making = begun(one), other = {.is_brief = 1};
+    struct thread *thread = t_thread(two, acquire_in_thread, &other);
+
+    t_until_queued(t_native(), lock_name(), 1);
+    subject_outlast(began);
+    began = t_now();
+    done(&making);
+    t_ok(t_join(thread));
+    subject_is_as_old_as_its_end(&other.refresh, began);
+    rowlock_lease_free(other.lease);
 }
 
 TEST(a_refresh_waits_for_users_and_users_for_a_refresh)

@@ -70,3 +70,17 @@ void subject_grow_old(struct rowlock_connection *connection, long by_ms)
     t_sql(connection, "UPDATE %s SET updated = updated - %ld WHERE name = '%s'", t_table("subject"),
           by_ms, t_key(t_name(0)));
 }
+
+void subject_outlast(long long began)
+{
+    t_until(t_now() > began + SUBJECT_BRIEF_MS);
+}
+
+/* The database rounds both times to milliseconds. A busy machine may hand over late. */
+void subject_is_as_old_as_its_end(const struct rowlock_refresh *found, long long began)
+{
+    long long most = t_now() - began + 1;
+
+    t_true(found->age_ms >= 0 && found->age_ms <= most);
+    t_int(found->stale, found->age_ms >= SUBJECT_BRIEF_MS);
+}

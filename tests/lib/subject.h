@@ -20,4 +20,12 @@ struct rowlock_subject_view subject_seen(void);
 /* Makes the data older: moves the time in its row back by that much. */
 void subject_grow_old(struct rowlock_connection *connection, long by_ms);
 
+/* A max_age that a waiter outlasts. */
+#define SUBJECT_BRIEF_MS 1000
+/* Waits until that time has passed since `began`. */
+void subject_outlast(long long began);
+/* A waiter found data whose refresh ended after `began`: its age counts from that end, whenever the
+   refresh began and however long the waiter waited; and it is stale only at its max_age. */
+void subject_is_as_old_as_its_end(const struct rowlock_refresh *found, long long began);
+
 #endif

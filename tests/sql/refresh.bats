@@ -11,6 +11,7 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
     load lib
     begin=BEGIN frozen="BEGIN ISOLATION LEVEL REPEATABLE READ"
     hour="'1 h'" endless="'infinity'" now="'0'" past="'-1 s'" moment="'0.3 s'"
+    seconds="'5 s'" outlast="SELECT pg_sleep(5.1)"
     continues="SELECT 1" limit="SET LOCAL lock_timeout = '1 s'" timed_out=55P03
     subject=rowlock.subject subjects=rowlock.subjects other_ends=()
     prepare() { db "SELECT rowlock.prepare('$1')"; }
@@ -33,6 +34,7 @@ else
     load mariadb
     begin="$committed_level; START TRANSACTION" frozen="START TRANSACTION"
     hour=3600000 endless=9223372036854775807 now=0 past=-1 moment=300
+    seconds=5000 outlast="DO SLEEP(5.1)"
     continues="SELECT @@in_transaction" limit="SET innodb_lock_wait_timeout = 1" timed_out=HY000
     subject=rowlock_subject subjects=rowlock_subjects
     other_ends=("SAVEPOINT s; ROLLBACK TO s; ROLLBACK" "CREATE TABLE ddl (n INT); DROP TABLE ddl")
@@ -101,6 +103,17 @@ refresh_once() { transact "$(refresh)" "$(refreshed 1)" COMMIT; }
     ask b "$begin" "$(refresh "$hour")"
     until_true somebody_waits
     ask a "$(refreshed 1)" COMMIT
+    answer b 'version none'
+}
+
+@test "a caller that waits longer than its max_age finds the data fresh" {
+    session a
+    session b
+    ask a "$begin" "$(refresh "$hour")"
+    answer a 'version 1'
+    ask b "$begin" "$(refresh "$seconds")"
+    until_true somebody_waits
+    ask a "$outlast" "$(refreshed 1)" COMMIT
     answer b 'version none'
 }
 
