@@ -310,9 +310,9 @@ ROWLOCK_API int rowlock_rollback(struct rowlock_connection *connection,
 /*
  * The fence: checks in your transaction that the token is still a lease of `name`, and keeps it
  * valid until the transaction ends. A session that tries to end the lease waits for your
- * transaction, so your writes in it are safe whatever clocks and pauses do. On MariaDB at
- * REPEATABLE READ, roll back at once after ELOST: the check has locked a gap, and other grants
- * wait.
+ * transaction, so your writes in it are safe whatever clocks and pauses do. On PostgreSQL, ROLLBACK
+ * TO a savepoint older than the fence releases it. On MariaDB at REPEATABLE READ, roll back at once
+ * after ELOST: the check has locked a gap, and other grants wait.
  *
  * Blocks for statement_ms at most, while another session is ending the lease.
  *
@@ -765,11 +765,9 @@ enum rowlock_run_outcome {
 ROWLOCK_API const char *rowlock_outcome_text(enum rowlock_run_outcome outcome);
 
 struct rowlock_result {
-    int exit;      /* exit status; 128 + N: ended by signal N */
-    int timed_out; /* 1: record it as TIMEDOUT */
-    /* The end of its output, UTF-8, or NULL. The last 2048 bytes are kept. '?' takes the place of a
-       byte that is not UTF-8, and of a character that the database's encoding lacks. */
-    const char *output;
+    int exit;           /* exit status; 128 + N: ended by signal N */
+    int timed_out;      /* 1: record it as TIMEDOUT */
+    const char *output; /* the end of its output, UTF-8; the last 2048 bytes are kept; or NULL */
     /* 0: DONE if `exit` is 0, else FAILED. Or DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED, whatever
        `exit` is. Only work that ran to its own end under the lease is DONE. */
     enum rowlock_run_outcome outcome;

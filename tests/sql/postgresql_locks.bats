@@ -227,3 +227,36 @@ is_locked() { # NAME: as seen by another session
     run rowlock --db "$url" run "caf"$'\xc3\xa9' -- echo it runs
     [ "$output" = "it runs" ]
 }
+
+# The rule of docs/sql.md, and its reason: a statement sees what was committed before it began.
+@test "p2_a read in the statement that waits for the lock is old; in the next statement it is not" {
+    db "CREATE TABLE counted (n integer)" "INSERT INTO counted VALUES (0)"
+    open_session one
+    in_session one "BEGIN" "SELECT rowlock.exclusive('x')" "UPDATE counted SET n = 1"
+    open_session two
+    ask two "BEGIN" "SELECT rowlock.exclusive('x'), n FROM counted"
+    until_true somebody_waits
+    in_session one "COMMIT"
+    in_session two "SELECT 'after', n FROM counted" "COMMIT"
+    close_sessions
+    db "DROP TABLE counted"
+    grep -qx '|0' two
+    grep -qx 'after|1' two
+}
+
+frees_lease() { [ "$(db "SET lock_timeout = '100ms'" "SELECT rowlock.release($1)")" = t ]; } # TOKEN
+
+@test "p4_ROLLBACK TO an older savepoint releases a lock and a fence; RELEASE keeps them" {
+    token=$(db "SELECT rowlock.acquire('a', '1h')")
+    open_session one
+    in_session one "BEGIN" "SAVEPOINT s" "SELECT rowlock.fence('a', $token)" \
+        "SELECT rowlock.exclusive('x')" "RELEASE s"
+    is_locked x
+    run ! frees_lease "$token"
+    in_session one "ROLLBACK" "BEGIN" "SAVEPOINT s" "SELECT rowlock.fence('a', $token)" \
+        "SELECT rowlock.exclusive('x')" "ROLLBACK TO s"
+    run ! is_locked x
+    frees_lease "$token"
+    in_session one "SELECT 'open'" # the transaction has continued
+    grep -qx open one
+}
