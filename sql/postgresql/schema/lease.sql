@@ -294,11 +294,26 @@ BEGIN
     END IF;
 END $$;
 
+-- Makes every number from now on greater than this one, which another server has drawn: logical
+-- replication carries leases, but no sequences. As in lift_numbers, the error at the end releases
+-- the lock and undoes no setval.
+CREATE FUNCTION rowlock.lift_above(foreign_number bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
+    PERFORM pg_catalog.setval('rowlock.lifted', foreign_number)
+       FROM rowlock.lifted l WHERE l.last_value < foreign_number;
+    RAISE EXCEPTION 'rowlock: lifted' USING ERRCODE = 'RL100';
+EXCEPTION WHEN SQLSTATE 'RL100' THEN
+    NULL;
+END $$;
+
 -- A greater least token would hide a lease. So reveal_lease deletes it when a lease with a smaller
 -- token is inserted: by a restore, by hand, or after the numbers were set back by hand. And
 -- refuse_least skips the row of a least token that is greater than the token of a lease, such as a
 -- restored one. Both are triggers, because they must act for every writer, a replication included.
 -- Only the statement grant_free need not fire it: its token is new, and greater than the least one.
+-- reveal_lease also notices a token that this server has not drawn.
 -- After ENABLE TRIGGER ALL, which pg_restore --disable-triggers runs, they would not act for a
 -- replication: then an install creates them again.
 CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
@@ -308,6 +323,9 @@ BEGIN
         RETURN NULL;
     END IF;
     DELETE FROM rowlock.least_token s WHERE s.name = NEW.name AND s.token > NEW.token;
+    IF NEW.token > coalesce(pg_catalog.pg_sequence_last_value('rowlock.number'), 0::bigint) THEN
+        PERFORM rowlock.lift_above(NEW.token);
+    END IF;
     RETURN NEW;
 END $$;
 CREATE FUNCTION rowlock.refuse_least() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
