@@ -61,4 +61,58 @@ SELECT 'dead-rows', CASE WHEN d.many IS NULL THEN 0 ELSE 1 END,
           FROM pg_catalog.pg_stat_all_tables s
          CROSS JOIN LATERAL (SELECT s.n_dead_tup > 10000
                                 AND s.n_dead_tup > 2 * s.n_live_tup AS many) x
-         WHERE s.schemaname = 'rowlock') d;
+         WHERE s.schemaname = 'rowlock') d
+UNION ALL
+SELECT 'tables', coalesce(pg_catalog.max(w.status), 0),
+       coalesce(pg_catalog.string_agg(w.what || ': ' || w.names, '; ' ORDER BY w.what),
+                'nothing hides, changes or adds rows'),
+       pg_catalog.string_agg(w.advice, ' ' ORDER BY w.what)
+  FROM (SELECT h.what, pg_catalog.max(h.status) AS status,
+               pg_catalog.string_agg(c.name, ', ' ORDER BY c.name) AS names,
+               pg_catalog.string_agg(DISTINCT h.advice, ' ') AS advice
+          FROM (
+            SELECT c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name,
+                   c.relrowsecurity, c.relpersistence, n.nspname = 'rowlock' AS own
+              FROM pg_catalog.pg_class c
+              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.relkind IN ('r', 'p')
+               AND (n.nspname = 'rowlock' -- or the table of technique insert
+                    OR EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                                 JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+                                 JOIN pg_catalog.pg_namespace f ON f.oid = p.pronamespace
+                                WHERE t.tgrelid = c.oid AND f.nspname = 'rowlock'
+                                  AND p.proname = 'respect_leases'))) c
+         CROSS JOIN LATERAL (
+            SELECT 2 AS status, 'row level security is on' AS what,
+                   'ALTER TABLE ' || c.name || ' DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL '
+                       'SECURITY;' AS advice
+             WHERE c.relrowsecurity
+            UNION ALL
+            SELECT 1, 'row level security would hide rows if it were switched on',
+                   'rowlock schema install'
+             WHERE c.own
+               AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_policy p
+                     WHERE p.polrelid = c.oid AND p.polname IN ('!rowlock', 'rowlock')) < 2
+            UNION ALL
+            SELECT 2, 'unlogged, so empty after a crash of the server',
+                   'ALTER TABLE ' || c.name || ' SET LOGGED;'
+             WHERE c.relpersistence = 'u'
+            UNION ALL
+            SELECT 2, pg_catalog.format('a rule %I', r.rulename),
+                   pg_catalog.format('DROP RULE %I ON %s;', r.rulename, c.name)
+              FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid
+            UNION ALL
+            SELECT 2, pg_catalog.format('a trigger %I', t.tgname),
+                   pg_catalog.format('DROP TRIGGER %I ON %s;', t.tgname, c.name)
+              FROM pg_catalog.pg_trigger t
+              JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+              JOIN pg_catalog.pg_namespace f ON f.oid = p.pronamespace
+             WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND f.nspname <> 'rowlock'
+            UNION ALL
+            SELECT 2, 'rows shared with ' || CASE WHEN k.inhrelid = c.oid THEN k.inhparent
+                                                  ELSE k.inhrelid END::pg_catalog.regclass::text,
+                   pg_catalog.format('ALTER TABLE %s NO INHERIT %s;',
+                                     k.inhrelid::pg_catalog.regclass,
+                                     k.inhparent::pg_catalog.regclass)
+              FROM pg_catalog.pg_inherits k WHERE c.oid IN (k.inhrelid, k.inhparent)) h
+         GROUP BY h.what) w;

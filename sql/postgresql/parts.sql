@@ -21,6 +21,7 @@ SELECT 'index ' || r.name FROM relation r JOIN pg_catalog.pg_index i
 UNION ALL
 SELECT 'trigger ' || t.tgname::text FROM relation r
   JOIN pg_catalog.pg_trigger t ON t.tgrelid = r.oid AND NOT t.tgisinternal
+                              AND t.tgenabled = 'A'::"char" -- every session fires it
 UNION ALL
 SELECT 'function ' || p.proname::text FROM pg_catalog.pg_proc p
   JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'rowlock';

@@ -45,6 +45,7 @@ static const struct failure failures[] = {
     {NULL, "RL007", 0, ROWLOCK_EINTX, NULL},
     {NULL, "RL008", 0, ROWLOCK_EUNPREPARED, NULL},
     {NULL, "RL009", 0, ROWLOCK_ELEFTOVER, NULL},
+    {NULL, "RL010", 0, ROWLOCK_EDENIED, NULL},
 
     {"postgresql", "55P03", 0, ROWLOCK_ETIMEDOUT, NULL},
     {"postgresql", "57014", 0, ROWLOCK_ETIMEDOUT, NULL},

@@ -140,7 +140,7 @@ static int complete(struct rowlock_connection *connection, enum rowlock_techniqu
 
     names.again = parts.any;
     if (!code && version && !parts.missing)
-        return ROWLOCK_OK;
+        return rowlock__run_piece(connection, "policies", &names, error);
     if (!code && !known && parts.others)
         code = refuse_unknown(error);
     if (!code && parts.hopeless)
@@ -282,6 +282,8 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
     do {
         code = change_leases(connection, error);
         if (!code)
+            code = install(connection, NULL, true, error);
+        if (!code) /* the policies, for which renewals wait, as for change_leases */
             code = install(connection, NULL, true, error);
     } while (gave_way(code) &&
              rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);

@@ -45,10 +45,11 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
     static const char *const begins[] = {"", "native_begin", "row_begin", "insert_begin"};
     const char *begin = begins[technique], *own = rowlock__technique_name(technique);
     const char *leases = upgrades ? "upgrade_leases" : "", *change = upgrades ? "upgrade" : "";
+    const char *policies = upgrades ? "" : "policies";
     const char *const pieces[] = {"adopt",   leases,       change,    begin,     "install",
                                   "history", "lease",      "queue",   "turn",    "batch",
                                   "door",    "lease_door", "request", "counter", "job",
-                                  "subject", own,          "views",   "finish"};
+                                  "subject", own,          policies,  "views",   "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);
@@ -170,7 +171,7 @@ static const struct rowlock_dialect *find_dialect(const char *name)
     return name ? rowlock__plain_named(name) : NULL;
 }
 
-#define N_PARTS (ROWLOCK_PIECES + 3)
+#define N_PARTS (ROWLOCK_PIECES + 4)
 
 static int join(const struct rowlock_dialect *dialect, const char *const *parts, size_t n,
                 const struct rowlock_names *names, char **out, struct rowlock_error *error)
@@ -206,6 +207,8 @@ static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_techn
     size_t n = 1;
 
     n += rowlock__install_pieces(technique, names->again, parts + n);
+    if (names->again) /* of one transaction */
+        parts[n++] = "policies";
     if (extension) { /* its owner grants, and CREATE EXTENSION commits */
         parts[n++] = "extension_end";
     } else {

@@ -24,6 +24,8 @@ static const struct check {
     {"durability", "settings by which a crash loses commits", OF_DATABASE, NULL},
     {"autovacuum", "PostgreSQL: autovacuum, for the server and for each table", OF_DATABASE, NULL},
     {"dead-rows", "PostgreSQL: dead rows in rowlock's tables", OF_DATABASE, NULL},
+    {"tables", "PostgreSQL: row level security, rules and triggers of its tables", OF_DATABASE,
+     NULL},
     {"owner", "PostgreSQL: a superuser over a schema of another role", OF_DATABASE, NULL},
     {"undo", "MariaDB: old row versions that a transaction keeps", OF_DATABASE, NULL},
     {"schema", "completeness and version of the schema", OF_DATABASE, NULL},

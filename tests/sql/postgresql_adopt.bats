@@ -119,3 +119,25 @@ runs_code() { # CHANGE TABLE [OPTION...]: with this change the table is refused
     install
     rowlock run --tx -n x -- true
 }
+
+@test "p1_a rule or inheritance on one of rowlock's own tables is refused" {
+    install
+    sql "CREATE RULE r AS ON INSERT TO rowlock.lease DO INSTEAD NOTHING;
+         DROP VIEW rowlock.names CASCADE"
+    run -64 install
+    [[ $output == *'rowlock.lease cannot be used: it has the rule r; run: DROP RULE r ON'* ]]
+    sql "DROP RULE r ON rowlock.lease; CREATE TABLE public.child () INHERITS (rowlock.lease)"
+    run -64 install
+    [[ $output == *'rowlock.lease cannot be used: it shares rows with '*'child; run: ALTER '* ]]
+    sql "DROP TABLE public.child"
+    install
+}
+
+@test "a table of a role that is not the installing one's: the advice helps" {
+    table "$mallory" own
+    sql "GRANT ALL ON public.own TO tester"
+    refuses "only its owner can make a trigger act in every session; run: GRANT $mallory TO" \
+        --table own
+    sql "GRANT $mallory TO tester"
+    install --table own
+}

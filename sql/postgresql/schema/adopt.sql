@@ -3,8 +3,8 @@
 -- calls anything in it. The functions of the schema run with the rights of every role that locks,
 -- and a trigger with those of the role that upgrades. So all existing objects, and an empty schema
 -- too, must belong to the installing role or a superuser. No other role may be able to create an
--- object there, and only the triggers of lease.sql may exist. It checks after CREATE, because
--- another role may have created the schema in between.
+-- object there, only the triggers of lease.sql may exist, and nothing else may change, hide or add
+-- rows. It checks after CREATE, because another role may have created the schema in between.
 DO $$
 DECLARE
     way record;
@@ -88,6 +88,31 @@ BEGIN
                         pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation),
                         way.owner, pg_catalog.quote_ident(way.name),
                         pg_catalog.quote_ident(way.relation)
+            USING ERRCODE = 'RL003';
+    END IF;
+
+    SELECT x.* INTO way
+      FROM (SELECT pg_catalog.format('it has the rule %I', r.rulename) AS what, c.relname,
+                   pg_catalog.format('run: DROP RULE %I ON rowlock.%I', r.rulename, c.relname)
+                       AS remedy
+              FROM pg_catalog.pg_rewrite r
+              JOIN pg_catalog.pg_class c ON c.oid = r.ev_class AND c.relkind <> 'v'
+              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'rowlock'
+            UNION ALL
+            SELECT 'it shares rows with ' || i.other::pg_catalog.regclass::text, c.relname,
+                   pg_catalog.format('run: ALTER TABLE %s NO INHERIT %s',
+                                     i.child::pg_catalog.regclass, i.parent::pg_catalog.regclass)
+              FROM (SELECT h.inhrelid AS own, h.inhparent AS other, h.inhrelid AS child,
+                           h.inhparent AS parent
+                      FROM pg_catalog.pg_inherits h
+                    UNION ALL
+                    SELECT h.inhparent, h.inhrelid, h.inhrelid, h.inhparent
+                      FROM pg_catalog.pg_inherits h) i
+              JOIN pg_catalog.pg_class c ON c.oid = i.own AND c.relkind IN ('r', 'p')
+              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'rowlock') x
+     LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'rowlock: rowlock.% cannot be used: %; %', way.relname, way.what, way.remedy
             USING ERRCODE = 'RL003';
     END IF;
 END $$;

@@ -32,7 +32,8 @@ GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, 
     rowlock.run, rowlock.subject, rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
 GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
     rowlock.session_key(bigint), rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(),
-    rowlock.list(text), rowlock.locked_names(), rowlock.transactions(text) TO pg_monitor;
+    rowlock.list(text), rowlock.locked_names(), rowlock.transactions(text),
+    rowlock.refuse_hidden(text) TO pg_monitor;
 
 DO $$
 BEGIN

@@ -19,6 +19,8 @@ BEGIN
             PRIMARY KEY (uuid),
             UNIQUE (id)
         );
+        -- an event trigger may have switched it on
+        ALTER TABLE rowlock_object DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY;
     END IF;
 END $$;
 
@@ -135,6 +137,11 @@ BEGIN
          WHERE coalesce(f.proowner, o.oprowner, c.opcowner, t.typowner) <> ALL (trusted)
          LIMIT 1;
     END IF;
+    IF reason IS NULL AND NOT pg_catalog.pg_has_role(owner, 'USAGE') THEN
+        reason := 'only its owner can make a trigger act in every session';
+        remedy := pg_catalog.format('run: GRANT %I TO %I', pg_catalog.pg_get_userbyid(owner),
+                                    current_user);
+    END IF;
     IF reason IS NOT NULL THEN
         RAISE EXCEPTION 'rowlock: rowlock_object, which belongs to %, cannot be used: %; %',
                         pg_catalog.pg_get_userbyid(owner), reason, remedy
@@ -212,6 +219,12 @@ BEGIN
     ELSIF EXISTS (SELECT FROM rowlock.meta m WHERE pg_catalog.char_length(name) > m.id_width) THEN
         RAISE EXCEPTION 'rowlock: the name is longer than the column id of rowlock_object'
             USING ERRCODE = 'RL003';
+    ELSIF pg_catalog.row_security_active('rowlock_object'::regclass::oid) THEN
+        RAISE EXCEPTION
+            'rowlock: row level security could hide rows of % from %; run as its owner: ALTER '
+            'TABLE % DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
+                        'rowlock_object', pg_catalog.quote_ident(current_user), 'rowlock_object'
+            USING ERRCODE = 'RL010';
     END IF;
     LOOP
         INSERT INTO rowlock_object (uuid, id, locked_ts)
@@ -252,6 +265,7 @@ BEGIN -- an INSERT of a name waits for a lease of it: man rowlock-schema
     END IF;
     RETURN NULL;
 END $$;
+-- ALWAYS: also for a session with session_replication_role = replica.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
@@ -261,6 +275,11 @@ BEGIN
             -- rowlock.name_lock looks by itself
             FOR EACH ROW WHEN ((NEW.uuid::text LIKE 'rowlock:%') IS NOT TRUE)
             EXECUTE FUNCTION rowlock.respect_leases();
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                   WHERE t.tgrelid = 'rowlock_object'::regclass::oid
+                      AND t.tgname = 'rowlock_respect_leases' AND t.tgenabled = 'A'::"char") THEN
+        ALTER TABLE rowlock_object ENABLE ALWAYS TRIGGER rowlock_respect_leases;
     END IF;
 END $$;
 

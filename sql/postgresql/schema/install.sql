@@ -103,7 +103,8 @@ CREATE TABLE rowlock.least_token (
 
 -- Every lease reads these tables and changes most of them. Searches read past dead rows, so
 -- autovacuum must remove them early. No search may be a sequential scan, which the planner chooses
--- for a table of a few pages: so the tables begin with more pages and are never truncated.
+-- for a table of a few pages: so the tables begin with more pages (at the end of this file) and are
+-- never truncated.
 ALTER TABLE rowlock.lease
     SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                vacuum_truncate = false);
@@ -116,18 +117,6 @@ ALTER TABLE rowlock.waiter
 ALTER TABLE rowlock.least_token
     SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                 vacuum_truncate = false);
-INSERT INTO rowlock.lease (token, name, mode, note)
-SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
-INSERT INTO rowlock.waiter (ticket, name, mode, note)
-SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
-INSERT INTO rowlock.heartbeat (token, expires) SELECT -n, '-infinity'
-    FROM pg_catalog.generate_series(1, 3200) n;
-INSERT INTO rowlock.least_token (name, token)
-SELECT pg_catalog.repeat('-', 1900) || n::text, 0 FROM pg_catalog.generate_series(1, 80) n;
-DELETE FROM rowlock.least_token WHERE name LIKE '-%';
-DELETE FROM rowlock.lease WHERE token < 0;
-DELETE FROM rowlock.waiter WHERE ticket < 0;
-DELETE FROM rowlock.heartbeat WHERE token < 0;
 
 -- Which ended leases the history keeps, and for how many milliseconds: keep_good for released
 -- leases, keep_bad for all others. Without a row the defaults apply (rowlock.history_rules).
@@ -149,7 +138,6 @@ CREATE TABLE rowlock.origin (
     boot timestamptz -- when the row was inserted; any change of the row makes the next draw lift
 );
 CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
-INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
 -- origin; pg_sequence_last_value is NULL for a sequence that was just created. quiet_ms: for how
@@ -171,30 +159,6 @@ SELECT pg_catalog.hashint8extended(
            WHEN 'all' THEN 0 WHEN 'off' THEN 3155760000000 WHEN 'problems' THEN 3155760000000
            ELSE 10000 END::bigint AS quiet_ms
   FROM rowlock.origin o;
-
--- A text for people, in UTF-8, as the encoding of this database can store it: "?" takes the place
--- of a character that it lacks. So the end of a run is recorded whatever its command printed. The
--- pattern takes hexadecimal digits apart: ASCII, a character of several bytes, and bytes that are
--- neither.
-CREATE FUNCTION rowlock.storable(given bytea) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    piece text;
-    stored text := '';
-BEGIN
-    RETURN pg_catalog.convert_from(given, 'UTF8');
-EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
-    FOR piece IN
-        SELECT m.part[1] FROM pg_catalog.regexp_matches(pg_catalog.encode(given, 'hex'),
-            '((?:(?!00)[0-7].)+|[c-f].(?:[89ab].)*|..)', 'g') m (part)
-    LOOP
-        BEGIN
-            stored := stored || {from_hex piece};
-        EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
-            stored := stored || '?';
-        END;
-    END LOOP;
-    RETURN stored;
-END $$;
 
 -- Returns the 64-bit key of a name, which technique native locks by pg_advisory_xact_lock:
 -- PostgreSQL's own hash of its bytes. The seed (the bytes "rowlock" as a number) makes a collision
@@ -531,6 +495,33 @@ BEGIN
     RETURN answer.status;
 END $$;
 
+-- Raises an error in place of a row that row level security could hide: see policies.sql. It costs
+-- less than any other condition, so that the server evaluates it first.
+CREATE FUNCTION rowlock.refuse_hidden(relation text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE COST 0.0001 AS $$
+BEGIN
+    RAISE EXCEPTION
+        'rowlock: row level security could hide rows of rowlock.% from %; run as its owner: ALTER '
+        'TABLE rowlock.% DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
+                    pg_catalog.quote_ident(relation), pg_catalog.quote_ident(current_user),
+                    pg_catalog.quote_ident(relation)
+        USING ERRCODE = 'RL010';
+END $$;
+{show_rows};
+
+INSERT INTO rowlock.lease (token, name, mode, note)
+SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
+INSERT INTO rowlock.waiter (ticket, name, mode, note)
+SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
+INSERT INTO rowlock.heartbeat (token, expires) SELECT -n, '-infinity'
+    FROM pg_catalog.generate_series(1, 3200) n;
+INSERT INTO rowlock.least_token (name, token)
+SELECT pg_catalog.repeat('-', 1900) || n::text, 0 FROM pg_catalog.generate_series(1, 80) n;
+DELETE FROM rowlock.least_token WHERE name LIKE '-%';
+DELETE FROM rowlock.lease WHERE token < 0;
+DELETE FROM rowlock.waiter WHERE ticket < 0;
+DELETE FROM rowlock.heartbeat WHERE token < 0;
+INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 INSERT INTO rowlock.meta (version, technique, owned) VALUES (2, 'none', false)
     ON CONFLICT DO NOTHING;
 UPDATE rowlock.meta SET version = 2;

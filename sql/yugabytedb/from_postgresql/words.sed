@@ -7,6 +7,7 @@
 /^-- No lease of the name has a smaller token/,/^$/d
 /^-- Stores the token of a grant/,/^$/d
 /(^| )AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/ 0::bigint\)/d
+/^-- Makes every number from now on greater than this one/,/^$/d
 /^-- A greater least token would hide a lease/,/^$/d
 /DELETE FROM rowlock\.least_token s$/,/;$/d
 /^            EXECUTE pg_catalog\.format\($/{
@@ -23,7 +24,9 @@ s/^(    quiet_until timestamptz .*) (-- as in heartbeat)/\1, \2\n    PRIMARY KEY
 /^    ALTER TABLE rowlock\.lease DROP CONSTRAINT IF EXISTS lease_pkey/,/ lease_token /d
 /^-- The column is token \+ 0/d
 s/\(name, \(token \+ 0\)\)/(name)/
-/^-- Every lease reads these tables/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
+/^-- Every lease reads these tables/,/^$/d
+/^INSERT INTO rowlock\.lease \(token, name, mode, note\)$/,/^DELETE FROM rowlock\.heartbeat /d
+/^INSERT INTO rowlock\.origin \(boot\)/d
 
 # Its sequences give each session a block of a hundred numbers, so not in order: tokens come from a
 # row.
