@@ -59,13 +59,13 @@ arrived() { on_new ls x | grep -q "$1"; }
 # A token that was released before the replication began: no row tells the new server of it.
 @test "p3_the statement of the page makes tokens rise above those that no row shows" {
     lead
-    token=$(rowlock acquire --ttl 1h x)
-    rowlock release x --token "$token"
+    token=$(rowlock acquire --ttl 1h w)
+    rowlock release w --token "$token"
     [ "$(on_new acquire --ttl 1h before)" -lt "$token" ]
     last=$(at "$old_admin" "$(page 'SELECT last_value')")
     statement=$(page 'SELECT setval')
     at "$new_admin" "${statement//NUMBER/$last}"
-    next=$(on_new acquire --ttl 1h x)
+    next=$(on_new acquire --ttl 1h w)
     [ "$next" -gt "$token" ]
     at "$new_admin" "${statement//NUMBER/1}" # again, with less: nothing falls
     [ "$(on_new acquire --ttl 1h z)" -gt "$next" ]
