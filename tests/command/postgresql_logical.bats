@@ -26,8 +26,9 @@ teardown() {
 }
 at() { psql -qXAt -v ON_ERROR_STOP=1 "$1" -c "$2"; } # URL STATEMENT
 on_new() { "$ROWLOCK" --db "$new" "$@"; }
-page() { # PATTERN: the statement of the page that begins with it, without its indentation
-    sed -n "/^    $1/,/;/s/^    //p" "$BATS_TEST_DIRNAME/../../docs/failover.md"
+page() { # PATTERN: the statement of the page that begins with it
+    awk -v begin="^    $1" '$0 ~ begin { inside = 1 } inside { print } inside && /;/ { exit }' \
+        "$BATS_TEST_DIRNAME/../../docs/failover.md"
 }
 replicate() {
     at "$old_admin" "$(page 'CREATE PUBLICATION')"
