@@ -765,9 +765,11 @@ enum rowlock_run_outcome {
 ROWLOCK_API const char *rowlock_outcome_text(enum rowlock_run_outcome outcome);
 
 struct rowlock_result {
-    int exit;           /* exit status; 128 + N: ended by signal N */
-    int timed_out;      /* 1: record it as TIMEDOUT */
-    const char *output; /* the end of its output, UTF-8; the last 2048 bytes are kept; or NULL */
+    int exit;      /* exit status; 128 + N: ended by signal N */
+    int timed_out; /* 1: record it as TIMEDOUT */
+    /* The end of its output, UTF-8, or NULL. The last 2048 bytes are kept. '?' takes the place of a
+       byte that is not UTF-8, and of a character that the database's encoding lacks. */
+    const char *output;
     /* 0: DONE if `exit` is 0, else FAILED. Or DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED, whatever
        `exit` is. Only work that ran to its own end under the lease is DONE. */
     enum rowlock_run_outcome outcome;

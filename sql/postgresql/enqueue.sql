@@ -1,3 +1,3 @@
 SELECT status, {read_text name}, token, number, {read_text detail}
-  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint, {given $5},
-                       $6::bigint, {given $7}, {given $8});
+  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint, {storable $5},
+                       $6::bigint, {storable $7}, {storable $8});

@@ -1,2 +1,2 @@
-SELECT rowlock.fail_subject({given $1}, $2::bigint, {given $3}, {given $4}, $5::bigint,
-                            {given $6}, {given $7});
+SELECT rowlock.fail_subject({given $1}, $2::bigint, {storable $3}, {storable $4}, $5::bigint,
+                            {storable $6}, {storable $7});

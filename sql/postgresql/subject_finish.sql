@@ -1,1 +1,1 @@
-SELECT rowlock.finish_subject({given $1}, $2::bigint, $3::integer, {given $4}, $5::integer);
+SELECT rowlock.finish_subject({given $1}, $2::bigint, $3::integer, {storable $4}, $5::integer);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "util/utf8.h"
 
 void print_version(void)
 {
@@ -72,13 +73,16 @@ void print_help(const struct verb *verb)
 void usage_error(const struct command *command, const char *format, ...)
 {
     const struct verb *verb = command->verb;
+    const char *unseen;
     char text[512];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    message("%s%s%s", verb ? verb->name : "", verb ? ": " : "", text);
+    unseen = rowlock__utf8_unseen(text, NULL);
+    message("%s%s%s%s%s", verb ? verb->name : "", verb ? ": " : "", text,
+            unseen ? "; it contains " : "", unseen ? unseen : "");
     if (verb)
         fprintf(stderr, "usage: rowlock %s%s%s\n", verb->name, *text_of(verb)->synopsis ? " " : "",
                 text_of(verb)->synopsis);

@@ -147,7 +147,7 @@ enum rowlock_job_state_column {
     XX(integer, ROWLOCK_CLAIM_REPEATS) \
     XX(number, ROWLOCK_CLAIM_FORMER)   \
     XX(text, ROWLOCK_CLAIM_OUTCOME)    \
-    XX(text, ROWLOCK_CLAIM_NODE)       \
+    XX(told, ROWLOCK_CLAIM_NODE)       \
     XX(number, ROWLOCK_CLAIM_PID)      \
     XX(number, ROWLOCK_CLAIM_AT_LEAST) \
     XX(integer, ROWLOCK_CLAIM_HISTORY)

@@ -22,6 +22,7 @@
     XX(NAME_LIST, "name_list")           /* -> name */                                             \
     XX(NAME_DROP, "name_drop")           /* name */                                                \
     XX(NOW, "now")                       /* -> now_ms */                                           \
+    XX(LACKS, "lacks")                   /* -> 1: the database's encoding lacks characters */      \
     XX(LEASES, "leases")           /* name -> token, kind, permits, owner, host, pid, command, \
                                           note, acquired, name: a row per permit */   \
     XX(LEASES_ALL, "leases_all")   /* the same of every name */                                    \
@@ -204,6 +205,7 @@ struct rowlock_plain {
     /* 1: the server may fail to wake a waiter when the lock becomes free. So a wait in our own
        transaction is cut into slices. */
     int forgets_waiters;
+    int longest; /* the most characters of a text for people; 0: all that rowlock writes fit */
 };
 
 /* Whether the schema is that of sql/plain/schema: true of every plain dialect except SQLite. */

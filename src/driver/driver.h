@@ -131,8 +131,9 @@ struct rowlock_driver {
        transaction if there is one. Its atomicity depends on the engine: DDL commits on MariaDB. */
     int (*script)(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
                   struct rowlock_error *error);
-    /* Whether a name can be sent as text, because the session's encoding is UTF-8. NULL if
-       the dialect has no BEGIN_ONE, because only fast paths need it. */
+    /* Whether names and texts can be sent as text, because the session's encoding is UTF-8, and the
+       database's lacks no character. NULL if the dialect has no BEGIN_ONE, because only fast paths
+       need it. */
     bool (*speaks_utf8)(const struct rowlock_link *link);
     /* Whether the database was deleted or replaced since it was opened. Then a lock in it excludes
        no other process, and every run() fails; one in an open transaction may rely on the last

@@ -283,9 +283,11 @@ static int pg_open(const struct rowlock_source *source, const struct rowlock_bud
 
 static bool pg_speaks_utf8(const struct rowlock_link *link)
 {
-    const char *encoding = PQ.PQparameterStatus(link->conn, "client_encoding");
+    const char *session = PQ.PQparameterStatus(link->conn, "client_encoding");
+    const char *database = PQ.PQparameterStatus(link->conn, "server_encoding");
 
-    return encoding && strcmp(encoding, "UTF8") == 0;
+    return session && strcmp(session, "UTF8") == 0 && database &&
+           (strcmp(database, "UTF8") == 0 || strcmp(database, "SQL_ASCII") == 0);
 }
 
 static int64_t pg_backend_id(const struct rowlock_link *link)

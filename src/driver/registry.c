@@ -5,6 +5,7 @@
 #include "driver/driver.h"
 #include "driver/library.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 #define ROWLOCK_XX(name) extern const struct rowlock_driver rowlock__driver_##name;
 ROWLOCK_DRIVERS(ROWLOCK_XX)
@@ -79,8 +80,14 @@ static bool has_second(const char *url)
 const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct rowlock_error *error)
 {
     const char *colon = url ? strchr(url, ':') : NULL;
+    const char *unseen = url ? rowlock__utf8_unseen(url, NULL) : NULL;
     const struct rowlock_driver *driver;
 
+    if (unseen && strstr(url, "://")) { /* a path may have one */
+        rowlock__fail(error, ROWLOCK_EINVAL,
+                      "the URL contains %s: remove it, or write its bytes as %%XX", unseen);
+        return NULL;
+    }
     if (!colon) {
         rowlock__fail(error, ROWLOCK_EINVAL, "not a database URL: write " FORMS);
         return NULL;
@@ -94,8 +101,9 @@ const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct row
     if ((driver = driver_of(url, (size_t)(colon - url))))
         return driver;
     rowlock__fail(error, ROWLOCK_EDRIVER,
-                  "no driver for '%.*s:'; this build has: %s; a URL is " FORMS,
-                  (int)(colon - url > 20 ? 20 : colon - url), url, rowlock__driver_list());
+                  "no driver for '%.*s:'%s%s; this build has: %s; a URL is " FORMS,
+                  (int)(colon - url > 20 ? 20 : colon - url), url,
+                  unseen ? ", which contains " : "", unseen ? unseen : "", rowlock__driver_list());
     return NULL;
 }
 

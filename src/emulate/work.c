@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/failure.h"
@@ -77,15 +78,42 @@ static void counted_row(void *data, const struct rowlock_value *columns, unsigne
         counted->row(counted->data, columns, n);
 }
 
+/* Asks once a session, before its first text with other characters than ASCII's. */
+static int learn_encoding(struct rowlock_work *work, const struct rowlock_value *values, unsigned n,
+                          const struct rowlock_budget *budget)
+{
+    const struct rowlock_statement *lacks = statement(work, ROWLOCK_PLAIN_LACKS);
+    int64_t answer = 0;
+    struct rowlock_call call = {.statement = lacks, .row = rowlock__take_number, .data = &answer};
+    int code;
+
+    if (work->link->asked || !lacks->text || rowlock__are_ascii(values, n))
+        return ROWLOCK_OK;
+    code = rowlock__inner_run(work, work->begins, &call, budget);
+    work->begins = 0;
+    work->link->asked = !code;
+    work->link->lacks = answer != 0;
+    return code;
+}
+
 static int send(struct rowlock_work *work, enum rowlock_plain_id id,
                 const struct rowlock_value *values, rowlock_row *row, void *data,
                 const struct rowlock_budget *budget)
 {
+    const struct rowlock_statement *text = statement(work, id);
     struct counted counted = {row, data, 0};
-    struct rowlock_call call = {
-        .statement = statement(work, id), .values = values, .row = counted_row, .data = &counted};
-    int code = rowlock__inner_run(work, work->begins, &call, budget);
+    struct rowlock_call call = {.statement = text, .row = counted_row, .data = &counted};
+    struct rowlock_storable storable;
+    int code = learn_encoding(work, values, text->parameters, budget);
 
+    if (code)
+        return code;
+    if (rowlock__storable(values, text->parameters, work->link->lacks,
+                          work->link->dialect->plain->longest, &storable))
+        return rowlock__no_memory(work->error);
+    call.values = storable.values;
+    code = rowlock__inner_run(work, work->begins, &call, budget);
+    free(storable.memory);
     work->begins = 0;
     work->affected = call.affected > counted.rows ? call.affected : counted.rows;
     return code;

@@ -20,8 +20,9 @@ struct rowlock_link {
     const struct rowlock_driver *driver; /* the inner one */
     struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
     const struct rowlock_dialect *dialect;
-    char *url;        /* NULL: the caller's own handle */
-    int64_t limit_ms; /* of the session, for lock waits; -1: none; ANY_LIMIT: unknown */
+    char *url;         /* NULL: the caller's own handle */
+    int64_t limit_ms;  /* of the session, for lock waits; -1: none; ANY_LIMIT: unknown */
+    bool asked, lacks; /* whether the database's encoding lacks characters, once that was asked */
 };
 
 /* The batch under way, and the call of it that a function carries out. The first five members are
@@ -55,6 +56,18 @@ ROWLOCK_PROCEDURES(ROWLOCK_XX)
 enum rowlock_state rowlock__inner_state(const struct rowlock_link *link);
 int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock_call *call,
                        const struct rowlock_budget *budget);
+
+/* Parameters as the database can store them. */
+struct rowlock_storable {
+    const struct rowlock_value *values;
+    struct rowlock_value *memory; /* the caller frees it; NULL: `values` are the given ones */
+};
+
+bool rowlock__are_ascii(const struct rowlock_value *values, unsigned n);
+/* In texts for people replaces all characters but ASCII's, if the database lacks some, and cuts
+   what is longer than the column (plain.h, longest). ENOMEM. */
+int rowlock__storable(const struct rowlock_value *values, unsigned n, bool lacks, int longest,
+                      struct rowlock_storable *out);
 
 /* Whether the engine has that statement: some of them are optional (plain.h). */
 bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id);

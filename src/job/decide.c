@@ -72,6 +72,13 @@ static bool is_requested(const state *s, const rules *r, int64_t due)
     return s->known && s->same_schedule && rowlock__schedule_previous(r->schedule, due) != due;
 }
 
+/* A node with other time-zone data planned it: here the same text has no such due time, though it
+   is a whole minute. rowlock_hasten_job stores none of these. */
+static bool is_foreign(const state *s, const rules *r, int64_t due)
+{
+    return r->schedule->zone && due % 60000 == 0 && is_requested(s, r, due);
+}
+
 static decision come(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = newest(s, r, due);
@@ -85,6 +92,25 @@ static decision come(const state *s, const rules *r, int64_t due)
                           .broken = broken};
     return (decision){.act = ROWLOCK_JOB_CLAIM,
                       .instant_ms = instant,
+                      .due_ms = next,
+                      .lost = lost,
+                      .broken = broken};
+}
+
+/* A due time that contradicts this node's data is left to the nodes that agree with it. If none has
+   claimed it within a minute, none is there. Then this node's own due time counts, the next or the
+   previous one, whichever is nearer. */
+static decision leave(const state *s, const rules *r, int64_t due)
+{
+    int64_t before = rowlock__schedule_previous(r->schedule, due);
+    int64_t next = rowlock__schedule_next(r->schedule, due);
+    bool lost = is_lost(s), broken = s->running && s->broken;
+
+    if (s->now_ms - due <= LATE_MS)
+        return (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = due + LATE_MS + 1, .due_ms = due};
+    if (next <= s->now_ms || (before != ROWLOCK_NEVER && due - before < next - due))
+        return come(s, r, due);
+    return (decision){.act = s->running ? ROWLOCK_JOB_SETTLE : ROWLOCK_JOB_PLAN,
                       .due_ms = next,
                       .lost = lost,
                       .broken = broken};
@@ -146,7 +172,7 @@ decision rowlock__job_decide(const state *s, const rules *r)
     if (s->held)
         return wait_for_holder(s, r, due);
     if (due <= s->now_ms)
-        return come(s, r, due);
+        return is_foreign(s, r, due) ? leave(s, r, due) : come(s, r, due);
     if (s->known && s->running && !s->not_started)
         return bury(s, r, due);
     if (repeat_ms <= s->now_ms)

@@ -9,17 +9,17 @@
 
 #define OUTPUT_MOST 2048
 
-/* The end of the output that is kept; it begins with a whole character. */
-static const char *end_of(const char *output)
+/* The end of the output that is kept; it begins with a whole character. A byte that is not UTF-8
+   must not keep the run's end from being recorded. */
+static void end_of(const char *output, char out[OUTPUT_MOST + 1])
 {
-    size_t length = output ? strlen(output) : 0;
-    const char *from = output;
+    size_t length = strlen(output);
+    const char *from = output + (length > OUTPUT_MOST ? length - OUTPUT_MOST : 0);
+    int skipped = 0;
 
-    if (length > OUTPUT_MOST)
-        from += length - OUTPUT_MOST;
-    while (from && from != output && ((unsigned char)*from & 0xC0) == 0x80)
+    while (from != output && ((unsigned char)*from & 0xC0) == 0x80 && skipped++ < 3)
         from++;
-    return from;
+    rowlock__utf8_copy(out, OUTPUT_MOST + 1, from);
 }
 
 static int check(const struct rowlock_lease *lease, const struct rowlock_result *result,
@@ -35,15 +35,13 @@ static int check(const struct rowlock_lease *lease, const struct rowlock_result 
             lease->name[0]);
     if (!result)
         return rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': the result is NULL", lease->name[0]);
-    if (result->output && rowlock__utf8_length(result->output, strlen(result->output)) < 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': the output is not UTF-8",
-                             lease->name[0]);
     return ROWLOCK_OK;
 }
 
 int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *result,
                    struct rowlock_error *error)
 {
+    char output[OUTPUT_MOST + 1];
     enum rowlock_run_outcome outcome;
     int code = check(lease, result, error);
 
@@ -51,10 +49,12 @@ int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *res
         code = rowlock__result_outcome(result, lease->name[0], &outcome, error);
     if (code)
         return code;
+    if (result->output)
+        end_of(result->output, output);
     return rowlock__end_lease(
         lease, ROWLOCK_SQL_JOB_FINISH,
         (struct rowlock_value[]){
             rowlock__int_value(lease->token), rowlock__text_value(rowlock_outcome_text(outcome)),
-            rowlock__int_value(result->exit), rowlock__text_value(end_of(result->output))},
+            rowlock__int_value(result->exit), rowlock__text_value(result->output ? output : NULL)},
         error);
 }

@@ -70,7 +70,8 @@ static int hasten(struct rowlock_connection *connection, const char *job, int64_
     if (!code)
         code = check_transactions(connection, job, error);
     values[1] = rowlock__int_value(state.version);
-    values[2] = rowlock__int_value(state.now_ms);
+    /* not a whole minute, which would be a due time of the schedule */
+    values[2] = rowlock__int_value(state.now_ms - (state.now_ms % 60000 == 0));
     if (!code)
         code = rowlock__ask_alone(connection, ROWLOCK_SQL_JOB_DUE, values, false,
                                   rowlock__take_number, done, error);

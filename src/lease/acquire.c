@@ -209,7 +209,7 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
     struct rowlock_wants wants = {.want = a->request.want, .n = a->request.n};
-    struct rowlock_answer answer = {.status = a->status};
+    struct rowlock_answer answer = {.status = a->status, .owner = a->request.owner};
     int code;
 
     if (answer.status != ROWLOCK_STATUS_QUEUED)

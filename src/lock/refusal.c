@@ -15,6 +15,7 @@ struct holder {
     bool endless;           /* it has no expiry: it lasts until it is released */
     int64_t permits, limit; /* PERMIT: those that are held, and the limit; 0: not permits */
     int64_t waiting;
+    const char *owner; /* of the caller, which is not counted; or NULL */
 };
 
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -87,8 +88,15 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     holder->waiting = waiting > holder->waiting ? waiting : holder->waiting;
 }
 
-/* Keeps the first lease, and counts permits and waiters. The columns: state, name, mode, token,
-   ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit, count. */
+static bool is_owner(const struct rowlock_value *column, const char *owner)
+{
+    return owner && column->type == ROWLOCK_BYTES && column->length == strlen(owner) &&
+           memcmp(column->bytes, owner, column->length) == 0;
+}
+
+/* Keeps the first lease, and counts permits, and the waiters except the caller. The columns: state,
+   name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit,
+   count. */
 static void listed_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;
@@ -98,7 +106,7 @@ static void listed_row(void *data, const struct rowlock_value *columns, unsigned
         return;
     rowlock__column_text(&columns[0], state, sizeof state);
     rowlock__column_text(&columns[2], mode, sizeof mode);
-    holder->waiting += strcmp(state, "waiting") == 0;
+    holder->waiting += strcmp(state, "waiting") == 0 && !is_owner(&columns[5], holder->owner);
     if (strcmp(state, "held") != 0)
         return;
     if (strcmp(mode, "permit") == 0) {
@@ -152,12 +160,12 @@ static void describe(const struct holder *holder, char *out, size_t size)
 
 /* A name without a lease may be held by a transaction. Waiters for transaction locks are in the
    engine's queue, waiters for leases in rowlock's; the first of these may be in both. */
-static void ask_holder(const char *name, struct rowlock_connection *informant,
+static void ask_holder(const char *name, const char *owner, struct rowlock_connection *informant,
                        struct holder *holder)
 {
     struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
 
-    *holder = (struct holder){0};
+    *holder = (struct holder){.owner = owner};
     rowlock__ask(informant, ROWLOCK_SQL_LIST, &value, listed_row, holder, NULL);
     if (!holder->found)
         rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
@@ -170,7 +178,7 @@ void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_want
     size_t i = 0;
 
     for (size_t k = 0; informant && wants->n > 1 && k < wants->n && !holder.found; k++) {
-        ask_holder(wants->want[k].name, informant, &holder);
+        ask_holder(wants->want[k].name, answer->owner, informant, &holder);
         i = holder.found ? k : 0;
     }
     snprintf(answer->name, sizeof answer->name, "%s", wants->want[i].name);
@@ -185,7 +193,7 @@ static void say_who(const struct rowlock_answer *answer, struct rowlock_connecti
     char by[400];
 
     if (!answer->detail[0] && informant && answer->name[0])
-        ask_holder(answer->name, informant, &holder);
+        ask_holder(answer->name, answer->owner, informant, &holder);
     if (answer->detail[0])
         snprintf(by, sizeof by, " by %s", answer->detail);
     else if (holder.found)
@@ -221,7 +229,7 @@ static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
     char waiting[24] = "some";
 
     if (informant && answer->name[0])
-        ask_holder(answer->name, informant, &holder);
+        ask_holder(answer->name, answer->owner, informant, &holder);
     if (holder.found)
         return held(answer, wait_ms, informant, error);
     if (holder.waiting)

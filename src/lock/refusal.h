@@ -16,6 +16,7 @@ struct rowlock_answer {
     char name[ROWLOCK_NAME_MAX + 1]; /* the name in conflict */
     int stays;                       /* a requested row stays locked until the transaction ends */
     char detail[300];                /* for people; "" */
+    const char *owner;               /* of the caller's ticket, which is not counted; or NULL */
 };
 
 /* A row callback (dialect.h, "status row"): keeps the first row that is not OK. `data` is a

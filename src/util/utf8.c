@@ -71,6 +71,28 @@ unsigned rowlock__utf8_control(const char *text, size_t left)
     return 0;
 }
 
+const char *rowlock__utf8_unseen(const char *text, const char **at)
+{
+    static const struct {
+        const char *bytes, *name;
+    } unseen[] = {
+        {"\xef\xbb\xbf", "a byte order mark (U+FEFF)"},
+        {"\xc2\xa0", "a no-break space (U+00A0)"},
+        {"\xe2\x80\xaf", "a narrow no-break space (U+202F)"},
+        {"\xe2\x80\x8b", "a zero width space (U+200B)"},
+        {"\xe3\x80\x80", "an ideographic space (U+3000)"},
+    };
+
+    for (; *text; text++)
+        for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+            if (strncmp(text, unseen[i].bytes, strlen(unseen[i].bytes)) == 0) {
+                if (at)
+                    *at = text;
+                return unseen[i].name;
+            }
+    return NULL;
+}
+
 void rowlock__utf8_copy(char *out, size_t size, const char *text)
 {
     size_t left = strlen(text), at = 0;

@@ -19,6 +19,10 @@ long rowlock__utf8_length(const char *text, size_t bytes);
    The controls of ASCII are not among them. */
 unsigned rowlock__utf8_control(const char *text, size_t left);
 
+/* The first character that looks like a space or like nothing, and separates no words: "a no-break
+   space (U+00A0)"; NULL: none. `*at` (may be NULL) is its position. */
+const char *rowlock__utf8_unseen(const char *text, const char **at);
+
 /* Copies whole characters as far as they fit in `size` bytes, at least one, and a NUL. Each byte
    that is not UTF-8 becomes '?'. */
 void rowlock__utf8_copy(char *out, size_t size, const char *text);

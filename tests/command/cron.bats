@@ -332,3 +332,18 @@ TAB
     [ "$(view a 'history[0].output')" = kept ]
     stop_cron
 }
+
+@test "cron's escape of a percent sign is reported, and taken as it is" {
+    printf '%s\n' '@daily a -- date "+\%F" >>ran' "every 50w b -- printf '%s\\%%' x >>ran" \
+        '@daily c -- date +%F' >tab
+    run -0 --separate-stderr rowlock cron --check tab
+    [ "${#lines[@]}" = 4 ]
+    grep -qx "rowlock: tab:1:20: warning: .% is cron's escape, .*: write %" <<<"$stderr"
+    grep -q 'rowlock: tab:2:26: warning: ' <<<"$stderr"
+    [ "$(wc -l <<<"$stderr")" = 2 ]
+    start_cron
+    until_true has_text ran
+    [ "$(cat ran)" = 'x\%' ]
+    stop_cron
+    said 'tab:1:20: warning'
+}

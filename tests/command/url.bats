@@ -444,6 +444,23 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     [[ $output == *"no driver for 'redis:'"*"postgresql://user@host:port/database"* ]]
 }
 
+@test "a byte order mark or a no-break space in a URL is named" {
+    printf '\357\273\277postgresql://a@127.0.0.1/b\n' >file
+    chmod 600 file
+    ROWLOCK_URL_FILE=file runs 64 "$ROWLOCK" ls
+    [[ $output == *"the URL contains a byte order mark (U+FEFF): remove it"* ]]
+    runs 64 "$ROWLOCK" --db $'mariadb://a:secret@127.0.0.1/b\xc2\xa0' ls
+    [[ $output == *"the URL contains a no-break space (U+00A0): remove it"* ]]
+    [[ $output != *secret* ]]
+    runs 69 "$ROWLOCK" --db $'\xef\xbb\xbfsqlite:a.db' ls
+    [[ $output == *"contains a byte order mark (U+FEFF)"* ]]
+    runs 0 "$ROWLOCK" --db $'sqlite:a\xc2\xa0b.db' schema install
+    runs 64 "$ROWLOCK" --db sqlite:a.db run -w $'5s\xc2\xa0' x -- true
+    [[ $output == *"; it contains a no-break space (U+00A0)"* ]]
+    runs 64 "$ROWLOCK" --db sqlite:a.db job x --cron $'0 4\xc2\xa0* * *' -- true
+    [[ $output == *"; it contains a no-break space (U+00A0)"* ]]
+}
+
 @test "every list of URLs has every scheme" {
     local source=$BATS_TEST_DIRNAME/../..
     for scheme in sqlite: postgresql:// mariadb:// odbc: jdbc:; do

@@ -325,6 +325,18 @@ TEST(the_last_bytes_of_the_output_are_kept_from_the_start_of_a_character)
     t_int((long long)strlen(look(one, &job).output), 2047);
 }
 
+TEST(bytes_that_are_not_utf8_do_not_keep_a_run_from_being_recorded)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 50w");
+    struct rowlock_lease *lease = t_claimed(one, &job);
+
+    t_finish(lease, 3, "a\xff \xe2\x9c \xc3\xa4\xed\xa0\x80");
+    t_text(look(one, &job).output, "a? ?? \xc3\xa4???");
+    t_int(look(one, &job).job.last.exit, 3);
+    t_true(t_is_free(t_x(t_job_lock(&job))));
+}
+
 TEST(a_lost_run_is_recorded_and_repeated_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();

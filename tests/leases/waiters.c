@@ -81,6 +81,25 @@ TEST(p7_a_refusal_reports_how_many_wait)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
+TEST(a_caller_that_gives_up_does_not_count_itself)
+{
+    struct rowlock_connection *one = t_open(), *other = t_open();
+    const char *name = t_name(0);
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR), *none = NULL;
+    struct acquisition waiter = {.wants = {t_x(name)}, .wait_ms = T_TIMEOUT_MS};
+    struct thread *thread;
+    void *hand = t_native();
+
+    t_fails(t_acquire(other, t_x(name), 0, 300, &none), ETIMEDOUT);
+    t_contains(t_error.text, "is held by");
+    t_lacks(t_error.text, "waiting");
+    thread = t_queue_thread(t_open(), &waiter, hand, 1);
+    t_fails(t_acquire(other, t_x(name), 0, 300, &none), ETIMEDOUT);
+    t_contains(t_error.text, ", 1 waiting");
+    t_give(lease);
+    t_join_and_give(thread, &waiter);
+}
+
 /* ---- the caller looks while it waits --------------------------------------------------------- */
 
 struct looker {

@@ -291,6 +291,16 @@ TEST(mistakes_of_variables)
             {"CRON_TZ=UTC UTC", 1, 13, "nothing may follow"});
 }
 
+TEST(a_character_that_cannot_be_seen_is_named)
+{
+    REFUSED({"\xef\xbb\xbf@daily a -- x", 1, 1, "; in column 1 is a byte order mark (U+FEFF)"},
+            {"# a\n@daily\xc2\xa0"
+             "a -- x",
+             2, 1, "; in column 7 is a no-break space (U+00A0)"},
+            {"@daily a --retry 3\xc2\xa0 -- x", 1, 18, "; in column 19 is a no-break space"},
+            {"@daily a \xe2\x80\x8b-- x", 1, 10, "; in column 10 is a zero width space"});
+}
+
 TEST(what_is_no_text)
 {
     static const char zero[] = "@daily a -- x\n@daily b\0 -- x\n";

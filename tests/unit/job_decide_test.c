@@ -3,7 +3,10 @@
  * The decision of what a node may do about a job now: each rule alone. tests/simulation/farm.h has
  * farms that live by it.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "job/decide.h"
 #include "lib/instants.h"
@@ -368,4 +371,79 @@ TEST(skipping_still_buries_what_was_lost)
     rules.skips_missed = true;
     job.running = 77;
     t_true(settles("2026-03-02T12:00Z").lost);
+}
+
+/* ---- nodes whose time-zone data differ ------------------------------------------------------- */
+
+/* The same zone in two trees of zone files: one hour and two hours east of UTC. */
+static struct rowlock_schedule *open_in_tree(const char *folder, const char *zone)
+{
+    struct rowlock_schedule *opened = NULL;
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/City", folder);
+    t_int(symlink(zone, path), 0);
+    setenv("TZDIR", folder, 1);
+    t_ok(rowlock_schedule_open("0 4 * * *", "City", &opened, NULL, &t_error));
+    unsetenv("TZDIR");
+    t_int(unlink(path), 0);
+    t_int(rmdir(folder), 0);
+    return opened;
+}
+
+/* Lets the nodes ask every half minute, and returns how many runs were claimed. */
+static int runs_until(const char *end, struct rowlock_schedule *const *nodes, size_t n)
+{
+    int runs = 0;
+
+    for (; job.now_ms < t_utc(end); job.now_ms += 30000)
+        for (size_t i = 0; i < n; i++) {
+            struct rowlock_job_decision d;
+
+            rules.schedule = nodes[i];
+            d = rowlock__job_decide(&job, &rules);
+            if (d.act != ROWLOCK_JOB_CLAIM && d.act != ROWLOCK_JOB_PLAN)
+                continue;
+            runs += d.act == ROWLOCK_JOB_CLAIM;
+            job.last_ms = d.act == ROWLOCK_JOB_CLAIM ? d.instant_ms : job.last_ms;
+            job.due_ms = d.due_ms;
+            job.known = job.same_schedule = true;
+        }
+    return runs;
+}
+
+TEST(nodes_with_different_zone_data_run_a_job_once_a_day)
+{
+    char early[] = "/tmp/rowlock-tree.XXXXXX", late[] = "/tmp/rowlock-tree.XXXXXX";
+    struct rowlock_schedule *nodes[2], *others[2];
+
+    t_true(mkdtemp(early) && mkdtemp(late));
+    nodes[1] = others[0] = open_in_tree(early, "/usr/share/zoneinfo/Etc/GMT-2");
+    nodes[0] = others[1] = open_in_tree(late, "/usr/share/zoneinfo/Etc/GMT-1");
+    t_text(nodes[0]->text, nodes[1]->text);
+    t_true(rowlock__schedule_next(nodes[0], 0) != rowlock__schedule_next(nodes[1], 0));
+    for (int i = 0; i < 2; i++) {
+        given("every 1h", "2026-03-01T00:00Z");
+        t_int(runs_until("2026-03-05T12:00Z", i ? others : nodes, 2), 5);
+        /* the node that planned is gone: the other continues by its own data */
+        t_int(runs_until("2026-03-07T12:00Z", i ? &others[1] : &nodes[1], 1), 2);
+        t_int(runs_until("2026-03-09T12:00Z", i ? others : nodes, 2), 2);
+    }
+    rowlock_schedule_close(nodes[0]);
+    rowlock_schedule_close(nodes[1]);
+}
+
+TEST(a_due_time_that_a_user_requested_contradicts_no_zone_data)
+{
+    char tree[] = "/tmp/rowlock-tree.XXXXXX";
+    struct rowlock_schedule *node;
+
+    t_true(mkdtemp(tree) != NULL);
+    node = open_in_tree(tree, "/usr/share/zoneinfo/Etc/GMT-2");
+    given("every 1h", "2026-03-01T10:01Z");
+    rules.schedule = node;
+    known("2026-03-01T02:00Z", "2026-03-01T10:01Z");
+    job.due_ms--;
+    t_int(decides(ROWLOCK_JOB_CLAIM).instant_ms, job.due_ms);
+    rowlock_schedule_close(node);
 }

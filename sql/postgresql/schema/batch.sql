@@ -62,7 +62,7 @@ BEGIN
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
                                         quiet_until)
              SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
-                    {from_hex f.part[6]}, {from_hex f.part[7]},
+                    {storable_hex f.part[6]}, {storable_hex f.part[7]},
                     pg_catalog.clock_timestamp() + {interval f.part[4]},
                     pg_catalog.clock_timestamp() + {interval f.quiet_ms}
                FROM free f WHERE f.token > f.floor)

@@ -5,8 +5,10 @@
 -- is ambiguous: PostgreSQL resolves an untyped literal or parameter as text, and never a number.
 
 -- Describes the holder of the name for the end of a sentence; NULL if none is found. It must not
--- raise an error, because a transaction whose lock was refused continues.
-CREATE FUNCTION rowlock.holder(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+-- raise an error, because a transaction whose lock was refused continues. A waiter of the owner
+-- `asker` is the caller itself, and is not counted.
+CREATE FUNCTION rowlock.holder(name text, asker text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.concat_ws(', ', 'a ' || h.kind,
                        nullif(pg_catalog.concat_ws(' ',
@@ -15,7 +17,10 @@ BEGIN
                            CASE h.kind WHEN 'lease' THEN 'on ' ELSE 'of a client on ' END || h.host,
                            '(' || h.program || ')'), ''),
                        'since ' || h.since, 'expires ' || h.expires, 'note: ' || h.note,
-                       h.waiting::text || ' waiting')
+                       nullif(h.waiting - CASE h.kind WHEN 'lease' THEN
+                           (SELECT pg_catalog.count(*) FROM rowlock.waiter w
+                             WHERE w.name = holder.name COLLATE "C" AND w.owner = asker)
+                           ELSE 0::bigint END, 0)::text || ' waiting')
               FROM rowlock.holders(name) h LIMIT 1);
 EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN NULL;

@@ -160,6 +160,30 @@ SELECT pg_catalog.hashint8extended(
            ELSE 10000 END::bigint AS quiet_ms
   FROM rowlock.origin o;
 
+-- A text for people, in UTF-8, as the encoding of this database can store it: "?" takes the place
+-- of a character that it lacks. So the end of a run is recorded whatever its command printed. The
+-- pattern takes hexadecimal digits apart: ASCII, a character of several bytes, and bytes that are
+-- neither.
+CREATE FUNCTION rowlock.storable(given bytea) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    piece text;
+    stored text := '';
+BEGIN
+    RETURN pg_catalog.convert_from(given, 'UTF8');
+EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
+    FOR piece IN
+        SELECT m.part[1] FROM pg_catalog.regexp_matches(pg_catalog.encode(given, 'hex'),
+            '((?:(?!00)[0-7].)+|[c-f].(?:[89ab].)*|..)', 'g') m (part)
+    LOOP
+        BEGIN
+            stored := stored || {from_hex piece};
+        EXCEPTION WHEN untranslatable_character OR character_not_in_repertoire THEN
+            stored := stored || '?';
+        END;
+    END LOOP;
+    RETURN stored;
+END $$;
+
 -- Returns the 64-bit key of a name, which technique native locks by pg_advisory_xact_lock:
 -- PostgreSQL's own hash of its bytes. The seed (the bytes "rowlock" as a number) makes a collision
 -- with other programs' advisory locks unlikely. SHA-256 would cost more than the lock itself.

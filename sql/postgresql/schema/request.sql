@@ -303,7 +303,8 @@ BEGIN
     END IF;
     ticket := answer.ticket;
     place := answer.place;
-    holder := CASE WHEN place > 0 THEN rowlock.holder(name COLLATE "default") END;
+    holder := CASE WHEN place > 0 THEN rowlock.holder(name COLLATE "default",
+                                                     owner COLLATE "default") END;
 END $$;
 COMMENT ON FUNCTION rowlock.request(text, interval, text, interval, text, integer, text, bigint,
                                     text, text) IS

@@ -10,6 +10,7 @@
 
 #include "command/job_name.h"
 #include "util/rows.h"
+#include "util/utf8.h"
 
 #define LINE_MOST 100000 /* below the kernel's limit for one argument of a program */
 #define ZONE_WORD "CRON_TZ"
@@ -18,10 +19,12 @@ struct reading {
     struct crontab *crontab;
     struct crontab_mistake mistake; /* the mistake of the line */
     size_t line;
-    char *start;      /* the beginning of the line */
-    char *at;         /* the unread rest of the line */
-    const char *zone; /* CRON_TZ; NULL: none yet */
-    const char *name; /* of the line's job, which H requires */
+    char *start;        /* the beginning of the line */
+    char *at;           /* the unread rest of the line */
+    const char *zone;   /* CRON_TZ; NULL: none yet */
+    const char *name;   /* of the line's job, which H requires */
+    const char *unseen; /* a character of the line that cannot be seen; NULL: none */
+    size_t unseen_column;
 };
 
 /* ---- mistakes -------------------------------------------------------------------------------- */
@@ -31,12 +34,17 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct reading *r, const 
 {
     struct crontab_mistake *mistake = &r->mistake;
     va_list arguments;
+    size_t length;
 
     mistake->line = r->line;
     mistake->column = (size_t)(where - r->start) + 1;
     va_start(arguments, format);
     vsnprintf(mistake->text, sizeof mistake->text, format, arguments);
     va_end(arguments);
+    length = strlen(mistake->text);
+    if (r->unseen)
+        snprintf(mistake->text + length, sizeof mistake->text - length, "; in column %zu is %s",
+                 r->unseen_column, r->unseen);
     return -1;
 }
 
@@ -321,9 +329,11 @@ static int read_line(struct reading *r)
 static int cut_line(struct reading *r, char *end, char **next)
 {
     char *line_end = memchr(r->start, '\n', (size_t)(end - r->start));
+    const char *unseen;
     char *zero;
 
     *next = line_end ? line_end + 1 : NULL;
+    r->unseen = NULL;
     if (!line_end)
         line_end = end;
     zero = memchr(r->start, '\0', (size_t)(line_end - r->start));
@@ -335,7 +345,26 @@ static int cut_line(struct reading *r, char *end, char **next)
     if (line_end > r->start && line_end[-1] == '\r')
         line_end[-1] = '\0';
     r->at = r->start;
+    r->unseen = rowlock__utf8_unseen(r->start, &unseen);
+    r->unseen_column = r->unseen ? (size_t)(unseen - r->start) + 1 : 0;
     return 0;
+}
+
+/* In cron % ends the command, unless it has a backslash. Within quotes the shell keeps that. */
+static void warn(struct reading *r, size_t jobs_before, crontab_visit visit, void *data)
+{
+    const struct crontab *crontab = r->crontab;
+    const char *escape =
+        crontab->n > jobs_before ? strstr(crontab->entries[crontab->n - 1].command, "\\%") : NULL;
+
+    if (!escape)
+        return;
+    r->unseen = NULL;
+    wrong(r, escape,
+          "warning: \\%% is cron's escape, and rowlock passes it on with its backslash: write %%");
+    r->mistake.is_warning = 1;
+    visit(&r->mistake, data);
+    r->mistake.is_warning = 0;
 }
 
 /* Reads all lines, also after a mistake, so that all mistakes are reported. */
@@ -344,10 +373,14 @@ static int read_lines(struct reading *r, char *text, char *end, crontab_visit vi
     int wrong_lines = 0;
 
     for (char *next = text; next && next < end;) {
+        size_t jobs_before = r->crontab->n;
+
         r->line++;
         r->start = next;
-        if (cut_line(r, end, &next) == 0 && read_line(r) == 0)
+        if (cut_line(r, end, &next) == 0 && read_line(r) == 0) {
+            warn(r, jobs_before, visit, data);
             continue;
+        }
         wrong_lines = 1;
         visit(&r->mistake, data);
         if (!r->mistake.line)

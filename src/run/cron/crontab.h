@@ -33,11 +33,13 @@ struct crontab {
 /* A mistake, for a message "FILE:LINE:COLUMN: TEXT". */
 struct crontab_mistake {
     size_t line, column; /* from 1; column: of bytes; line 0: no memory */
+    int is_warning;      /* the line is taken nevertheless */
     char text[512];
 };
 
 /* Parses a text. 0: the caller frees `out` by crontab_free(). -1: `visit` was called for the first
-   mistake of each line that has one, in order; the mistake is valid during that call. */
+   mistake of each line that has one, in order; the mistake is valid during that call. A warning is
+   reported in the same way. */
 typedef void (*crontab_visit)(const struct crontab_mistake *mistake, void *data);
 int crontab_read(const char *text, size_t length, struct crontab *out, crontab_visit visit,
                  void *data);

@@ -89,6 +89,8 @@ static void say_mistake(const struct crontab_mistake *mistake, void *data)
         message("%s:%zu:%zu: %s", reading->path, mistake->line, mistake->column, mistake->text);
     else
         message("%s", mistake->text);
+    if (mistake->is_warning)
+        return;
     reading->status = mistake->line ? STATUS_USAGE : STATUS_FAILED;
 }
 

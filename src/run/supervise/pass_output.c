@@ -236,8 +236,8 @@ static void make_text(struct output *output)
     size_t n = 0, from = output->total > OUTPUT_KEPT ? output->total - OUTPUT_KEPT : 0;
 
     if (from > 0)
-        while (from < output->total &&
-               ((unsigned char)output->tail[from % OUTPUT_KEPT] & 0xc0) == 0x80)
+        for (int i = 0; i < 3 && ((unsigned char)output->tail[from % OUTPUT_KEPT] & 0xc0) == 0x80;
+             i++)
             from++;
     for (; from < output->total; from++) {
         char byte = output->tail[from % OUTPUT_KEPT];
