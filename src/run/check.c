@@ -2,13 +2,12 @@
 /* The verb check: whether a token is still a valid lease. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "command/output/json.h"
 #include "guard/guard.h"
 #include "run/lease/take.h"
 #include "run/supervise/ancestors.h"
+#include "util/random.h"
 
 static void print_json(const struct lease_argument *argument, const struct rowlock_lease *lease)
 {
@@ -26,16 +25,16 @@ struct keeper_search {
     int64_t token, dead_pid; /* 0: alive, or unknown */
 };
 
-/* Whether the process that renews was killed; its pid shows that only on this host. */
+/* Whether the process that renews was killed; its pid shows that only where it has its number: not
+   on another machine, and not in another container. */
 static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
 {
     struct keeper_search *search = data;
-    char host[256] = "";
 
     if (holder->token != search->token)
         return 0;
-    gethostname(host, sizeof host - 1);
-    if (holder->pid && strcmp(host, holder->host) == 0 && tree_is_dead((pid_t)holder->pid))
+    if (holder->pid && rowlock__owner_is_from_here(holder->owner) &&
+        tree_is_dead((pid_t)holder->pid))
         search->dead_pid = holder->pid;
     return 1;
 }

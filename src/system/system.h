@@ -71,6 +71,15 @@ void rowlock__keep_alive(int fd);
    alone, before Linux 5.8, and if the file cannot be found. */
 bool rowlock__is_mounted_alone(const char *path);
 
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* Identifies the numbering of processes on this machine: a container has its own. 0: unknown, as
+   always with POSIX alone. */
+uintmax_t rowlock__pid_namespace(void);
+/* Identifies this machine since its boot; "": unknown, as always with POSIX alone. Not to be freed.
+   Safe to call from threads. */
+const char *rowlock__boot_id(void);
+
 /* ---- libraries, this program, random bytes --------------------------------------------------- */
 
 /* For dlsym(): the libraries that the process has loaded already. NULL is a valid

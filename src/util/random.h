@@ -9,8 +9,10 @@
 uint32_t rowlock__dice(void);
 
 /* Owner ids: 32 hexadecimal digits. The first 8 are the hash of the owner id of the lease under
-   which the caller works, or random; so a list shows which leases a waiter holds. At least 96 bits
-   are random: no two calls have the same id, and no other caller can guess one. */
+   which the caller works, or random; so a list shows which leases a waiter holds. The next 8 are
+   the hash of the place where the caller's pid has a meaning: this boot of this machine, and the
+   PID namespace; random if that is unknown. 64 bits are random: no two calls have the same id, and
+   no other caller can guess one. */
 
 #define ROWLOCK_OWNER_SIZE 33
 
@@ -24,5 +26,8 @@ int rowlock__owner_is_formed(const char *owner);
    second needs an id that is formed. */
 uint32_t rowlock__owner_hash(const char *owner);
 uint32_t rowlock__owner_parent(const char *owner);
+/* Whether its caller has its pid in the same place as this process: then the pid that the list
+   shows is one of ours. 0: elsewhere, or unknown. */
+int rowlock__owner_is_from_here(const char *owner);
 
 #endif

@@ -307,3 +307,17 @@ announce_as_another() { # PID TOKEN
     rowlock check plain --token "$token"
     rowlock run run -- sh -c "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' check run --token \$ROWLOCK_TOKEN"
 }
+
+@test "check in another PID namespace: the keeper's number there is no proof of its death" {
+    refusal=$(unshare --pid --fork --mount-proc true 2>&1) || skip "no namespace here: $refusal"
+    start sleep 300
+    until_true is_named "$started" sleep
+    token=$(acquire_while "$started" far --ttl 5m)
+    for procs in --mount-proc ''; do # without it /proc shows the numbers of the outer namespace
+        # shellcheck disable=SC2086
+        unshare --pid --fork $procs "$ROWLOCK" --db "$ROWLOCK_TEST_URL" check far --token "$token"
+    done
+    kill -s KILL "$(keeper_of far)"
+    unshare --pid --fork --mount-proc "$ROWLOCK" --db "$ROWLOCK_TEST_URL" check far --token "$token"
+    run -1 rowlock check far --token "$token"
+}

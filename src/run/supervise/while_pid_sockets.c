@@ -13,7 +13,7 @@
 #include "guard/guard.h"
 #include "run/supervise/ancestors.h"
 #include "system/command/calls.h"
-#include "system/command/processes.h"
+#include "system/system.h"
 
 #define MOST_ANCESTORS 1000
 
@@ -27,7 +27,7 @@ static struct kept_name name_of(pid_t pid, int64_t token)
     struct kept_name name;
 
     snprintf(name.text, sizeof name.text, "rowlock/while/%" PRIuMAX "/%d/%" PRId64,
-             process_numbering(), (int)pid, token);
+             rowlock__pid_namespace(), (int)pid, token);
     return name;
 }
 

@@ -45,6 +45,23 @@ int adopt_orphans(void)
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+/* CAP_KILL is the permission to signal the processes of every user. The header of its number is the
+   kernel's, and not everywhere installed. */
+int may_lose_children(void)
+{
+    struct {
+        uint32_t version;
+        int pid;
+    } header = {0x20080522, 0};
+    struct {
+        uint32_t effective, permitted, inheritable;
+    } sets[2] = {{0}};
+    const uint32_t cap_kill = 1U << 5;
+
+    syscall(SYS_capget, &header, sets);
+    return !(sets[0].effective & cap_kill) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
+}
+
 void hide_memory(void)
 {
     prctl(PR_SET_DUMPABLE, 0);

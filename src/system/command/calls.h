@@ -29,6 +29,9 @@ void wake_without_parent(void);
 /* Descendants whose parent ends become children of this process. 0; or -1 with errno. */
 int adopt_orphans(void);
 
+/* Whether a set-user-ID program that this process starts may become one that it may not signal. */
+int may_lose_children(void);
+
 /* Hides this process's memory from core files and from other processes of this user, because it may
    hold a URL with a password. A forked child inherits it; exec ends it. */
 void hide_memory(void);

@@ -31,14 +31,12 @@ static int parse(const char *text, struct process *out)
     return 1;
 }
 
-int process_read(pid_t pid, struct process *out)
+static int read_stat(const char *path, struct process *out)
 {
-    char path[32], text[1024];
+    char text[1024];
     ssize_t got;
-    int fd;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
     got = read(fd, text, sizeof text - 1);
@@ -46,8 +44,54 @@ int process_read(pid_t pid, struct process *out)
     if (got <= 0)
         return 0;
     text[got] = '\0';
-    out->pid = pid;
     return parse(text, out);
+}
+
+/* The state of a process is that of its main thread, which may have ended before the others. */
+static void look_at_threads(struct process *process)
+{
+    char path[300];
+    struct dirent *entry;
+    struct process thread;
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+    folder = opendir(path);
+    while (folder && process->is_dead && (entry = readdir(folder))) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.200s/stat", (int)process->pid, entry->d_name);
+        if (*entry->d_name != '.' && read_stat(path, &thread) && !thread.is_dead) {
+            process->is_dead = 0;
+            process->is_stopped = thread.is_stopped;
+        }
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static int read_process(pid_t pid, struct process *out)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (!read_stat(path, out))
+        return 0;
+    out->pid = pid;
+    if (out->is_dead)
+        look_at_threads(out);
+    return 1;
+}
+
+/* After unshare --pid, /proc may still have the numbers of the outer namespace. */
+static int has_our_numbers(void)
+{
+    char pid[16] = "";
+
+    return readlink("/proc/self", pid, sizeof pid - 1) > 0 && atoi(pid) == (int)getpid();
+}
+
+int process_read(pid_t pid, struct process *out)
+{
+    return has_our_numbers() && read_process(pid, out);
 }
 
 static int add(struct processes *processes, const struct process *process)
@@ -75,7 +119,7 @@ static int by_pid(const void *a, const void *b)
 
 int processes_read(struct processes *out)
 {
-    DIR *folder = opendir("/proc");
+    DIR *folder = has_our_numbers() ? opendir("/proc") : NULL;
     struct dirent *entry;
     struct process process;
     int failed = 0;
@@ -84,7 +128,7 @@ int processes_read(struct processes *out)
         return -1;
     while (!failed && (entry = readdir(folder)))
         if (*entry->d_name >= '1' && *entry->d_name <= '9' &&
-            process_read((pid_t)atoi(entry->d_name), &process))
+            read_process((pid_t)atoi(entry->d_name), &process))
             failed = add(out, &process);
     closedir(folder);
     if (out->n > 0)
@@ -156,14 +200,6 @@ int process_errors_are(pid_t pid, int fd)
     path_of_errors(pid, path);
     return fstat(fd, &ours) == 0 && stat(path, &theirs) == 0 && S_ISREG(theirs.st_mode) &&
            ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-}
-
-uintmax_t process_numbering(void)
-{
-    struct stat space = {0};
-
-    stat("/proc/self/ns/pid", &space);
-    return space.st_ino;
 }
 
 /* ---- for doctor ------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 
 struct process {
     pid_t pid, parent, group;
-    int is_dead;    /* its parent has not collected it yet */
+    int is_dead;    /* all its threads have ended; its parent has not collected it yet */
     int is_stopped; /* by a signal such as SIGSTOP or ^Z; not by a debugger */
     /* When it started, in clock ticks since the boot; with the pid: this process and no other. */
     unsigned long long born;
@@ -26,8 +26,8 @@ struct processes {
 int process_read(pid_t pid, struct process *out);
 
 /* Adds all that /proc shows to `out`, which is zeroed before. The caller frees `all`, also after an
-   error. Not a snapshot: a process that starts meanwhile may be missing. -1: there is no /proc, or
-   no memory. */
+   error. Not a snapshot: a process that starts meanwhile may be missing. -1: there is no /proc of
+   our PID namespace, or no memory. */
 int processes_read(struct processes *out);
 /* That of this pid, or NULL. */
 const struct process *processes_find(const struct processes *processes, pid_t pid);
@@ -44,9 +44,6 @@ void process_program(pid_t pid, char *out, size_t size);
 int process_errors(pid_t pid);
 /* Whether its standard error and our descriptor are the same regular file. */
 int process_errors_are(pid_t pid, int fd);
-
-/* Identifies the numbering of processes: a container has its own. 0: unknown. */
-uintmax_t process_numbering(void);
 
 /* ---- for doctor ------------------------------------------------------------------------------ */
 

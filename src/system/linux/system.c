@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,34 @@ const char *rowlock__path_of_function(const void *function)
 const char *rowlock__program_name(void)
 {
     return program_invocation_short_name;
+}
+
+uintmax_t rowlock__pid_namespace(void)
+{
+    struct stat space = {0};
+
+    stat("/proc/self/ns/pid", &space);
+    return space.st_ino;
+}
+
+static char boot_id[40];
+
+static void read_boot_id(void)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, boot_id, sizeof boot_id - 1) : -1;
+
+    boot_id[got > 0 ? got : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+const char *rowlock__boot_id(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, read_boot_id);
+    return boot_id;
 }
 
 int rowlock__random_bytes(void *out, size_t n)

@@ -127,6 +127,16 @@ const char *rowlock__program_name(void)
     return "program";
 }
 
+uintmax_t rowlock__pid_namespace(void)
+{
+    return 0;
+}
+
+const char *rowlock__boot_id(void)
+{
+    return "";
+}
+
 /* By /dev/urandom, which POSIX does not require, but every Unix has. */
 
 int rowlock__random_bytes(void *out, size_t n)
