@@ -2,11 +2,15 @@
 /* Finds and signals the descendants of a process, by the list of all processes. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "guard/guard.h"
 #include "system/command/processes.h"
+
+#define LOOKS_ABOVE 3 /* an ancestor may end during a look */
 
 static int descends(const struct processes *processes, const struct process *process, pid_t root)
 {
@@ -32,11 +36,23 @@ int tree_signal(pid_t root, int number, pid_t but, struct tree *out)
         if (out->alive < TREE_NAMED)
             out->pid[out->alive] = process->pid;
         out->alive++;
-        if (number && (!but || process->group != but))
+        if (!but || process->group != but)
             out->refused += process_signal_same(process, number);
     }
     free(processes.all);
     return failed;
+}
+
+void tree_pids(const struct tree *tree, char *out, size_t size)
+{
+    size_t at = 0;
+
+    if (tree->alive && !tree->pid[0])
+        snprintf(out, size, "not visible in /proc");
+    for (int i = 0; i < tree->alive && i < TREE_NAMED && tree->pid[i]; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? ", " : "", (int)tree->pid[i]);
+    if (tree->alive > TREE_NAMED)
+        snprintf(out + at, size - at, ", ...");
 }
 
 int tree_is_stopped(pid_t pid)
@@ -60,6 +76,36 @@ int tree_is_dead(pid_t pid)
     if (kill(pid, 0) && errno == ESRCH)
         return 1;
     return process_read(pid, &process) && process.is_dead;
+}
+
+unsigned long long tree_born(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) ? process.born : 0;
+}
+
+/* -1: one of the ancestors cannot be read, or has ended meanwhile. */
+static int look_above(pid_t pid, unsigned long long born)
+{
+    struct process process;
+
+    for (pid_t at = getppid(); at > 1; at = process.parent) {
+        if (!process_read(at, &process))
+            return -1;
+        if (at == pid)
+            return process.born == born;
+    }
+    return 0;
+}
+
+int tree_is_above(pid_t pid, unsigned long long born)
+{
+    int above = -1;
+
+    for (int i = 0; above < 0 && i < LOOKS_ABOVE; i++)
+        above = look_above(pid, born);
+    return above;
 }
 
 int reap_all(void)

@@ -78,6 +78,7 @@ void guard_next(struct guard *guard, struct guard_report *out)
         if (out->event == GUARD_STARTED) {
             guard->has_command = 1;
             guard->command = out->command;
+            guard->born = tree_born(out->command);
             guard_give(guard->fd, GUARD_BEGIN, 0);
         }
         return;
@@ -88,36 +89,49 @@ void guard_next(struct guard *guard, struct guard_report *out)
 
 /* ---- replacing a dead guard ------------------------------------------------------------------ */
 
-/* The dead guard's children are ours now. */
-static struct tree end_orphans(void)
+/* The command itself has ended with its guard, unless it is a set-user-ID program. */
+static struct tree command_alone(const struct guard *guard)
 {
-    static const struct tree none = {0};
-    int64_t until = rowlock__now_ms() + REPLACE_MS;
-    struct tree tree = none;
+    struct tree tree = {.pid = {guard->command}};
 
-    while (!reap_all() && rowlock__now_ms() < until) {
-        if (tree_signal(getpid(), SIGKILL, 0, &tree))
-            return none;
-        poll(NULL, 0, LOOK_AGAIN_MS);
-    }
-    return reap_all() ? none : tree;
+    tree.alive = guard->has_command && tree_born(guard->command) == guard->born &&
+                 !tree_is_dead(guard->command);
+    return tree;
+}
+
+/* The dead guard's children are ours now, also those that /proc does not show. */
+struct tree guard_orphans(const struct guard *guard)
+{
+    static const struct tree none = {0}, hidden = {.alive = 1};
+    struct tree tree;
+
+    if (!guard->only_ours)
+        return command_alone(guard);
+    if (reap_all())
+        return none;
+    if (tree_signal(getpid(), SIGKILL, 0, &tree) == 0 && tree.alive)
+        return tree;
+    return reap_all() ? none : hidden;
 }
 
 /* The command itself dies with its parent. Its process group keeps its number as long as a member
    lives; afterwards the kernel reuses the number only after thousands of others. */
 struct tree guard_replace(struct guard *guard)
 {
-    struct tree none = {0};
+    int64_t until = rowlock__now_ms() + REPLACE_MS;
+    struct tree tree = {0};
 
     if (guard->pid <= 0)
-        return none;
+        return tree;
     kill(guard->pid, SIGKILL);
     while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     guard->pid = 0;
     if (guard->has_command && guard->own_group)
         kill(-guard->command, SIGKILL);
-    return guard->only_ours ? end_orphans() : none;
+    while ((tree = guard_orphans(guard)).alive && rowlock__now_ms() < until)
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    return tree;
 }
 
 void guard_close(struct guard *guard)

@@ -18,7 +18,7 @@
 struct tree {
     int alive;             /* running descendants, including stopped ones */
     int refused;           /* those of them that we are not permitted to signal */
-    pid_t pid[TREE_NAMED]; /* the first of them, for messages */
+    pid_t pid[TREE_NAMED]; /* the first of them, for messages; 0: /proc does not show it */
 };
 
 /* ---- rowlock's side: guard/guard.c ----------------------------------------------------- */
@@ -42,11 +42,12 @@ struct guard_plan {
 /* Rowlock's end of a running guard; guard_start() fills it. */
 struct guard {
     pid_t pid;
-    int fd;          /* readable: guard_next() has a report */
-    int has_command; /* it was started */
-    pid_t command;   /* its pid */
-    int own_group;   /* as in the plan */
-    int only_ours;   /* we had no child before: all orphans that become ours are the command's */
+    int fd;                  /* readable: guard_next() has a report */
+    int has_command;         /* it was started */
+    pid_t command;           /* its pid */
+    unsigned long long born; /* when it started (tree_born) */
+    int own_group;           /* as in the plan */
+    int only_ours; /* we had no child before: all orphans that become ours are the command's */
 };
 
 /* NOTHING: no report is waiting. The guard sends the others, except GONE. */
@@ -59,8 +60,11 @@ enum guard_event {
     GUARD_CONTINUED,
     GUARD_UNTIL,  /* end_ms: the answer to ASK */
     GUARD_ENDING, /* the guard has begun to end the command; cause */
-    GUARD_ENDED,  /* number: wait() status; cause; survivors */
-    GUARD_GONE    /* the guard itself was killed */
+    /* Survivors do not end, and the lock is still certain: keep it for them, until ENDED. Again if
+       they change; cause; survivors. */
+    GUARD_SURVIVED,
+    GUARD_ENDED, /* number: wait() status; cause; survivors: they have no lock */
+    GUARD_GONE   /* the guard itself was killed */
 };
 
 /* Why the command ends. */
@@ -76,7 +80,7 @@ struct guard_report {
     enum guard_event event;
     int number;
     enum guard_cause cause;
-    struct tree survivors; /* processes that outlived the command and still run */
+    struct tree survivors; /* processes that outlived the command, or do not end */
     pid_t command;
     int64_t end_ms; /* of UNTIL: the command is dead by then */
     int began;      /* the command's program was started, as far as ENDED and GONE know */
@@ -107,6 +111,8 @@ void guard_next(struct guard *guard, struct guard_report *out);
 /* For a guard that has died or does not react: kills it, and ends those of its descendants that can
    be found, within a second. Returns the processes that it could not end. */
 struct tree guard_replace(struct guard *guard);
+/* Tries that again, once: those that are left. */
+struct tree guard_orphans(const struct guard *guard);
 /* After the last report, or guard_replace(): closes the socket, and collects the guard, which ends
    then. */
 void guard_close(struct guard *guard);
@@ -149,12 +155,19 @@ void stand_in_end(struct stand_in *stand_in);
    members of the group `but` (0: no exception), which are only counted. Misses descendants that
    exist only before or after the scan, so repeat it. -1: there is no /proc, or no memory. */
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
+/* "4711, 4712", of many the first: for a message. */
+void tree_pids(const struct tree *tree, char *out, size_t size);
+#define TREE_PIDS_SIZE (16 * (TREE_NAMED + 1))
 /* Whether this process is stopped now. */
 int tree_is_stopped(pid_t pid);
 /* The pid of its parent; 0: it has none, or has ended. */
 pid_t tree_parent(pid_t pid);
 /* Whether it has ended, even if its parent has not collected it. */
 int tree_is_dead(pid_t pid);
+/* When it started (struct process); 0: /proc does not show it. */
+unsigned long long tree_born(pid_t pid);
+/* Whether it is an ancestor of this process: 1, 0; -1: /proc does not show that. */
+int tree_is_above(pid_t pid, unsigned long long born);
 /* Collects the children of this process that have ended. 1: it has no others. */
 int reap_all(void);
 

@@ -92,8 +92,15 @@ static int become_guard(struct guard_state *state)
 static void say_why(const struct guard_state *state)
 {
     struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
+    char pids[TREE_PIDS_SIZE];
 
-    if (state->orphaned && poll(&error, 1, 0) == 1 && error.revents == POLLOUT)
+    if (!state->orphaned || poll(&error, 1, 0) != 1 || error.revents != POLLOUT)
+        return;
+    tree_pids(&state->left, pids, sizeof pids);
+    if (state->left.alive)
+        message("rowlock itself was killed: %d process%s of the command could not be ended: %s",
+                state->left.alive, state->left.alive == 1 ? "" : "es", pids);
+    else
         message("rowlock itself was killed: the command was ended");
 }
 
@@ -116,7 +123,8 @@ void guard_run(const struct guard_plan *plan, int fd)
     }
     setpgid(0, 0);
     keep_only_ours(&state);
-    last.survivors = guard_watch(&state);
+    guard_watch(&state);
+    last.survivors = state.left;
     last.number = state.how;
     last.cause = state.cause;
     last.command = state.command;

@@ -9,6 +9,9 @@ $(call unit_test,crontab): $(call objects,$(addprefix src/,run/cron/crontab run/
 $(call unit_test,documents): $(call objects,$(addprefix examples/documents/,document timestamp \
     generate sort))
 $(call unit_test,documents): TEST_LIBS += $(EXPAT)
+$(call unit_test,guard): $(call objects,$(addprefix src/,$(addprefix guard/,children descendants \
+    end guard process start_stand_in watch) $(addprefix system/command/,calls processes) \
+    command/output/message command/output/standard command/signals))
 $(call unit_test,lock_tree): $(call objects,$(addprefix src/show/tree/,lock_tree tree_rows))
 $(call unit_test,run_times): $(call objects,src/run/supervise/times)
 $(call unit_test,waiting_text): $(call objects,src/run/supervise/waiting_text \

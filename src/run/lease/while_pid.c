@@ -112,29 +112,31 @@ static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why
 
 /* Writes to the process's own standard error. It was opened by pid, and the process was still
    alive afterwards, so the descriptor is of this process and not of a later one. */
-static void tell_process(const struct keeping *keeping, const char *why)
+static void tell_process(const struct keeping *keeping, const char *gets, const char *why)
 {
     int fd;
 
     if (keeping->log_fd >= 0) {
-        message_to(keeping->log_fd, "process %d gets TERM: %s", (int)keeping->pid, why);
+        message_to(keeping->log_fd, "process %d %s: %s", (int)keeping->pid, gets, why);
         return;
     }
     fd = process_errors(keeping->pid);
     if (fd < 0)
         return; /* closed, a socket, or another user's: the log has it */
     if (!has_ended(keeping, 0))
-        message_to(fd, "process %d gets TERM: %s", (int)keeping->pid, why);
+        message_to(fd, "process %d %s: %s", (int)keeping->pid, gets, why);
     close(fd);
 }
 
 static void end_process(const struct keeping *keeping, const char *why)
 {
     char text[4 * sizeof keeping->why];
+    int refused = process_signal(keeping->process_fd, 0) && errno == EPERM;
+    const char *gets = refused ? "has changed its user and cannot be ended" : "gets TERM";
 
     escape_controls(why, text, sizeof text);
-    syslog(LOG_USER | LOG_WARNING, "rowlock: process %d gets TERM: %s", (int)keeping->pid, text);
-    tell_process(keeping, why);
+    syslog(LOG_USER | LOG_WARNING, "rowlock: process %d %s: %s", (int)keeping->pid, gets, text);
+    tell_process(keeping, gets, why);
     process_signal(keeping->process_fd, SIGTERM);
 }
 

@@ -21,6 +21,10 @@ int fill_standard_descriptors(void);
    some without it. */
 void hide_ours(const struct descriptors *callers);
 
+/* Prints which of the command's processes rowlock may be unable to end; nothing if none is known.
+   */
+void say_unendable(const struct run *run);
+
 /* Everything that the command's process needs after the fork; the caller keeps it until then. */
 struct child {
     const struct run *run;

@@ -77,6 +77,7 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
         message("cannot create a pipe for the command's output: %s", strerror(errno));
         return outcome->status = not_started(holding);
     }
+    say_unendable(run);
     outcome->status = watch_command(&watch, &child, outcome);
     if (kept)
         output_close(kept, signals, outcome->lost ? LOST_MS : -1);

@@ -172,30 +172,6 @@ static void judge_release(struct watch *watch)
     }
 }
 
-/* "4711, 4712"; of many the first. */
-static void list_pids(const struct tree *tree, char *out, size_t size)
-{
-    size_t at = 0;
-
-    for (int i = 0; i < tree->alive && i < TREE_NAMED; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? ", " : "", (int)tree->pid[i]);
-    if (tree->alive > TREE_NAMED)
-        snprintf(out + at, size - at, ", ...");
-}
-
-static void say_survivors(const struct watch *watch, const struct tree *tree)
-{
-    char pids[16 * (TREE_NAMED + 1)];
-    int n = tree->alive;
-
-    list_pids(tree, pids, sizeof pids);
-    if (n > 0 && watch->end.cause == GUARD_BY_ITSELF)
-        message("%d process%s that the command started run%s on without the lock on '%s': %s", n,
-                n == 1 ? "" : "es", n == 1 ? "s" : "", name_of(watch), pids);
-    else if (n > 0)
-        message("%d process%s of the command did not end: %s", n, n == 1 ? "" : "es", pids);
-}
-
 static int status_of(const struct watch *watch)
 {
     if (watch->lost)
@@ -225,16 +201,10 @@ int finish(struct watch *watch)
         ;
     if (watch->end.event == GUARD_NOT_STARTED)
         message("cannot fork: %s", strerror(watch->end.number));
-    if (watch->end.event == GUARD_GONE) {
-        if (!watch->lost)
-            message("the command's guard process was killed: ending the command too");
-        watch->end.cause = GUARD_LOCK_OVER;
-        watch->end.began = watch->guard.has_command;
-        watch->end.survivors = guard_replace(&watch->guard);
-    }
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
-        message("the command under '%s' exceeded --max-run and was ended", name_of(watch));
-    say_survivors(watch, &watch->end.survivors);
+        message("the command under '%s' exceeded --max-run%s", name_of(watch),
+                watch->end.survivors.alive ? "" : " and was ended");
+    survivors_say_left(watch);
     guard_close(&watch->guard);
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_LOCK_OVER && !watch->lost) {
         watch->lost = 1;

@@ -18,6 +18,7 @@
 #define PING_MS 1000
 #define STOP_LOOK_MS 100 /* a command that was stopped together with us continues sooner */
 #define SILENT_GUARD_MS 2000
+#define ORPHANS_MS 500 /* between two looks at those of a guard that is gone */
 
 /* ---- the lock's end -------------------------------------------------------------------------- */
 
@@ -228,6 +229,9 @@ static void take_report(struct watch *watch, const struct guard_report *report)
         if (report->cause == GUARD_LOCK_OVER)
             lose(watch, why_over(watch));
         break;
+    case GUARD_SURVIVED:
+        survivors_take(watch, report);
+        break;
     case GUARD_NOT_STARTED:
     case GUARD_ENDED:
     case GUARD_GONE:
@@ -257,7 +261,8 @@ static int64_t next_instant(const struct watch *watch)
 
     if (!watch->keeper.asking && !watch->lost && watch->next_keep_ms < next)
         next = watch->next_keep_ms;
-    return watch->stop_look_ms < next ? watch->stop_look_ms : next;
+    next = rowlock__least(next, watch->stop_look_ms);
+    return rowlock__least(rowlock__least(next, watch->say_ms), watch->look_ms);
 }
 
 static void on_time(struct watch *watch)
@@ -269,6 +274,8 @@ static void on_time(struct watch *watch)
         watch->end = (struct guard_report){.event = GUARD_GONE, .cause = GUARD_LOCK_OVER};
         watch->done = 1;
     }
+    if (now >= watch->say_ms)
+        survivors_say(watch);
     if (now >= watch->stop_look_ms)
         stop_too(watch);
     else if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)
@@ -305,6 +312,25 @@ static void turn(struct watch *watch)
     on_time(watch);
 }
 
+/* The guard was killed, or does not react. Those of its orphans that do not end are watched here,
+   until they have ended, or the lock is lost. */
+static void replace_guard(struct watch *watch)
+{
+    if (!watch->lost)
+        message("the command's guard process was killed: ending the command too");
+    watch->end.cause = GUARD_LOCK_OVER;
+    watch->end.survivors = guard_replace(&watch->guard);
+    guard_close(&watch->guard);
+    watch->done = 0;
+    while (watch->end.survivors.alive && !watch->lost && !watch->done) {
+        survivors_take(watch, &watch->end);
+        watch->look_ms = rowlock__after(rowlock__now_ms(), ORPHANS_MS);
+        turn(watch);
+        watch->end.survivors = guard_orphans(&watch->guard);
+    }
+    watch->end.began = watch->guard.has_command;
+}
+
 void supervise(struct watch *watch)
 {
     int64_t now = rowlock__now_ms();
@@ -312,9 +338,12 @@ void supervise(struct watch *watch)
     watch->renewal.ttl_ms = watch->run->lock.ttl_ms;
     watch->next_keep_ms = now + PING_MS;
     watch->stop_look_ms = ROWLOCK_NEVER;
+    watch->say_ms = watch->look_ms = ROWLOCK_NEVER;
     expect_end(watch);
     if (watch->holding->lease)
         take_step(watch, rowlock__renewal_start(&watch->renewal, now, known_end(watch)));
     while (!watch->done)
         turn(watch);
+    if (watch->end.event == GUARD_GONE)
+        replace_guard(watch);
 }

@@ -63,15 +63,27 @@ struct watch {
     int lost, done;              /* the lock; the command has ended */
     int stale; /* the open question was asked before we were stopped: ignore its answer */
     int told;  /* a signal ordered us to end the command */
-    struct guard_report end; /* how it ended */
+    struct guard_report end;      /* how it ended */
+    struct guard_report left;     /* processes for which the lock is kept; NOTHING: none */
+    int64_t say_ms, say_pause_ms; /* when to name them again; the pause before */
+    int64_t look_ms; /* when to look at those of a guard that is gone; ROWLOCK_NEVER: not now */
 };
 
 /* When the guard must have ended the command, if nothing is renewed: before the lease's end, by
    margin_for_kill(); ROWLOCK_NEVER for a transaction. */
 int64_t end_of(const struct run *run, const struct holding *holding);
-/* Renews, passes signals on, and watches the guard, until the command has ended, whichever way.
-   watch->end tells it; the lock is not released yet. */
+/* Renews, passes signals on, and watches the guard, until the command has ended, whichever way, and
+   with it every process that the guard had to end; or until the lock is lost. watch->end tells it;
+   the lock is not released yet. */
 void supervise(struct watch *watch);
+
+/* ---- survivors.c ----------------------------------------------------------------------------- */
+
+/* The lock is kept for these processes: prints that once, and then rarely. */
+void survivors_take(struct watch *watch, const struct guard_report *report);
+void survivors_say(struct watch *watch);
+/* After the last report: those for which the lock is not kept. */
+void survivors_say_left(const struct watch *watch);
 
 /* ---- finish.c -------------------------------------------------------------------------------- */
 

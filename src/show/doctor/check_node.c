@@ -113,7 +113,8 @@ void examine_proc(struct doctor *doctor)
 
     if (tree_signal(getpid(), 0, 0, &tree) || !process_read(getpid(), &self))
         finding(doctor, "proc", ROWLOCK_UNSAFE, "mount -t proc proc /proc",
-                "there is no /proc: the guard cannot find the processes of a command");
+                "there is no /proc of this PID namespace: the guard cannot find the processes of a "
+                "command");
     else if (!processes_are_visible())
         finding(doctor, "proc", ROWLOCK_WARNS,
                 "mount /proc without hidepid; in a systemd unit set ProtectProc=default",
