@@ -115,6 +115,23 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = fine ]
 }
 
+@test "a daemon that outlived the command of the transaction waits for the lock as any caller" {
+    rowlock run --tx a -- sh -c 'setsid sh -c "echo \$\$ >daemon.tmp; mv daemon.tmp daemon
+        until [ -e go ]; do sleep 0.02; done
+        \"$0\" --db \"$1\" run --tx -w 60 a -- touch ran; echo \$? >ended" 2>daemon-err &
+        until [ -e daemon ]; do sleep 0.02; done' "$ROWLOCK" "$ROWLOCK_TEST_URL" 3>&- 4>&-
+    hold a
+    touch go
+    waits_or_ended() { somebody_waits || [ -s ended ]; }
+    until_true waits_or_ended
+    cat daemon-err
+    [ ! -s ended ]
+    let_go
+    until_true has_text ended
+    [ "$(cat ended)" = 0 ]
+    [ -e ran ]
+}
+
 @test "a shared lock beneath an ancestor's shared lock is granted" {
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || return 0
     run -0 rowlock run -s --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --tx a -- echo fine

@@ -13,12 +13,13 @@ struct holding;
 /* ---- environment.c --------------------------------------------------------------------------- */
 
 /* From ROWLOCK_HELD, the locks of our ancestors: whether there are any; whether a token is theirs;
-   the index of a name that they lock by a transaction, or -1. */
+   the index of a name that they lock by a transaction which is open, or -1. */
 int has_holding_ancestor(void);
 int is_token_of_ancestor(int64_t token);
 int held_by_ancestor(const struct rowlock_want *wants, size_t n);
-/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job
-   ROWLOCK_DUE and ROWLOCK_ATTEMPT: in the command's process. Not 0: no memory. */
+/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, for a transaction
+   ROWLOCK_HELD_BY, and for a run of a job ROWLOCK_DUE and ROWLOCK_ATTEMPT: in the command's
+   process. Not 0: no memory. */
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
 
 /* ---- while_pid_sockets.c --------------------------------------------------------------------- */

@@ -2,16 +2,21 @@
 /*
  * The command's environment. ROWLOCK_HELD lists the locks of this process and its ancestors as
  * words: HEX:x and HEX:s are names in hex, held exclusively or shared; a plain number is a token.
- * Hex is used because a name may contain a blank or a newline.
+ * Hex is used because a name may contain a blank or a newline. A token belongs to one lease, but a
+ * name to any: so ROWLOCK_HELD_BY has a word HEX:x/PID/BORN/NUMBERING for each name, with the guard
+ * of its command. A daemon that has outlived the command, and so the guard, must wait.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/output/json.h"
+#include "guard/guard.h"
 #include "run/supervise/ancestors.h"
 #include "run/supervise/holding.h"
+#include "system/system.h"
 
 static size_t put_word(char *out, const struct rowlock_want *want)
 {
@@ -28,32 +33,54 @@ static size_t put_word(char *out, const struct rowlock_want *want)
     return n;
 }
 
-/* Both modes count: a shared lock beneath an ancestor's shared one can wait for a third that waits
-   for the ancestor. */
-static int is_held(const char *held, const struct rowlock_want *want)
+/* Whether the guard of this word is above us. Yes, if that cannot be known: then the name counts.
+   */
+static int is_guarded(const char *word)
+{
+    unsigned long long born;
+    uintmax_t numbering;
+    int pid;
+
+    if (sscanf(word + strcspn(word, "/ "), "/%d/%llu/%ju", &pid, &born, &numbering) != 3 || !born ||
+        !numbering || numbering != rowlock__pid_namespace())
+        return 1;
+    return tree_is_above((pid_t)pid, born) != 0;
+}
+
+static int is_any(const char *word)
+{
+    (void)word;
+    return 1;
+}
+
+/* How many words of the name there are, for which `counts` is true. Both modes count: a shared lock
+   beneath an ancestor's shared one can wait for a third that waits for the ancestor. */
+static int count_words(const char *words, const struct rowlock_want *want,
+                       int (*counts)(const char *word))
 {
     size_t length = 2 * strlen(want->name) + 1;
     char *word = malloc(length + 2);
-    int found = 0;
+    int n = 0;
 
     if (!word)
         return 0;
     put_word(word, want);
-    for (const char *at = held; at && *at; at = strchr(at, ' ')) {
+    for (const char *at = words; at && *at; at = strchr(at, ' ')) {
         at += strspn(at, " ");
         if (strncmp(at, word, length) == 0)
-            found = 1;
+            n += counts(at);
     }
     free(word);
-    return found;
+    return n;
 }
 
 int held_by_ancestor(const struct rowlock_want *wants, size_t n)
 {
-    const char *held = getenv("ROWLOCK_HELD");
+    const char *held = getenv("ROWLOCK_HELD"), *by = getenv("ROWLOCK_HELD_BY");
 
     for (size_t i = 0; held && i < n; i++)
-        if (is_held(held, &wants[i]))
+        if (count_words(held, &wants[i], is_any) &&
+            (count_words(by, &wants[i], is_guarded) || !count_words(by, &wants[i], is_any)))
             return (int)i;
     return -1;
 }
@@ -117,6 +144,33 @@ static char *held_with(const struct rowlock_want *wants, size_t n, int64_t token
     return text;
 }
 
+/* The previous value plus the names of a transaction. In the command's process, below its guard. */
+static int set_held_by(const struct rowlock_want *wants, size_t n)
+{
+    const char *before = getenv("ROWLOCK_HELD_BY");
+    size_t size = (before ? strlen(before) : 0) + 1, at;
+    pid_t guard = getppid();
+    char *text;
+    int failed;
+
+    for (size_t i = 0; i < n; i++)
+        size += 2 * strlen(wants[i].name) + 80;
+    text = malloc(size);
+    if (!text)
+        return -1;
+    at = (size_t)snprintf(text, size, "%s", before ? before : "");
+    for (size_t i = 0; i < n; i++) {
+        if (at > 0)
+            text[at++] = ' ';
+        at += put_word(text + at, &wants[i]);
+        at += (size_t)snprintf(text + at, size - at, "/%d/%llu/%ju", (int)guard, tree_born(guard),
+                               rowlock__pid_namespace());
+    }
+    failed = setenv("ROWLOCK_HELD_BY", text, 1);
+    free(text);
+    return failed;
+}
+
 /* A transaction has neither token nor owner, and an ancestor's are not its own. */
 static int set_lease(const struct rowlock_lease *lease)
 {
@@ -147,7 +201,8 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
     char *names = names_of(wants, n);
     char *held = held_with(wants, n, lease ? rowlock_token(lease) : 0);
     int failed = !names || !held || setenv("ROWLOCK_NAME", names, 1) ||
-                 setenv("ROWLOCK_HELD", held, 1) || set_lease(lease) || set_job(holding);
+                 setenv("ROWLOCK_HELD", held, 1) || (!lease && set_held_by(wants, n)) ||
+                 set_lease(lease) || set_job(holding);
 
     free(names);
     free(held);
