@@ -276,7 +276,9 @@ ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
 
 /*
  * Creates the names' rows in a transaction of its own, before your own BEGIN. Needed for technique
- * row only, harmless elsewhere. Blocks for statement_ms at most.
+ * row only, harmless elsewhere. Once is enough: rowlock_vacuum keeps the rows, until
+ * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs it does not, but a lock creates a missing row.)
+ * Blocks for statement_ms at most.
  *
  * EINTX   a transaction is open: call it before
  * EINVAL, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
@@ -1343,8 +1345,9 @@ ROWLOCK_API int rowlock_schema_text(const char *dialect, const struct rowlock_pl
 ROWLOCK_API void rowlock_free(char *text);
 
 /*
- * Removes unused rows: rows of unheld names (technique row), committed rows that another program
- * left behind (technique insert), expired leases, dead waiters. Does not wait for other sessions.
+ * Removes unused rows: rows of unheld names that were not prepared (technique row), committed rows
+ * that another program left behind (technique insert), expired leases, dead waiters. Does not wait
+ * for other sessions.
  * `*removed` (may be NULL) counts the rows of names, leases and left-behind rows, and on PostgreSQL
  * and MariaDB the dead waiters; it does not count the heartbeat rows of leases.
  *

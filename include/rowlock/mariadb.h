@@ -17,10 +17,9 @@ extern "C" {
  * each call. A name never locked before needs rowlock_begin, rowlock_prepare, or options->url for
  * a second connection.
  *
- * rowlock_begin, the calls for leases (but not the fence), rowlock_list of a name, and
- * rowlock_vacuum set the session's isolation level to READ COMMITTED and do not restore it: at
- * InnoDB's default a transaction that has read before it locks may not see the changes that the
- * lock waited for.
+ * rowlock_begin, the calls for leases (but not the fence), and rowlock_list of a name set the
+ * session's isolation level to READ COMMITTED and do not restore it: at InnoDB's default a
+ * transaction that has read before it locks may not see the changes that the lock waited for.
  *
  * With options->url every call ends in its time, also if the server falls silent. Without it
  * libmariadb waits for its own MYSQL_OPT_READ_TIMEOUT, by default without limit.
