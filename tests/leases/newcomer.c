@@ -18,7 +18,8 @@ static struct rowlock_want wanted(const char *mode, const char *name)
     return *mode == 'x' ? t_x(name) : *mode == 's' ? t_s(name) : t_p(name, PERMITS, 1);
 }
 
-/* A waiter for a free name: it wants another one too, which is held. */
+/* A waiter for a free name: it wants another one too, which is held. Static, because its thread may
+   outlive a test that fails. */
 struct queued {
     const char *name;
     struct rowlock_lease *taken;
@@ -97,7 +98,7 @@ static void refuses_everybody(const char *mode)
     const char *name = t_name(*mode);
     void *hand = t_native(), *handle;
     struct rowlock_connection *own = t_open();
-    struct queued queued;
+    static struct queued queued;
 
     queue(&queued, mode, name, hand);
     refuses_each_mode(own, name);
@@ -132,7 +133,7 @@ TEST(p7_a_job_is_not_claimed_while_a_waiter_is_queued_for_its_name)
     struct rowlock_connection *node = t_open();
     struct rowlock_job job = t_daily_job("queued");
     struct rowlock_lease *lease = NULL;
-    struct queued queued;
+    static struct queued queued;
     void *hand = t_native();
 
     queue(&queued, "s", "job:queued", hand);
@@ -148,7 +149,7 @@ TEST(p7_a_refresh_waits_behind_a_user_that_is_queued)
     struct rowlock_terms terms = {.ttl_ms = HOUR};
     struct rowlock_refresh refresh;
     struct rowlock_lease *lease = NULL;
-    struct queued queued;
+    static struct queued queued;
     void *hand = t_native();
 
     queue(&queued, "s", "subject:queued", hand);
@@ -211,7 +212,7 @@ TEST(p7_a_newcomer_by_sql_does_not_pass_a_waiter)
     if (!t_facts()->server || t_facts()->plain)
         return;
     for (const char *mode = "xsp"; *mode; mode++) {
-        struct queued queued;
+        static struct queued queued;
 
         queue(&queued, mode, "by sql", hand);
         refuses_sql(hand, "by sql");

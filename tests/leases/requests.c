@@ -249,13 +249,15 @@ static int ask_after_a_pause(void *hand, struct want_sql want)
 static void pauses_and_waits(const char *name, int ahead, int rounds)
 {
     struct rowlock_lease *lease = t_granted(t_open(), t_x(name), HOUR);
-    struct acquisition first = {.wants = {t_x(name)}, .wait_ms = -1};
-    struct client last = {.want = {name, NULL, 2, WAIT_MS}};
+    static struct acquisition first; /* their threads may outlive a test that fails */
+    static struct client last;
     struct want_sql want = {name, NULL, 1, WAIT_MS};
     struct thread *threads[2] = {NULL};
     void *hand = t_native(), *own = t_native();
     long long ticket;
 
+    first = (struct acquisition){.wants = {t_x(name)}, .wait_ms = -1};
+    last = (struct client){.want = {name, NULL, 2, WAIT_MS}};
     if (ahead)
         threads[0] = t_queue_thread(t_open(), &first, hand, 1);
     t_int(asked(own, want), 0);

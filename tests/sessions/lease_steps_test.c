@@ -327,7 +327,7 @@ static void *start_gate(void)
         return gate;
     hand_row(t_admin(), "DROP TRIGGER IF EXISTS gate");
     hand_row(t_admin(), "CREATE TRIGGER gate AFTER INSERT ON rowlock_lease FOR EACH ROW "
-                        "SET @gate = GET_LOCK(" GATE ", 100)");
+                        "SET @gate = GET_LOCK(" GATE ", 30)");
     t_int(hand_number(gate, "SELECT GET_LOCK(" GATE ", 0)"), 1);
     return gate;
 }
