@@ -17,6 +17,7 @@ setup() {
 }
 teardown() {
     sql "DROP EVENT TRIGGER IF EXISTS switch_on; DROP FUNCTION IF EXISTS switch_on"
+    for table in $(tables); do sql "ALTER TABLE $table NO FORCE ROW LEVEL SECURITY"; done
     rowlock schema uninstall --force || true
     drop_role "$role"
 }
@@ -27,7 +28,7 @@ install_for_role() {
 as_role() { "$ROWLOCK" --db "$(url_of_role "$role")" "$@"; }
 tables() { # every table of rowlock, that of technique insert too
     sql "SELECT oid::regclass FROM pg_class WHERE relkind = 'r'
-            AND (relnamespace = 'rowlock'::regnamespace OR relname = 'rowlock_object')"
+            AND (relnamespace = to_regnamespace('rowlock') OR relname = 'rowlock_object')"
 }
 name_table() { # of the name locks; of technique native there is none
     case $ROWLOCK_TEST_TECHNIQUE in row) echo rowlock.name ;; insert) echo rowlock_object ;; esac
