@@ -1,8 +1,7 @@
 -- Behind try_name: a statement of its own, so that it reads what was committed before the name lock
 -- was taken. One name, exclusively, if no lease conflicts and no waiter queues. Sent only where the
 -- session encoding is UTF-8, to the technique native. In any other case it returns no row, and
--- rowlock.grant_lease decides; so it does for each token divisible by 127 (rowlock.store_least).
--- The session lock is that of rowlock.session_lock.
+-- rowlock.grant_lease decides. The session lock is that of rowlock.session_lock.
 INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires, quiet_until)
 SELECT n.number, n.name, 'exclusive', $2::text, $5::text, $6::bigint, $7::text, $8::text,
        pg_catalog.clock_timestamp() + {interval $3::bigint},
@@ -14,7 +13,7 @@ SELECT n.number, n.name, 'exclusive', $2::text, $5::text, $6::bigint, $7::text, 
          WHERE pg_catalog.current_setting('rowlock.free') = 'true' AND {unheld k.name}
            AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = k.name)) n
  WHERE n.number > greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), n.least, 0::bigint)
-   AND n.number % 127::bigint <> 0
+   AND {store_least n}
 RETURNING CASE WHEN $4::bigint = pg_catalog.pg_backend_pid()
                     AND CASE WHEN pg_catalog.length(pg_catalog.current_setting(
                                       'rowlock.session_locks', true)) > 400 THEN false

@@ -6,6 +6,7 @@
  * Runs on: postgresql/native postgresql/row
  * Quick: first
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +29,12 @@ static long trips(void)
     return since;
 }
 
-/* The next 126 tokens do not store the least token of their name, which costs a round trip. */
-static void store_no_least_token(void *hand)
-{
-    t_native_sql(hand, "SELECT setval('rowlock.number', (last_value / 127 + 1) * 127) "
-                       "FROM rowlock.number");
-}
-
 TEST(an_acquisition_is_one_trip_and_a_release_is_one)
 {
     struct rowlock_connection *one;
     struct rowlock_lease *lease;
 
-    store_no_least_token(t_native());
+    t_install();
     one = t_through_proxy();
     t_give(t_granted(one, t_x("cost"), HOUR)); /* the first call sends additional statements */
     trips();
@@ -65,7 +59,6 @@ TEST(a_release_is_one_trip_after_a_wait_and_where_the_history_keeps_all)
     struct thread *thread;
     void *hand = t_native();
 
-    store_no_least_token(hand);
     one = t_through_proxy();
     thread = t_queue_thread(one, &waiter, hand, 1);
     t_native_sql(hand, "UPDATE rowlock.waiter SET since = since - interval '1 min'");
@@ -178,23 +171,40 @@ static long long number(void *hand, const char *text)
     return atoll(t_native_sql(hand, "%s", text));
 }
 
-/* The commits of a session that acquires and releases `leases` leases. A session reports its
-   statistics when it ends. */
-static long long commits_of(int leases, const char *url, void *hand)
+/* Acquires and releases `leases` leases in a session of its own, or in that of a group. */
+static void acquire_and_release(int leases, bool in_group, const char *url)
 {
-    static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
-    static const char commits[] = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'cost'";
+    struct rowlock_group *group = NULL;
     struct rowlock_connection *one;
-    long long before;
 
-    t_until(number(hand, gone) == 0);
-    before = number(hand, commits);
-    one = t_open_at(url, NULL);
+    if (in_group) {
+        t_ok(rowlock_group_open(url, &(struct rowlock_options){0}, 1, &group, &t_error));
+        t_ok(rowlock_group_join(group, &one, &t_error));
+    } else
+        one = t_open_at(url, NULL);
     for (int i = 0; i < leases; i++)
         t_give(t_granted(one, t_x("cost"), HOUR));
-    t_close(one);
-    t_until(number(hand, gone) == 0);
-    return number(hand, commits) - before;
+    if (in_group)
+        rowlock_close(one);
+    else
+        t_close(one);
+    rowlock_group_close(group);
+}
+
+/* By how much a statistic of the database grows meanwhile, when `beside` other sessions do nothing.
+   A session reports its statistics when it ends. */
+static long long growth_of(const char *statistic, void *hand, int beside, int leases, bool in_group,
+                           const char *url)
+{
+    static const char sessions[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
+    const char *read = t_say("SELECT %s FROM pg_stat_database WHERE datname = 'cost'", statistic);
+    long long before;
+
+    t_until(number(hand, sessions) == beside);
+    before = number(hand, read);
+    acquire_and_release(leases, in_group, url);
+    t_until(number(hand, sessions) == beside);
+    return number(hand, read) - before;
 }
 
 TEST(an_acquisition_is_one_commit_and_a_release_is_one)
@@ -205,12 +215,33 @@ TEST(an_acquisition_is_one_commit_and_a_release_is_one)
 
     if (number(hand, "SHOW server_version_num") >=
         150000) { /* older servers report statistics later */
-        void *there = t_engine()->open(url);
+        /* includes the commits of connecting */
+        few = growth_of("xact_commit", hand, 0, 5, false, url);
+        t_int(growth_of("xact_commit", hand, 0, 15, false, url) - few, 10 * 2);
+    }
+    t_engine()->close(hand);
+}
 
-        store_no_least_token(there);
-        t_engine()->close(there);
-        few = commits_of(5, url, hand); /* includes the commits of connecting */
-        t_int(commits_of(15, url, hand) - few, 10 * 2);
+/* The server keeps the rows of ended leases while a snapshot of their time is open. */
+TEST(beside_an_old_snapshot_a_lease_reads_at_most_twice_the_pages)
+{
+    static const char pages[] = "blks_hit + blks_read";
+    const char *url = own_server();
+    void *hand = another_database(url);
+    long long without, beside;
+
+    for (int i = 0; i < 2 && number(hand, "SHOW server_version_num") >= 150000; i++) {
+        bool in_group = i == 1;
+        void *snapshot;
+
+        without = growth_of(pages, hand, 0, 4000, in_group, url);
+        snapshot = t_engine()->open(url);
+        t_native_sql(snapshot, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+        t_native_sql(snapshot, "SELECT count(*) FROM rowlock.meta");
+        beside = growth_of(pages, hand, 1, 4000, in_group, url);
+        printf("# %lld pages, %lld beside a snapshot\n", without, beside);
+        t_int(beside <= 2 * without, 1);
+        t_engine()->close(snapshot);
     }
     t_engine()->close(hand);
 }

@@ -49,7 +49,7 @@ BEGIN
                     WHERE rowlock.try_name_lock({from_hex pg_catalog.split_part(w.want, ':', 1)},
                                                 false) = 0);
     WITH free AS MATERIALIZED (
-             SELECT pg_catalog.nextval('rowlock.number') AS token,
+             SELECT pg_catalog.nextval('rowlock.number') AS number,
                     greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token,
                              0::bigint) AS floor, o.quiet_ms, w.name, w.part
                FROM (SELECT {from_hex p.part[2]} AS name, p.part
@@ -61,14 +61,14 @@ BEGIN
          leases AS (
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
                                         quiet_until)
-             SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
+             SELECT f.number, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
                     {storable_hex f.part[6]}, {storable_hex f.part[7]},
                     pg_catalog.clock_timestamp() + {interval f.part[4]},
                     pg_catalog.clock_timestamp() + {interval f.quiet_ms}
-               FROM free f WHERE f.token > f.floor)
-    SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','),
-           pg_catalog.array_agg(f.token)
-      INTO granted, tokens FROM free f WHERE f.token > f.floor;
+               FROM free f WHERE f.number > f.floor AND {store_least f})
+    SELECT pg_catalog.string_agg(f.part[1] || ':' || f.number::text, ','),
+           pg_catalog.array_agg(f.number)
+      INTO granted, tokens FROM free f WHERE f.number > f.floor;
     IF tokens IS NOT NULL AND session = pg_catalog.pg_backend_pid() THEN
         PERFORM rowlock.session_lock_all(tokens);
     END IF;

@@ -267,8 +267,9 @@ END $$;
 
 -- Stores the token of a grant as the least token of its name, if the search for leases is slow. The
 -- caller has the exclusive name lock and has found no lease. It calls this for each token divisible
--- by 127, a prime, so that each of several names that alternate gets its turn. The fastest of three
--- searches counts: the first of a session includes planning, and other processes may delay any.
+-- by 127, a prime, so that each of several names that alternate gets its turn. It grants that very
+-- token: a grant that drew another one instead would never call this. The fastest of three searches
+-- counts: the first of a session includes planning, and other processes may delay any.
 CREATE FUNCTION rowlock.store_least(name text, token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
