@@ -25,7 +25,9 @@ as_owner_of_all() { # an earlier test's schema is the superuser's
 }
 
 @test "printed, run by the client, and used by a role with the least privileges" {
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$role" | paste_in
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$role" | paste_in >said 2>&1
+    cat said
+    [ ! -s said ]
     url=$(url_of_role "$role")
     run -0 "$ROWLOCK" --db "$url" demo --workers 3 --hold 1
     run -0 "$ROWLOCK" --db "$url" run --tx a 'b b' ü -- echo done

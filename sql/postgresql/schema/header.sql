@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock's schema, to be run by hand: psql -v ON_ERROR_STOP=1 -f this_file
 BEGIN;
+SET LOCAL client_min_messages = warning; -- no NOTICE about what does not exist yet
 DO $$
 BEGIN
     IF pg_catalog.current_setting('server_version_num')::integer < 130000 THEN
@@ -9,5 +10,5 @@ BEGIN
                         pg_catalog.current_setting('server_version')
             USING ERRCODE = 'RL002';
     END IF;
+    PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
 END $$;
-SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time

@@ -723,4 +723,4 @@ COMMENT ON FUNCTION rowlock.fence(text, bigint) IS
     'Keeps a lease valid until the transaction ends. Raises an error (RL005) unless token is a '
     'valid lease of that name.';
 
-SELECT rowlock.lift_numbers();
+DO $$ BEGIN PERFORM rowlock.lift_numbers(); END $$;
