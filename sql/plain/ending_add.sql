@@ -1,4 +1,4 @@
 INSERT INTO rowlock_history
        (name, {kind_column}, permits, token, host, pid, command, note, acquired, waited, ended, how,
-        problem)
-VALUES (?t, {kind_value}, ?i, ?i, ?t, ?i, ?t, ?t, ?i, ?i, ?i, ?t, ?i);
+        problem, id)
+VALUES (?t, {kind_value}, ?i, ?i, ?t, ?i, ?t, ?t, ?i, ?i, ?i, ?t, ?i, ?i);

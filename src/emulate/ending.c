@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emulate/names.h"
+#include "util/random.h"
 
 #define SLICE_MS 172800000 /* old rows are deleted two days at a time */
 #define PRUNES_EVERY 256   /* of this many leases or tickets, one prunes the history when it ends */
@@ -160,6 +161,7 @@ static void waiter_row(void *data, const struct rowlock_value *columns, unsigned
 static int add(struct rowlock_work *work, const struct ending *ending, int64_t token,
                int64_t ended_ms, const char *how)
 {
+    int64_t id = (int64_t)rowlock__dice() << 31 | (rowlock__dice() >> 1);
     char kind[2] = {ending->kind, '\0'};
     struct rowlock_value values[] = {rowlock__text_value(ending->key),
                                      rowlock__text_value(kind),
@@ -173,7 +175,8 @@ static int add(struct rowlock_work *work, const struct ending *ending, int64_t t
                                      rowlock__int_value(ending->waited_ms),
                                      rowlock__int_value(ended_ms),
                                      rowlock__text_value(how),
-                                     rowlock__int_value(rowlock__is_problem(how))};
+                                     rowlock__int_value(rowlock__is_problem(how)),
+                                     rowlock__int_value(id)};
 
     return rowlock__work_do(work, ROWLOCK_PLAIN_ENDING_ADD, values);
 }

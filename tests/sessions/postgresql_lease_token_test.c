@@ -61,7 +61,7 @@ TEST(p3_tokens_grow_through_release_expiry_and_vacuum)
            role */
         t_native_sql(t_admin(), i == 0   ? "VACUUM FREEZE rowlock.origin"
                                 : i == 1 ? "VACUUM FULL rowlock.origin"
-                                         : "CLUSTER rowlock.origin USING origin_one_row");
+                                         : "CLUSTER rowlock.origin USING origin_pkey");
         token = next_token(hand);
         t_true(token > last);
         t_true(token - last < 1000000); /* the numbers were not lifted */

@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     waited   BIGINT NOT NULL,         -- milliseconds
     ended    DATETIME(6) NOT NULL,    -- UTC
     how      VARCHAR(16) NOT NULL,    -- released, expired, revoked, gave up
+    id       BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
     KEY rowlock_history_ended (ended)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

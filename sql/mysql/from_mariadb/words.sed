@@ -126,12 +126,6 @@ s/^-- DROP\. PROCESS is optional and shows which session holds a row\.$/-- DROP.
 # character of four bytes.
 s/information_schema\.processlist/performance_schema.processlist/
 
-# A table may need a primary key there (sql_require_primary_key).
-s/^    KEY rowlock_history_ended \(ended\)$/\
-    number   BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,\
-&/
-s/^\n//
-
 # A session lock waits whole seconds.
 s/IF\(p_limit_ms < 0, 30, p_limit_ms \/ 1000\)/IF(p_limit_ms < 0, 30, CEILING(p_limit_ms \/ 1000))/
 

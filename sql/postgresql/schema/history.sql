@@ -16,13 +16,13 @@ CREATE TABLE rowlock.history (
     acquired timestamptz,                -- NULL: never
     waited   bigint NOT NULL,            -- milliseconds
     ended    timestamptz NOT NULL,
-    how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up'))
+    how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up')),
+    -- random, because a sequence begins again after a move by logical replication
+    id       uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()
 );
 -- each row is in one of them, so that prune reads only what it deletes
 CREATE INDEX history_good ON rowlock.history (ended) WHERE how = 'released';
 CREATE INDEX history_bad ON rowlock.history (ended) WHERE how <> 'released';
--- without a key, a publication of all tables would refuse its DELETE
-ALTER TABLE rowlock.history REPLICA IDENTITY FULL;
 
 -- Returns the rules of the table setting, or the defaults.
 CREATE FUNCTION rowlock.history_rules(OUT history text, OUT keep_good bigint, OUT keep_bad bigint)

@@ -15,15 +15,18 @@
 -- holder committed. Status codes: 0 locked, 1 busy, 2 timed out, 3 leased, 4 only expired leases
 -- conflict, 5 not prepared, 6 leftover row, 7 canceled, 8 lease lost, 9 not at READ COMMITTED, 10 a
 -- standby or a read-only transaction.
+--
+-- Every table has a primary key, or a replica identity as lease: a publication of all tables
+-- refuses to change a table without one.
 
 CREATE TABLE rowlock.meta (
     version   integer NOT NULL,
     technique text NOT NULL,     -- native, row, insert
     object    text,              -- technique insert: its table
     id_width  integer,           -- characters of that table's id; NULL: no limit
-    owned     boolean NOT NULL   -- whether rowlock created that table
+    owned     boolean NOT NULL,  -- whether rowlock created that table
+    only_one  boolean PRIMARY KEY DEFAULT true CHECK (only_one)
 );
-CREATE UNIQUE INDEX meta_one_row ON rowlock.meta ((true));
 
 -- A lease lives until its heartbeat expires. A renewal updates the heartbeat alone. A lease of one
 -- exclusive name has none until its first renewal, because most leases end before that (see
@@ -123,9 +126,9 @@ ALTER TABLE rowlock.least_token
 CREATE TABLE rowlock.setting (
     history   text NOT NULL CHECK (history IN ('off', 'problems', 'slow', 'all')),
     keep_good bigint NOT NULL,
-    keep_bad  bigint NOT NULL
+    keep_bad  bigint NOT NULL,
+    only_one  boolean PRIMARY KEY DEFAULT true CHECK (only_one)
 );
-CREATE UNIQUE INDEX setting_one_row ON rowlock.setting ((true));
 
 -- Tokens and tickets. A restored dump, or a standby that lagged and was promoted, would draw old
 -- numbers again. So numbers are drawn only while lifted_for shows that the sequence was lifted for
@@ -135,9 +138,9 @@ CREATE SEQUENCE rowlock.number;
 CREATE SEQUENCE rowlock.lifted;      -- every number is greater
 CREATE SEQUENCE rowlock.lifted_for;  -- the origin, as the view lift computes it
 CREATE TABLE rowlock.origin (
-    boot timestamptz -- when the row was inserted; any change of the row makes the next draw lift
+    boot timestamptz, -- when the row was inserted; any change of the row makes the next draw lift
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one)
 );
-CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
 -- origin; pg_sequence_last_value is NULL for a sequence that was just created. quiet_ms: for how

@@ -26,6 +26,12 @@ UPDATE rowlock.job j
                pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
           FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
  WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
+ALTER TABLE rowlock.meta
+    ADD COLUMN IF NOT EXISTS only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one);
+DROP INDEX IF EXISTS rowlock.meta_one_row;
+ALTER TABLE rowlock.origin
+    ADD COLUMN IF NOT EXISTS only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one);
+DROP INDEX IF EXISTS rowlock.origin_one_row;
 -- the parameters of these functions have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
 DROP FUNCTION IF EXISTS rowlock.try_grant(text, text, bigint);

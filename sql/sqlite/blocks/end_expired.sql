@@ -1,5 +1,6 @@
 -- Ends the expired leases for which the word % is true.
 INSERT OR IGNORE INTO rowlock_history
+       (name, mode, permits, token, host, pid, command, note, acquired, waited, ended, how, problem)
 SELECT * FROM rowlock_expired
  WHERE token IN (SELECT token FROM rowlock_lease
                   WHERE {%});

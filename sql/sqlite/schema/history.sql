@@ -13,7 +13,8 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     waited   INTEGER NOT NULL,              -- milliseconds
     ended    INTEGER NOT NULL,
     how      TEXT    NOT NULL,              -- released, expired, revoked, gave up
-    problem  INTEGER NOT NULL               -- 0: released
+    problem  INTEGER NOT NULL,              -- 0: released
+    id       INTEGER PRIMARY KEY
 );
 CREATE INDEX IF NOT EXISTS rowlock_history_ended ON rowlock_history (ended);
 

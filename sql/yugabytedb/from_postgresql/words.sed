@@ -44,6 +44,8 @@ s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 /^-- While this waits for a transaction that uses the tables/,/^LOCK TABLE /d
 /^    -- While this waits for a transaction that uses the tables/,/^    LOCK TABLE /d
 /^    LOCK TABLE rowlock\.waiter/d
+# It cannot add a column that is a key.
+/^ALTER TABLE rowlock\.(meta|origin)$/,/_one_row;$/d
 
 # It does not apply lock_timeout to row locks: a fence polls.
 /^CREATE FUNCTION rowlock\.fence\(name text, token bigint, limit_ms bigint/,/^EXCEPTION$/{
