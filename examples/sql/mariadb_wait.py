@@ -30,7 +30,7 @@ with connection, connection.cursor() as cursor:
             cursor.execute("UPDATE bond SET handled = handled + 1 WHERE id = %s", (bond,))
             connection.commit()
     except pymysql.MySQLError as error:
-        if error.args[0] != 1644:  # RL005; PyMySQL shows only the number
+        if error.args[0] != 50005:  # RL005
             raise
         sys.exit("the lease is lost: another program may work now")
     finally:

@@ -14,10 +14,20 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
     load lib
     now="now()" several=1-3 # the holder's text has the number of waiters, which grows
     request() { # NAME OWNER [WAIT_MS MODE [HOST PID PROGRAM NOTE]]: token|ticket|place|holder
-        db "SELECT * FROM rowlock.request('$1', '10 min', 'the owner called $2', '${3:-0} ms',
+        db "SELECT token, ticket, place, holder
+              FROM rowlock.request('$1', '10 min', 'the owner called $2', '${3:-0} ms',
             '${4:-exclusive}', NULL, $(about "${@:5}"))"
     }
+    pause() { # NAME OWNER: milliseconds
+        db "SELECT (extract(epoch FROM pause) * 1000)::int
+              FROM rowlock.request('$1', '10 min', 'the owner called $2')"
+    }
     cancel() { db "SELECT rowlock.cancel('$1', 'the owner called $2')::int"; } # NAME OWNER
+    renew() { db "SELECT rowlock.renew($1, '10 min')"; } # TOKEN
+    expire() {
+        sql "UPDATE rowlock.lease SET expires = now() - interval '1 s';
+             UPDATE rowlock.heartbeat SET expires = now() - interval '1 s'"
+    }
     enqueue() { # NAME: a silent waiter
         db "SELECT number FROM rowlock.enqueue(encode('$1', 'hex') || ':x:0:0', 'silent', 0, 600000,
             'h', 1, 'c', NULL)"
@@ -35,8 +45,14 @@ else
     request() {
         say "CALL rowlock_request_row('$1', 600000, 'the owner called $2', ${3:-0},
              '${4:-exclusive}', NULL, $(about "${@:5}"))" |
-            sed $'s/\tNULL/\t/g; s/^NULL//; s/\t/|/g'
+            sed $'s/\tNULL/\t/g; s/^NULL//; s/\t/|/g; s/|[^|]*$//' # without pause_ms
     }
+    pause() {
+        say "CALL rowlock_request('$1', 600000, 'the owner called $2', 0, 'exclusive', NULL, NULL,
+             NULL, NULL, NULL, @token, @ticket, @place, @holder, @pause_ms); SELECT @pause_ms"
+    }
+    renew() { say "CALL rowlock_renew($1, 600000)"; }
+    expire() { sql "UPDATE rowlock_heartbeat SET expires = $now - INTERVAL 1 SECOND"; }
     cancel() { say "CALL rowlock_cancel('$1', 'the owner called $2', @c); SELECT @c"; }
     enqueue() {
         sql "CALL rowlock_enqueue(CONCAT(HEX('$1'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
@@ -70,7 +86,7 @@ count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
     [ "$(count waiter)" = 2 ]
     if [ "$ROWLOCK_TEST_ENGINE" = mariadb ]; then
         run say "CALL rowlock_request('twice', 600000, 'the owner called b', 0, 'exclusive', NULL,
-                 NULL, NULL, NULL, NULL, @token, @ticket, @place, @holder);
+                 NULL, NULL, NULL, NULL, @token, @ticket, @place, @holder, @pause_ms);
                  SELECT CONCAT_WS('|', COALESCE(@token, ''), @ticket, @place, LEFT(@holder, 7),
                                   @@in_transaction)"
         [ "$output" = "$(cut -d'|' -f1-3 <<<"$b")|a lease|0" ]
@@ -116,6 +132,46 @@ count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
     sql "DELETE FROM ${ours}waiter"
     vacuum
     [ "$(count roll_caller)" = 0 ]
+}
+
+@test "a client that does not wait inside the server learns how long it may pause" {
+    [ "$(pause paused 0)" = 0 ] # it has the lease
+    for expected in 200 200 300 400; do
+        [ "$(pause paused w$expected)" = $expected ]
+        [ "$(cancel paused w$expected)" = 1 ]
+        enqueue paused
+    done
+}
+
+milliseconds() { date +%s%3N; }
+
+@test "a request that does not wait waits a moment for the name lock, as every try does" {
+    request brief 0
+    request brief 1
+    [ "$(cancel brief 0)" = 1 ]
+    hold brief # else only the short time between two transactions would be left to it
+    for _ in 1 2 3; do
+        since=$(milliseconds)
+        [[ $(request brief 1) == '|'* ]]
+        [ $(($(milliseconds) - since)) -ge 240 ]
+    done
+    let_go
+    until_true eval '[[ $(request brief 1) =~ ^[0-9]+[|] ]]'
+}
+
+@test "a renewal that comes too late names the caller that broke the lease" {
+    token=$(request broken a)
+    USER=ann SUDO_USER='' LOGNAME='' rowlock break broken --now
+    run renew "${token%|||}"
+    [[ $output == *"the lease ${token%|||} was broken by ann on $(hostname) (pid "*')'* ]]
+    token=$(request ended b)
+    expire
+    vacuum
+    run renew "${token%|||}"
+    [[ $output == *"the lease ${token%|||} has expired"[:$'\n']* ]]
+    sql "DELETE FROM ${ours}history"
+    run renew "${token%|||}"
+    [[ $output == *"the lease ${token%|||} has expired, or was broken or released"* ]]
 }
 
 one_waits() { # for the end of a lease

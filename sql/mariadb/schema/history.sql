@@ -25,6 +25,28 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
 
 DELIMITER //
 
+-- Describes how a lease ended, for the end of a sentence; NULL if the history does not know, or the
+-- caller may not read it. The caller that broke the lease has the negative token.
+CREATE OR REPLACE PROCEDURE rowlock_how_ended(
+    IN p_token BIGINT, OUT p_text VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION SET p_text = NULL;
+
+    SET p_text = NULL;
+    SELECT LEFT(CASE WHEN h.token < 0
+                     THEN CONCAT_WS(' ', 'was broken by', NULLIF(h.command, ''),
+                                    CONCAT('on ', h.host), CONCAT('(pid ', h.pid, ')'))
+                     WHEN h.how = 'revoked' THEN 'was broken'
+                     WHEN h.how = 'expired' THEN 'has expired' ELSE 'was released' END, 400)
+      INTO p_text
+      FROM rowlock_history h
+     WHERE h.token IN (p_token, -p_token) AND h.how <> 'gave up'
+       AND h.ended > utc_timestamp(6) - INTERVAL 1 HOUR
+     ORDER BY h.token LIMIT 1;
+END//
+
 -- Writes the history of a lease that ends now, if the level includes it, before its rows are
 -- deleted. Callers ignore every error of it except a deadlock, which has rolled back the
 -- transaction. p_seconds: how long a lock of another session on the history may delay it.

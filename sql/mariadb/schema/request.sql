@@ -31,7 +31,7 @@ CREATE OR REPLACE PROCEDURE rowlock_check_owner(IN p_owner VARCHAR(255) CHARACTE
     SQL SECURITY INVOKER NO SQL
 BEGIN
     IF p_owner IS NULL OR LENGTH(p_owner) NOT BETWEEN 16 AND 64 THEN
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
             'rowlock: owner must have 16 to 64 bytes: draw a random one for each lease, such as '
             'UUID()';
     END IF;
@@ -160,9 +160,11 @@ BEGIN
     CALL rowlock_grant_answer(p_want, p_owner, IF(p_fresh, p_ttl_ms, LEAST(p_ttl_ms, 3000)), 0,
                               p_ticket, 0, p_host, p_pid, p_program, p_note, p_status, v_name,
                               p_token, v_number, p_detail);
-    -- in one wait, by whole seconds: short tries starve behind others' locks
-    SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) DIV 1000000 * 1000;
-    IF p_status = 1 AND v_left_ms > 0 THEN
+    -- In one wait, by whole seconds: short tries starve behind others' locks. A call that does not
+    -- wait does so for the name lock, as every try does.
+    SET v_left_ms = GREATEST(250,
+        TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) DIV 1000000 * 1000);
+    IF p_status = 1 THEN
         SET p_fresh = 0;
         CALL rowlock_grant_answer(p_want, p_owner, LEAST(p_ttl_ms, 3000), v_left_ms, p_ticket, 0,
                                   p_host, p_pid, p_program, p_note, p_status, v_name, p_token,
@@ -227,7 +229,7 @@ whole: BEGIN
     CALL rowlock_check_answer(v_others);
     -- an owner has one request
     IF v_others <> 0 THEN
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
             'rowlock: this owner has requested another lease: draw a random one for each lease, '
             'such as UUID()';
     END IF;
@@ -292,9 +294,9 @@ CREATE OR REPLACE PROCEDURE rowlock_request(
     IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
     IN program VARCHAR(255) CHARACTER SET utf8mb4, IN note VARCHAR(1024) CHARACTER SET utf8mb4,
     OUT token BIGINT, OUT ticket BIGINT, OUT place BIGINT,
-    OUT holder VARCHAR(400) CHARACTER SET utf8mb4)
+    OUT holder VARCHAR(400) CHARACTER SET utf8mb4, OUT pause_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once after place 0, else within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
+    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once after place 0, else within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue; pause_ms: how long a client that does not wait here should pause. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
@@ -316,6 +318,8 @@ BEGIN
             COMMIT AND NO CHAIN NO RELEASE;     -- ends the read
         END IF;
     END IF;
+    -- the place after the first looks as often as the first, which it may become at any time
+    SET pause_ms = IF(COALESCE(place, 0) = 0, 0, LEAST(5000, 100 * GREATEST(2, place)));
     {restores_own};
 END//
 
@@ -326,14 +330,15 @@ CREATE OR REPLACE PROCEDURE rowlock_request_row(
     IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
     IN program VARCHAR(255) CHARACTER SET utf8mb4, IN note VARCHAR(1024) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Same as rowlock_request, but returns token, ticket, place and holder as a result set of one row, so that a call is one statement.'
+    COMMENT 'Same as rowlock_request, but returns token, ticket, place, holder and pause_ms as a result set of one row, so that a call is one statement.'
 BEGIN
-    DECLARE v_token, v_ticket, v_place BIGINT;
+    DECLARE v_token, v_ticket, v_place, v_pause_ms BIGINT;
     DECLARE v_holder VARCHAR(400) CHARACTER SET utf8mb4;
 
     CALL rowlock_request(name, ttl_ms, owner, wait_ms, mode, limit_, host, pid, program, note,
-                         v_token, v_ticket, v_place, v_holder);
-    SELECT v_token AS token, v_ticket AS ticket, v_place AS place, v_holder AS holder;
+                         v_token, v_ticket, v_place, v_holder, v_pause_ms);
+    SELECT v_token AS token, v_ticket AS ticket, v_place AS place, v_holder AS holder,
+           v_pause_ms AS pause_ms;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_cancel(

@@ -66,6 +66,23 @@ EXCEPTION WHEN OTHERS THEN
     RETURN 0;
 END $$;
 
+-- Describes how a lease ended, for the end of a sentence; NULL if the history does not know, or the
+-- caller may not read it.
+CREATE FUNCTION rowlock.how_ended(token bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT CASE WHEN h.token < 0
+                        THEN pg_catalog.concat_ws(' ', 'was broken by', nullif(h.command, ''),
+                                                  'on ' || h.host, '(pid ' || h.pid::text || ')')
+                        WHEN h.how = 'revoked' THEN 'was broken'
+                        WHEN h.how = 'expired' THEN 'has expired' ELSE 'was released' END
+              FROM rowlock.history h
+             WHERE h.token IN (how_ended.token, -how_ended.token) AND h.how <> 'gave up'
+               AND h.ended > pg_catalog.clock_timestamp() - interval '1 h'
+             ORDER BY h.token LIMIT 1); -- the caller that broke it has the negative token
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END $$;
+
 -- Writes the history of a lease that ends, if the level includes it; its lease rows must still
 -- exist. Ignores every error, because none may prevent the deletion of the lease.
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void

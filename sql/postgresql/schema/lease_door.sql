@@ -110,8 +110,9 @@ DECLARE
 BEGIN
     IF status <> 0 THEN
         RAISE EXCEPTION 'rowlock: the lease % %', token,
-                        CASE status WHEN 14 THEN 'was broken'
-                            ELSE 'has expired, or was broken or released' END
+                        coalesce(rowlock.how_ended(token),
+                                 CASE status WHEN 14 THEN 'was broken'
+                                     ELSE 'has expired, or was broken or released' END)
             USING ERRCODE = 'RL005',
                 HINT = 'Stop the work done under it: another session may hold it.';
     END IF;

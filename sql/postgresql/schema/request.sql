@@ -169,13 +169,15 @@ CREATE FUNCTION rowlock.grant_next(wants text, name text, owner text, ttl_ms big
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     short_ms constant bigint := least(ttl_ms, 3000);
-    left_ms constant bigint := ({in_ms until - pg_catalog.clock_timestamp()})::bigint;
+    -- a call that does not wait does so for the name lock, as every try does
+    left_ms constant bigint :=
+        greatest(250, ({in_ms until - pg_catalog.clock_timestamp()})::bigint);
     waited boolean := NOT fresh;
 BEGIN
     SELECT g.status, g.token, g.detail INTO status, token, detail
       FROM rowlock.try_grant(wants, name, owner, CASE WHEN fresh THEN ttl_ms ELSE short_ms END, 0,
                              ticket, host, pid, program, note) g;
-    IF status = 1 AND left_ms > 0 THEN -- in one wait: short tries starve behind others' locks
+    IF status = 1 THEN -- in one wait: short tries starve behind others' locks
         waited := true;
         SELECT g.status, g.token, g.detail INTO status, token, detail
           FROM rowlock.try_grant(wants, name, owner, short_ms, left_ms, ticket, host, pid, program,
@@ -272,7 +274,7 @@ CREATE FUNCTION rowlock.request(
     name text, ttl interval, owner text, wait interval DEFAULT '0', mode text DEFAULT 'exclusive',
     limit_ integer DEFAULT NULL, host text DEFAULT NULL, pid bigint DEFAULT NULL,
     program text DEFAULT NULL, note text DEFAULT NULL,
-    OUT token bigint, OUT ticket bigint, OUT place bigint, OUT holder text)
+    OUT token bigint, OUT ticket bigint, OUT place bigint, OUT holder text, OUT pause interval)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     wait_limit constant text := pg_catalog.current_setting('lock_timeout');
@@ -293,6 +295,7 @@ BEGIN
             pg_catalog.set_config('idle_in_transaction_session_timeout', idle, true);
     IF answer.status = 0 AND answer.token IS NOT NULL THEN -- its COMMIT waits for the disk
         token := answer.token;
+        pause := interval '0';
         RETURN;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', commit_, true);
@@ -305,14 +308,17 @@ BEGIN
     place := answer.place;
     holder := CASE WHEN place > 0 THEN rowlock.holder(name COLLATE "default",
                                                      owner COLLATE "default") END;
+    -- the place after the first looks as often as the first, which it may become at any time
+    pause := CASE WHEN place > 0 THEN {interval least(5000, 100 * greatest(2, place))}
+                  ELSE interval '0' END;
 END $$;
 COMMENT ON FUNCTION rowlock.request(text, interval, text, interval, text, integer, text, bigint,
                                     text, text) IS
     'Acquires a lease and returns its token, or enters the queue and returns token NULL, the '
     'place in the queue and the holder. Repeat the call with the same owner, a random text, until'
     ' it returns a token: at once after place 0, else within 5 s. It waits at most wait, up to 5 '
-    's, once it is in the queue. mode, limit_: as in acquire; host, pid, program, note: for those'
-    ' who look who holds it.';
+    's, once it is in the queue; pause: how long a client that does not wait here should pause. '
+    'mode, limit_: as in acquire; host, pid, program, note: for those who look who holds it.';
 
 CREATE FUNCTION rowlock.cancel(name text, owner text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
