@@ -227,7 +227,7 @@ let_b_wait_for() {
     called() {
         run say_as "$app" "CALL rowlock_request_row('rolled', 60000, 'the owner called a', 2000,
                            'exclusive', NULL, NULL, NULL, NULL, NULL)"
-        [[ $output == NULL*2*NULL ]] &&
+        [[ $output == NULL*2*NULL*200 ]] &&
             [ "$(sql "SELECT count(*) FROM rowlock_waiter
                       WHERE name = 'rolled' AND roll_call > 0")" = 1 ]
     }
