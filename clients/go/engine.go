@@ -19,7 +19,7 @@ const ms = `::bigint::double precision * interval '1 ms'`
 
 var (
 	// name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-	request = call{`SELECT token, ticket, place, holder FROM rowlock.request($1::text,
+	request = call{`SELECT token, ticket, place, holder, NULL FROM rowlock.request($1::text,
 		$2` + ms + `, $3::text, $4` + ms + `, $5::text, $6::integer, $7::text, $8::bigint, $9::text,
 		$10::text)`, `CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
 	// token, ttl_ms
@@ -80,7 +80,7 @@ func (e engine) execute(ctx context.Context, s session, c call, v ...any) (a ans
 	switch {
 	case c == request:
 		err = s.QueryRowContext(ctx, statement, v...).
-			Scan(&a.token, &a.ticket, &a.place, &a.holder)
+			Scan(&a.token, &a.ticket, &a.place, &a.holder, new(any))
 	case c == holder:
 		err = s.QueryRowContext(ctx, statement, v...).Scan(&a.holder)
 	case numbers && e == postgresql:

@@ -18,7 +18,7 @@ with connection, connection.cursor() as cursor:
         token = None
         while token is None:  # acquires, or queues; in the queue each call waits up to 5 s
             cursor.execute(REQUEST, (OWNER, os.getpid()))
-            token, _, place, holder = cursor.fetchone()
+            token, _, place, holder, _ = cursor.fetchone()
             if place:
                 print(f"waiting at place {place}, behind {holder}", flush=True)
         print("leased", flush=True)
@@ -30,7 +30,7 @@ with connection, connection.cursor() as cursor:
             cursor.execute("UPDATE bond SET handled = handled + 1 WHERE id = %s", (bond,))
             connection.commit()
     except pymysql.MySQLError as error:
-        if error.args[0] != 50005:  # RL005
+        if error.args[0] != 30005:  # RL005
             raise
         sys.exit("the lease is lost: another program may work now")
     finally:

@@ -101,10 +101,10 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
 
     hand_row(hand, "START TRANSACTION");
     hand_start_grant(hand, X("a"));
-    t_text(hand_finish(hand), "error 50007");
+    t_text(hand_finish(hand), "error 30007");
     t_int(t_engine()->in_transaction(hand), 1);
     hand_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
-    t_text(hand_finish(hand), "error 50007");
+    t_text(hand_finish(hand), "error 30007");
     t_int(t_engine()->in_transaction(hand), 1);
     hand_row(hand, "ROLLBACK");
 }

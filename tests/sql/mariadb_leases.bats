@@ -136,14 +136,14 @@ commits() { # FILE: its session waits in a COMMIT
     [ "$(acquire licence permit 2)" = NULL ]
     run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
     [[ ${lines[0]} == \
-        "ERROR 50003 (RL003)"*"'licence': it is held with limit 2, but limit 3 was requested" ]]
+        "ERROR 30003 (RL003)"*"'licence': it is held with limit 2, but limit 3 was requested" ]]
     sql "CALL rowlock_release($one, @x)"
     [ "$(acquire licence permit 2)" -gt "$two" ]
 }
 
 @test "bad arguments are refused before anything is done" {
     while IFS='|' read -r text arguments; do
-        echo "ERROR 50003 (RL003)*rowlock: *${text% }* | CALL rowlock_acquire($arguments, @t)"
+        echo "ERROR 30003 (RL003)*rowlock: *${text% }* | CALL rowlock_acquire($arguments, @t)"
     done >refused <<'TEXT'
 ttl_ms must be between 1000 | 'bad', 999, 'exclusive', NULL
 ttl_ms must be between 1000 | 'bad', NULL, 'exclusive', NULL
@@ -163,7 +163,7 @@ TEXT
              CALL rowlock_renew($token, 60000); CALL rowlock_release($token, @x);
              SELECT @@in_transaction; ROLLBACK"
     for n in 0 1 2; do
-        [[ ${lines[$n]} == "ERROR 50007 (RL007)"*"one is open: COMMIT or ROLLBACK first" ]]
+        [[ ${lines[$n]} == "ERROR 30007 (RL007)"*"one is open: COMMIT or ROLLBACK first" ]]
     done
     [ "${lines[3]}" = 1 ]
     rowlock check mine --token "$token"
@@ -189,14 +189,14 @@ TEXT
     rowlock break kept
     run say "CALL rowlock_renew($token, 60000)"
     [[ $output == \
-        "ERROR 50005 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
+        "ERROR 30005 (RL005)"*"the lease $token was broken"*" on $(hostname) (pid "*"): stop the "* ]]
     sql "CALL rowlock_release($token, @x)"
     {
         for lost in "$token" 1 NULL; do
-            echo "ERROR 50005 (RL005)*the lease $lost has expired, or was broken or released* |" \
+            echo "ERROR 30005 (RL005)*the lease $lost has expired, or was broken or released* |" \
                 "CALL rowlock_renew($lost, 60000)"
         done
-        echo "ERROR 50003 (RL003)* | CALL rowlock_renew($token, 5)"
+        echo "ERROR 30003 (RL003)* | CALL rowlock_renew($token, 5)"
     } >refused
     each_says <refused
 }
@@ -214,10 +214,10 @@ TEXT
     echo "START TRANSACTION; CALL rowlock_fence('fenced', $token);
           SELECT 'after', @@in_transaction; ROLLBACK;" >&4
     until_true said a $'after\t1'
-    grep "^ERROR 50005 (RL005).*'fenced' is not, or no longer, leased to this token: roll back" a
+    grep "^ERROR 30005 (RL005).*'fenced' is not, or no longer, leased to this token: roll back" a
     token=$(acquire other)
     run say "START TRANSACTION; CALL rowlock_fence('fenced', $token)"
-    [[ $output == "ERROR 50005 (RL005)"* ]]
+    [[ $output == "ERROR 30005 (RL005)"* ]]
     run say "START TRANSACTION READ ONLY; CALL rowlock_fence('other', $token)"
     [[ $output == "ERROR 1792 (25006)"*"'other' cannot be fenced in a read-only transaction"* ]]
 }
@@ -233,7 +233,7 @@ TEXT
              CALL rowlock_unlock('silent'); COMMIT;
              CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x);
              CALL rowlock_request('leased', 60000, 'the owner called a', 0, 'exclusive', NULL, NULL,
-             NULL, NULL, NULL, @t, @n, @x, @h);
+             NULL, NULL, NULL, @t, @n, @x, @h, @p);
              CALL rowlock_cancel('leased', 'the owner called a', @x)"
     [ -z "$output" ]
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||

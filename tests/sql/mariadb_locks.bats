@@ -27,12 +27,12 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
              CALL rowlock_begin_exclusive('begun'); SELECT @@in_transaction, count(*) FROM mine;
              ROLLBACK; DROP TABLE mine"
     [[ ${lines[0]} == \
-        "ERROR 50007 (RL007)"*"'begun' is not locked: a transaction is open; COMMIT or ROLLBACK"* ]]
+        "ERROR 30007 (RL007)"*"'begun' is not locked: a transaction is open; COMMIT or ROLLBACK"* ]]
     [ "${lines[1]}" = $'1\t1' ]
 }
 
 @test "outside a transaction the procedures that lock in one refuse" {
-    refused="ERROR 50006 (RL006)*'none' is not locked: no transaction is open; begin*"
+    refused="ERROR 30006 (RL006)*'none' is not locked: no transaction is open; begin*"
     each_says <<TEXT
 $refused | CALL rowlock_exclusive('none')
 $refused | CALL rowlock_shared('none')
@@ -40,7 +40,7 @@ $refused | CALL rowlock_try_exclusive('none', 0, @got)
 $refused | CALL rowlock_try_shared('none', 0, @got)
 $refused | CALL rowlock_unlock('none')
 $refused | CALL rowlock_fence('none', 1)
-ERROR 50006 (RL006)*'counter:none'* | CALL rowlock_next('none', @n)
+ERROR 30006 (RL006)*'counter:none'* | CALL rowlock_next('none', @n)
 TEXT
 }
 
@@ -50,7 +50,7 @@ TEXT
     ! is_mysql || advice= # cut off
     for call in "exclusive('level')" "shared('level')" "try_exclusive('level', 0, @got)" \
         "unlock('level')"; do
-        echo "ERROR 50001 (RL001)*'level' is not locked: the transaction is not*$advice" \
+        echo "ERROR 30001 (RL001)*'level' is not locked: the transaction is not*$advice" \
             $'open\t1* |' "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction"
     done >refused
     each_says <refused
@@ -65,7 +65,7 @@ TEXT
             "try_exclusive($name, 0, @x)" "try_shared($name, 0, @x)" "unlock($name)" \
                 "prepare($name)" \
             "fence($name, 1)" "acquire($name, 60000, 'exclusive', NULL, @x)" "next($name, @x)"; do
-            echo "ERROR 50003 (RL003)*a name must have 1 to 255 bytes of UTF-8 | CALL rowlock_$call"
+            echo "ERROR 30003 (RL003)*a name must have 1 to 255 bytes of UTF-8 | CALL rowlock_$call"
         done
     done >refused
     each_says <refused
@@ -77,7 +77,7 @@ TEXT
 @test "technique insert refuses shared locks" {
     ! is_row || return 0
     run say "CALL rowlock_begin_shared('shared')"
-    [[ $output == "ERROR 50004 (RL004)"*"technique insert has exclusive locks only" ]]
+    [[ $output == "ERROR 30004 (RL004)"*"technique insert has exclusive locks only" ]]
 }
 
 @test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the call" {
@@ -184,7 +184,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
              COMMIT; CALL rowlock_prepare('unknown'); CALL rowlock_begin_exclusive('first');
              CALL rowlock_exclusive('unknown'); SELECT 'locked'; COMMIT"
     if is_row; then
-        [[ ${lines[0]} == "ERROR 50008 (RL008)"*"'unknown' is not prepared: CALL rowlock_prep"* ]]
+        [[ ${lines[0]} == "ERROR 30008 (RL008)"*"'unknown' is not prepared: CALL rowlock_prep"* ]]
         [ "${lines[1]}" = 1 ]
         [ "${lines[2]}" = locked ]
     else
@@ -234,7 +234,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
           SELECT 'over';" >&4
     until_true said b answered
     if is_row; then
-        grep "^ERROR 50008 (RL008).*'open' is not prepared" b
+        grep "^ERROR 30008 (RL008).*'open' is not prepared" b
     else
         run ! grep ERROR b
     fi
@@ -260,7 +260,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
 
 @test "rowlock_vacuum returns how many it removed, keeps locked ones, refuses in a transaction" {
     run say "START TRANSACTION; CALL rowlock_vacuum(@n)"
-    [[ $output == "ERROR 50007 (RL007)"*"COMMIT or ROLLBACK first" ]]
+    [[ $output == "ERROR 30007 (RL007)"*"COMMIT or ROLLBACK first" ]]
     sql "CALL rowlock_vacuum(@n)"
     rows=0
     if is_row; then
@@ -313,7 +313,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     sql "INSERT INTO rowlock_object (uuid, id) VALUES ('forgotten', 'left')"
     run say "CALL rowlock_begin_exclusive('left')"
     [[ $output == \
-        "ERROR 50009 (RL009)"*\
+        "ERROR 30009 (RL009)"*\
 "'left' is held by a committed row, which rowlock_vacuum deletes: uuid forgotten"* ]]
     run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left');
              SELECT 'locked'; COMMIT"

@@ -190,7 +190,7 @@ let_b_wait_for() {
         SELECT count(*) >= 0 FROM rowlock_holders; SELECT count(*) >= 0 FROM rowlock_waiters;
         SELECT count(*) >= 0 FROM rowlock_names; SELECT count(*) >= 0 FROM rowlock_jobs;
         SELECT count(*) >= 0 FROM rowlock_subjects"
-    [[ ${lines[0]} == "ERROR 50003 (RL003)"*ttl* ]] # and no statement before was denied
+    [[ ${lines[0]} == "ERROR 30003 (RL003)"*ttl* ]] # and no statement before was denied
     [ "${#lines[@]}" = 6 ]
     [ "${lines[*]:1}" = '1 1 1 1 1' ]
     run say_as "$app" "DELETE FROM rowlock_meta"

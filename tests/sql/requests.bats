@@ -28,9 +28,9 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
         sql "UPDATE rowlock.lease SET expires = now() - interval '1 s';
              UPDATE rowlock.heartbeat SET expires = now() - interval '1 s'"
     }
-    enqueue() { # NAME: a silent waiter
-        db "SELECT number FROM rowlock.enqueue(encode('$1', 'hex') || ':x:0:0', 'silent', 0, 600000,
-            'h', 1, 'c', NULL)"
+    enqueue() { # NAME [OWNER]: a silent waiter
+        db "SELECT number FROM rowlock.enqueue(encode('$1', 'hex') || ':x:0:0', 'silent$2', 0,
+            600000, 'h', 1, 'c', NULL)"
     }
     vacuum() { db "SELECT rowlock.vacuum()"; }
     acquire() { db "SELECT rowlock.acquire('$1', '5 min')"; } # NAME: its token, or nothing
@@ -55,7 +55,7 @@ else
     expire() { sql "UPDATE rowlock_heartbeat SET expires = $now - INTERVAL 1 SECOND"; }
     cancel() { say "CALL rowlock_cancel('$1', 'the owner called $2', @c); SELECT @c"; }
     enqueue() {
-        sql "CALL rowlock_enqueue(CONCAT(HEX('$1'), ':x:0:0'), 'silent', 0, 600000, 'h', 1, 'c',
+        sql "CALL rowlock_enqueue(CONCAT(HEX('$1'), ':x:0:0'), 'silent$2', 0, 600000, 'h', 1, 'c',
              NULL)"
     }
     vacuum() { sql "CALL rowlock_vacuum(@removed)"; }
@@ -136,10 +136,11 @@ count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
 
 @test "a client that does not wait inside the server learns how long it may pause" {
     [ "$(pause paused 0)" = 0 ] # it has the lease
-    for expected in 200 200 300 400; do
-        [ "$(pause paused w$expected)" = $expected ]
-        [ "$(cancel paused w$expected)" = 1 ]
-        enqueue paused
+    pauses=(200 200 300 400)
+    for place in 1 2 3 4; do
+        [ "$(pause paused w$place)" = "${pauses[place - 1]}" ]
+        [ "$(cancel paused w$place)" = 1 ]
+        enqueue paused $place
     done
 }
 

@@ -43,7 +43,7 @@ static const struct {
     {"mariadb", "HY000", 2006, ROWLOCK_ECONN},
     {"mariadb", "HY000", 2013, ROWLOCK_ECONN},
     {"mariadb", "08S01", 1047, ROWLOCK_ESERVER},
-    {"mariadb", "RL006", 50006, ROWLOCK_ENOTX},
+    {"mariadb", "RL006", 30006, ROWLOCK_ENOTX},
     {"mariadb", "42000", 1064, ROWLOCK_EDB},
     {"mariadb", "HY000", 1130, ROWLOCK_EDENIED}, /* a retry cannot help */
     {"mariadb", "HY000", 1129, ROWLOCK_EDENIED},

@@ -35,7 +35,7 @@ BEGIN NOT ATOMIC
          WHERE k.constraint_schema = DATABASE() AND k.table_name LIKE 'rowlock\_%') h;
     IF v_reason IS NOT NULL THEN
         SET v_reason = LEFT(CONCAT('rowlock: ', v_reason), 500);
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT = v_reason;
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT = v_reason;
     END IF;
 END//
 DELIMITER ;

@@ -23,7 +23,7 @@
 --     RL001 not at READ COMMITTED   RL002 the server keeps no lock   RL003 a bad name or argument
 --     RL004 not with this technique   RL005 the lease is lost   RL006 no transaction is open
 --     RL007 a transaction is open   RL008 not prepared   RL009 a leftover row holds the name
--- RL001 has the error number 50001, and so on, because some drivers show only the number.
+-- RL001 has the error number 30001, and so on, because some drivers show only the number.
 --
 -- Waits for rows and for leases last up to the session's innodb_lock_wait_timeout.
 -- max_statement_time applies too. Set both for one call by:
@@ -62,12 +62,12 @@ BEGIN
         IF(p_stays, '; rows locked before the refusal stay locked until your transaction ends',
            '')), 500);
     CASE p_status
-        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MYSQL_ERRNO = 50008, MESSAGE_TEXT = v_text;
-        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MYSQL_ERRNO = 50009, MESSAGE_TEXT = v_text;
+        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MYSQL_ERRNO = 30008, MESSAGE_TEXT = v_text;
+        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MYSQL_ERRNO = 30009, MESSAGE_TEXT = v_text;
         WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
-        WHEN 8 THEN SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 50005, MESSAGE_TEXT = v_text;
+        WHEN 8 THEN SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 30005, MESSAGE_TEXT = v_text;
         WHEN 10 THEN SIGNAL SQLSTATE '25006' SET MYSQL_ERRNO = 1792, MESSAGE_TEXT = v_text;
-        WHEN 13 THEN SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT = v_text;
+        WHEN 13 THEN SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT = v_text;
         ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
     END CASE;
 END//
@@ -343,7 +343,7 @@ BEGIN
     DECLARE v_before, v_after, v_waiters, v_names, v_pruned BIGINT DEFAULT 0;
     {ends_own};
     IF v_open THEN
-        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 50007, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 30007, MESSAGE_TEXT =
             'rowlock: vacuum needs transactions of its own, but one is open: COMMIT or ROLLBACK '
             'first';
     END IF;
@@ -385,7 +385,7 @@ CREATE OR REPLACE PROCEDURE rowlock_check_ttl(IN p_ttl_ms BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
     IF p_ttl_ms IS NULL OR p_ttl_ms NOT BETWEEN 1000 AND 3162240000000 THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: ttl_ms must be between 1000 (a second) and 3162240000000 (a hundred years)';
     END IF;
 END//
@@ -398,13 +398,13 @@ CREATE OR REPLACE PROCEDURE rowlock_pack_lease(
 BEGIN
     CALL rowlock_pack(p_name, 0, p_want);
     IF p_mode IS NULL OR p_mode NOT IN ('exclusive', 'shared', 'permit') THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: mode must be exclusive, shared or permit';
     ELSEIF p_mode = 'permit' AND (p_limit IS NULL OR p_limit < 1) THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: limit_ is missing: state how many permits the name has, 1 or more';
     ELSEIF p_mode <> 'permit' AND p_limit IS NOT NULL THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: limit_ requires mode permit; otherwise pass NULL';
     END IF;
     SET p_want = CONCAT(HEX(p_name), CASE p_mode WHEN 'exclusive' THEN ':x:0:0'
@@ -504,7 +504,7 @@ BEGIN
         SET v_text = LEFT(CONCAT('rowlock: the lease ', COALESCE(token, 'NULL'), ' ', COALESCE(
             v_how, IF(v_status = 14, 'was broken', 'has expired, or was broken or released')),
             ': stop the work done under it, another session may hold it'), 500);
-        SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 50005, MESSAGE_TEXT = v_text;
+        SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 30005, MESSAGE_TEXT = v_text;
     END IF;
     {restores_own};
 END//

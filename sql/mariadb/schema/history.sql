@@ -36,7 +36,7 @@ BEGIN
 
     SET p_text = NULL;
     SELECT LEFT(CASE WHEN h.token < 0
-                     THEN CONCAT_WS(' ', 'was broken by', NULLIF(h.command, ''),
+                     THEN CONCAT_WS(' ', 'was broken', CONCAT('by ', NULLIF(h.command, '')),
                                     CONCAT('on ', h.host), CONCAT('(pid ', h.pid, ')'))
                      WHEN h.how = 'revoked' THEN 'was broken'
                      WHEN h.how = 'expired' THEN 'has expired' ELSE 'was released' END, 400)

@@ -41,7 +41,7 @@ BEGIN
     IF v_reason IS NOT NULL THEN
         SET v_reason = CONCAT('rowlock: ', p_object, ' cannot be used: ', v_reason,
                               '; drop that, or choose another with --table');
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT = v_reason;
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT = v_reason;
     END IF;
     SET p_owned = v_engine IS NULL;
     IF v_engine IS NOT NULL THEN
@@ -55,7 +55,7 @@ BEGIN
                             WHERE o.table_schema = v_schema AND o.table_name = v_table
                               AND o.index_name = s.index_name AND o.seq_in_index > 1);
         IF v_engine <> 'InnoDB' OR p_width IS NULL OR v_unique = 0 THEN
-            SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+            SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
                 'rowlock: technique insert needs an InnoDB table (uuid, id, locked_ts) whose id '
                 'is text and unique by itself';
         END IF;
@@ -112,12 +112,12 @@ whole: BEGIN
     END;
 
     IF p_shared THEN
-        SIGNAL SQLSTATE 'RL004' SET MYSQL_ERRNO = 50004, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL004' SET MYSQL_ERRNO = 30004, MESSAGE_TEXT =
             'rowlock: technique insert has exclusive locks only';
     END IF;
     SELECT id_width INTO v_width FROM rowlock_meta;
     IF LENGTH(p_name) > v_width THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: the name is longer than the column id of the table in use';
     END IF;
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
@@ -143,7 +143,7 @@ CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF p_wait_ms = 0 AND @@innodb_rollback_on_timeout THEN
-        SIGNAL SQLSTATE 'RL004' SET MYSQL_ERRNO = 50004, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL004' SET MYSQL_ERRNO = 30004, MESSAGE_TEXT =
             'rowlock: innodb_rollback_on_timeout is set: under technique insert a try would roll '
             'back your transaction';
     END IF;

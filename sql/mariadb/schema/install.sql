@@ -87,11 +87,11 @@ CREATE OR REPLACE PROCEDURE rowlock_check_server()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @@read_only THEN
-        SIGNAL SQLSTATE 'RL002' SET MYSQL_ERRNO = 50002, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL002' SET MYSQL_ERRNO = 30002, MESSAGE_TEXT =
             'rowlock: this server is read-only, perhaps a replica: locks here would not exclude '
             'other sessions';
     ELSEIF @@GLOBAL.wsrep_on THEN
-        SIGNAL SQLSTATE 'RL002' SET MYSQL_ERRNO = 50002, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL002' SET MYSQL_ERRNO = 30002, MESSAGE_TEXT =
             'rowlock: a Galera node: another node could grant the same lock at the same time; use '
             'a database on a server outside the cluster';
     END IF;
@@ -105,7 +105,7 @@ CREATE OR REPLACE PROCEDURE rowlock_pack(
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF p_name IS NULL OR LENGTH(p_name) NOT BETWEEN 1 AND 255 THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: a name must have 1 to 255 bytes of UTF-8';
     END IF;
     SET p_want = CONCAT(HEX(p_name), IF(p_shared, ':s:0', ':x:0'));
@@ -132,9 +132,9 @@ BEGIN
                 'with rowlock_exclusive'
         END), 500);
     CASE p_code
-        WHEN 1 THEN SIGNAL SQLSTATE 'RL001' SET MYSQL_ERRNO = 50001, MESSAGE_TEXT = v_text;
-        WHEN 6 THEN SIGNAL SQLSTATE 'RL006' SET MYSQL_ERRNO = 50006, MESSAGE_TEXT = v_text;
-        ELSE SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 50007, MESSAGE_TEXT = v_text;
+        WHEN 1 THEN SIGNAL SQLSTATE 'RL001' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = v_text;
+        WHEN 6 THEN SIGNAL SQLSTATE 'RL006' SET MYSQL_ERRNO = 30006, MESSAGE_TEXT = v_text;
+        ELSE SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 30007, MESSAGE_TEXT = v_text;
     END CASE;
 END//
 
@@ -210,7 +210,7 @@ CREATE OR REPLACE PROCEDURE rowlock_sweep(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     IF @@in_transaction THEN
-        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 50007, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 30007, MESSAGE_TEXT =
             'rowlock: a sweep needs a transaction of its own, but one is open';
     END IF;
     CALL rowlock_real_time();

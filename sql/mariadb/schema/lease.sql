@@ -68,7 +68,7 @@ CREATE OR REPLACE PROCEDURE rowlock_require_no_transaction()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @@in_transaction THEN
-        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 50007, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL007' SET MYSQL_ERRNO = 30007, MESSAGE_TEXT =
             'rowlock: a lease needs a transaction of its own, but one is open: COMMIT or ROLLBACK '
             'first';
     END IF;
@@ -873,7 +873,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     IF NOT @@in_transaction AND @@autocommit THEN
-        SIGNAL SQLSTATE 'RL006' SET MYSQL_ERRNO = 50006, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL006' SET MYSQL_ERRNO = 30006, MESSAGE_TEXT =
             'rowlock: no transaction is open: the fence holds until yours ends';
     END IF;
     {check_session};

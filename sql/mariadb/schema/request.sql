@@ -31,7 +31,7 @@ CREATE OR REPLACE PROCEDURE rowlock_check_owner(IN p_owner VARCHAR(255) CHARACTE
     SQL SECURITY INVOKER NO SQL
 BEGIN
     IF p_owner IS NULL OR LENGTH(p_owner) NOT BETWEEN 16 AND 64 THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: owner must have 16 to 64 bytes: draw a random one for each lease, such as '
             'UUID()';
     END IF;
@@ -229,7 +229,7 @@ whole: BEGIN
     CALL rowlock_check_answer(v_others);
     -- an owner has one request
     IF v_others <> 0 THEN
-        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 50003, MESSAGE_TEXT =
+        SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: this owner has requested another lease: draw a random one for each lease, '
             'such as UUID()';
     END IF;

@@ -179,7 +179,7 @@ BEGIN
         SET v_text = LEFT(CONCAT('rowlock: this transaction does not refresh \'',
             LEFT(COALESCE(name, 'NULL'), 100), '\': the one that began the refresh was committed '
             'or rolled back; roll back, and refresh it again'), 500);
-        SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 50005, MESSAGE_TEXT = v_text;
+        SIGNAL SQLSTATE 'RL005' SET MYSQL_ERRNO = 30005, MESSAGE_TEXT = v_text;
     END IF;
 END//
 

@@ -71,7 +71,7 @@ END $$;
 CREATE FUNCTION rowlock.how_ended(token bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT CASE WHEN h.token < 0
-                        THEN pg_catalog.concat_ws(' ', 'was broken by', nullif(h.command, ''),
+                        THEN pg_catalog.concat_ws(' ', 'was broken', 'by ' || nullif(h.command, ''),
                                                   'on ' || h.host, '(pid ' || h.pid::text || ')')
                         WHEN h.how = 'revoked' THEN 'was broken'
                         WHEN h.how = 'expired' THEN 'has expired' ELSE 'was released' END

@@ -313,7 +313,7 @@ async def acquire(
             sent = now()
             wait_ms = int(1000 * max(0, min(WAIT, deadline - sent)))
             try:
-                token, _, place, held_by = await session.call(
+                token, _, place, held_by, *_ = await session.call(
                     "request", name, int(ttl * 1000), owner, wait_ms, mode, permits,
                     *this_process(), note,
                 )  # fmt: skip
