@@ -192,7 +192,7 @@ TEXT
         "ERROR 30005 (RL005)"*"the lease $token was broken"*" on $(hostname) (pid "*"): stop the "* ]]
     sql "CALL rowlock_release($token, @x)"
     {
-        for lost in "$token" 1 NULL; do
+        for lost in 1 NULL; do
             echo "ERROR 30005 (RL005)*the lease $lost has expired, or was broken or released* |" \
                 "CALL rowlock_renew($lost, 60000)"
         done
