@@ -288,7 +288,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     [ "$output" = $'0\t1\t1' ]
     is_row || return 0
     run say "$committed_level; START TRANSACTION; CALL rowlock_exclusive('once')"
-    [[ $output == "ERROR 1644 (RL008)"* ]]
+    [[ $output == "ERROR 30008 (RL008)"* ]]
     sql "CALL rowlock_prepare('once')"
     rowlock vacuum
     sql "CALL rowlock_vacuum(@n)"

@@ -79,7 +79,7 @@ async def lock_mariadb(
     try:
         await run(connection, f"CALL rowlock_begin_{mode}(%s)", (name,))
     except Exception as error:
-        if number(error) != 1644 or "is open" not in str(error):
+        if number(error) != 30007:  # a transaction is open
             raise
         await run(connection, f"CALL rowlock_{mode}(%s)", (name,))
     finally:

@@ -50,7 +50,6 @@ GONE = {"53300", "57P01", "57P02", "57P03", "25P03", "25P04"}  # or all sessions
 GONE_MARIADB = {1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
 GONE_KINDS = {"OperationalError", "InterfaceError", "TimeoutError"}  # without a number
 MISSING = {"42883", "3F000", "42P01"}  # PostgreSQL: function, schema, table
-LOST_TEXTS = ("leased to this token", "has expired", "was broken", "does not refresh")
 
 
 def sqlstate(error: BaseException) -> str:
@@ -78,7 +77,7 @@ def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseExc
     """The error of this module that a driver's error means; else the driver's own."""
     state, code = sqlstate(error), number(error)
     text = str(error.args[1] if code and len(error.args) > 1 else error)
-    if state == "RL005" or (code == 1644 and any(part in text for part in LOST_TEXTS)):
+    if state == "RL005" or code == 30005:
         return lost or lease_lost(name)
     if state == "55P03" or code == 1205:
         return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
