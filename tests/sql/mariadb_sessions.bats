@@ -42,10 +42,10 @@ NULL, @s2); CALL rowlock_acquire('q', 60000, 'permit', 1, @p);
 CALL rowlock_acquire('q', 60000, 'permit', 1, @p2); SELECT 'others', @s2 > @s, @p > 0, @p2;
 CALL rowlock_renew(@t, 120000); START TRANSACTION; CALL rowlock_fence('l', @t); COMMIT;
 CALL rowlock_request('l', 60000, 'an owner of sixteen', 0, 'exclusive', NULL, 'h', 1, 'p', 'n',
-@token, @ticket, @place, @holder);
+@token, @ticket, @place, @holder, @pause_ms);
 SELECT 'queued', @token, @ticket > 0, @place, LEFT(@holder, 7);
 CALL rowlock_request('l', 60000, 'an owner of sixteen', 20, 'exclusive', NULL, 'h', 1, 'p', 'n',
-@token, @ticket, @place, @holder); SELECT 'waits', @token, @place;
+@token, @ticket, @place, @holder, @pause_ms); SELECT 'waits', @token, @place;
 CALL rowlock_release(@t, @r); SELECT 'released', @r;
 CALL rowlock_cancel('l', 'an owner of sixteen', @c); SELECT 'canceled', @c;
 CALL rowlock_request_row('l', 60000, 'another of sixteen', 0, 'exclusive', NULL, 'h', 1, 'p', 'n');
@@ -117,7 +117,7 @@ answers() { # SETTING: of everything in a session with it, without numbers that 
     calls=("rowlock_prepare('x')" "rowlock_acquire('x', 60000, 'exclusive', NULL, @t)"
         "rowlock_acquire('x', 60000, 'exclusive', NULL, @busy)" "rowlock_renew(@t, 60000)"
         "rowlock_request('x', 60000, 'an owner of sixteen', 0, 'exclusive', NULL, NULL, NULL, NULL,
-                         NULL, @token, @ticket, @place, @holder)"
+                         NULL, @token, @ticket, @place, @holder, @pause_ms)"
         "rowlock_request_row('x', 60000, 'an owner of sixteen', 10, 'exclusive', NULL, NULL, NULL,
                              NULL, NULL)"
         "rowlock_cancel('x', 'an owner of sixteen', @c)" "rowlock_release(@t, @r)"
@@ -126,7 +126,7 @@ answers() { # SETTING: of everything in a session with it, without numbers that 
         "rowlock_acquire('y', 60000, 'permit', 1, @p)"
         "rowlock_acquire('y', 60000, 'permit', 2, @p)"
         "rowlock_request('y', 60000, 'an owner of sixteen', 0, 'permit', 2, NULL, NULL, NULL,
-                         NULL, @token, @ticket, @place, @holder)"
+                         NULL, @token, @ticket, @place, @holder, @pause_ms)"
         "rowlock_cancel('x', 'an owner of sixteen', @c)")
     for level in "REPEATABLE READ" "SERIALIZABLE" "READ COMMITTED"; do
         for call in "${calls[@]}"; do
