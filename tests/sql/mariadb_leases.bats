@@ -189,7 +189,7 @@ TEXT
     rowlock break kept
     run say "CALL rowlock_renew($token, 60000)"
     [[ $output == \
-        "ERROR 30005 (RL005)"*"the lease $token was broken"*" on $(hostname) (pid "*"): stop the "* ]]
+        "ERROR 30005 (RL005)"*"the lease $token was broken"*" on $(hostname) (pid "*"): stop "* ]]
     sql "CALL rowlock_release($token, @x)"
     {
         for lost in 1 NULL; do
