@@ -470,7 +470,7 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     local name=$1 owner="the owner called $2" rest=""
     shift 2
     for each; do rest+=", $each"; done
-    db "SELECT * FROM rowlock.request('$name', '5 min', '$owner'$rest)"
+    db "SELECT token, ticket, place, holder FROM rowlock.request('$name', '5 min', '$owner'$rest)"
 }
 
 @test "p7 a request that waits behind the command only reads, and delays no waiter" {
