@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The cells of make torture: workload/fault/engine-technique.
 
-workloads='counter documents gapless lease fence permits shared tokens group jobs
-    names refused refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens'
+workloads='counter documents gapless lease fence permits shared tokens several group jobs
+    names refused refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens
+    sql-requests'
 # By the packages of clients/: those of one language by itself, and clients-..., a mixture of all
 # that LANGUAGES names.
 packages=
@@ -52,6 +53,7 @@ exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     clock/* | upgrade/* | failover/* | async/* | restore/* | vacuum/* | full/*) return 1 ;;
     */sqlite-* | *-odbc | *-jdbc) return 1 ;; # without functions on the server
     esac
+    [ "$1/$2" != sql-requests/upgrade ] || return 1 # the schema of version 1 has none
     case $1/$3 in
     group/postgresql-native) ;; # others do not batch
     # or have no functions on the server

@@ -75,6 +75,7 @@ const char *worker_name(const struct client *client, int key);
 void turn_counters(struct client *client);
 void turn_drawn(struct client *client);
 void turn_lease(struct client *client);
+void turn_several(struct client *client);
 void turn_job(struct client *client);
 void turn_refresh(struct client *client);
 void turn_command(struct client *client);
@@ -82,6 +83,7 @@ void turn_cron(struct client *client);
 void turn_sql_counter(struct client *client);
 void turn_sql_drawn(struct client *client);
 void turn_sql_lease(struct client *client);
+void turn_sql_request(struct client *client);
 void turn_ways(struct client *client);
 void turn_names(struct client *client);
 void turn_client_lease(struct client *client);
@@ -107,6 +109,8 @@ struct rowlock_lease *worker_acquire(struct client *client, int key,
                                      rowlock_duration wait_ms);
 /* Releases the lease, logs that and frees it: 0, or an error code. */
 int worker_release(struct client *client, int key, struct rowlock_lease *lease);
+/* Logs who waits for the key: a client that asks for the lease from now on comes after these. */
+void worker_look_at_queue(struct client *client, int key);
 /* Writes outside the database, under a lease that the caller has. */
 void worker_act_outside(struct client *client, int key);
 /* Reads a counter under a lease, and writes the next value in a fenced transaction: OK, FAIL or

@@ -167,12 +167,11 @@ static int see_waiter(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* A client that asks for the lease from now on comes after these waiters. */
-static void look_at_queue(struct client *client, int key, const char *name)
+void worker_look_at_queue(struct client *client, int key)
 {
     struct view view = {client, key};
 
-    rowlock_list(client->connection, name, see_waiter, &view, &client->error);
+    rowlock_list(client->connection, worker_name(client, key), see_waiter, &view, &client->error);
 }
 
 /* ---- one turn -------------------------------------------------------------------------------- */
@@ -203,7 +202,7 @@ void turn_lease(struct client *client)
     else if (client->workload->fenced)
         worker_act_fenced(client, key, rowlock_token(lease), write_fenced, commit);
     else if (!worker_draw(client, 4))
-        look_at_queue(client, key, want.name);
+        worker_look_at_queue(client, key);
     else
         worker_dwell(client);
     if (!worker_draw(client, 4)) {
@@ -211,5 +210,76 @@ void turn_lease(struct client *client)
         renew(client, key, lease);
     }
     if (worker_release(client, key, lease))
+        worker_recover(client);
+}
+
+/* ---- several leases -------------------------------------------------------------------------- */
+
+#define MOST_LEASES 3
+#define MOST_RENEWALS 16
+#define LATE_NS INT64_C(100000000)
+
+struct several {
+    int key[MOST_LEASES], n;
+    struct rowlock_lease *lease[MOST_LEASES];
+};
+
+/* Waits for the first one, and tries the others: so no two clients wait for each other. */
+static int acquire_several(struct client *client, struct several *several)
+{
+    int first = worker_draw(client, client->workload->keys);
+
+    for (int i = 0; i < MOST_LEASES; i++) {
+        int key = (first + i) % client->workload->keys;
+        struct rowlock_want want = worker_want(client, key);
+
+        several->key[several->n] = key;
+        several->lease[several->n] =
+            worker_acquire(client, key, &want, WORKER_TTL_MS, i ? 0 : WAIT_MS);
+        several->n += several->lease[several->n] != NULL;
+        if (several->n == 0)
+            break;
+    }
+    return several->n;
+}
+
+/* Renews a few times, or until an answer is late; in the log this is one renewal. Returns whether
+   the last answer was late. */
+static int renew_several(struct client *client, const struct several *several)
+{
+    int codes[MOST_LEASES] = {0}, more = worker_draw(client, MOST_RENEWALS), failed, late;
+
+    for (int i = 0; i < several->n; i++)
+        worker_log(client, PHASE_INVOKE, KIND_RENEW, several->key[i], " ");
+    do {
+        int64_t begun = worker_now();
+
+        failed = rowlock_renew_all(several->lease, (size_t)several->n, 0, codes, &client->error);
+        late = worker_now() - begun > LATE_NS;
+    } while (!failed && !late && more-- > 0);
+    for (int i = 0; i < several->n; i++)
+        worker_log(client, codes[i] ? PHASE_FAIL : PHASE_OK, KIND_RENEW, several->key[i],
+                   "%" PRId64, worker_end_of(several->lease[i]));
+    return late;
+}
+
+/* After a late answer the holder keeps its leases until the end that the library gives: no waiter
+   may get one of them before. */
+void turn_several(struct client *client)
+{
+    struct several several = {.n = 0};
+    int failed = 0;
+
+    if (!acquire_several(client, &several)) {
+        worker_recover(client);
+        return;
+    }
+    if (renew_several(client, &several) || !worker_draw(client, 8))
+        worker_pause((worker_end_of(several.lease[0]) - worker_now()) / 1000);
+    else
+        worker_dwell(client);
+    for (int i = 0; i < several.n; i++)
+        failed |= worker_release(client, several.key[i], several.lease[i]);
+    if (failed)
         worker_recover(client);
 }

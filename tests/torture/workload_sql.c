@@ -198,3 +198,106 @@ void turn_sql_lease(struct client *client)
     if (client->connection && release(client, token))
         worker_sql_recover(client);
 }
+
+/* ---- a lease that waits in the queue --------------------------------------------------------- */
+
+#define REQUEST_NS INT64_C(20000000000) /* longer than a waiter may have to wait for a free name */
+#define WAIT_MS 3000
+#define MOST_LOST 5 /* calls of a request that failed */
+
+struct request {
+    struct rowlock_want want;
+    char owner[60], note[60];
+    int64_t begun; /* of the last call */
+};
+
+/* The token; 0: not yet; -1: an error, after which the call may be repeated. */
+static int64_t call_request(struct client *client, struct request *request)
+{
+    const struct rowlock_want *want = &request->want;
+    int wait_ms = worker_draw(client, 4) ? WAIT_MS : 0, failed;
+    const char *mode = worker_modes[want->mode];
+    char limit[20] = "NULL";
+    int64_t token = 0;
+
+    if (want->limit)
+        snprintf(limit, sizeof limit, "%d", want->limit);
+    request->begun = worker_now();
+    if (is_mariadb())
+        failed = worker_sql(client, &token,
+                            "CALL rowlock_request_row('%s', %d, '%s', %d, '%s', %s, NULL, NULL, "
+                            "NULL, '%s')",
+                            want->name, WORKER_TTL_MS, request->owner, wait_ms, mode, limit,
+                            request->note);
+    else
+        failed = worker_sql(client, &token,
+                            "SELECT token FROM rowlock.request('%s', '%d ms', '%s', '%d ms', "
+                            "'%s', %s, note => '%s')",
+                            want->name, WORKER_TTL_MS, request->owner, wait_ms, mode, limit,
+                            request->note);
+    return failed ? -1 : token;
+}
+
+/* Ends the request, or releases its lease: 0, or an error. */
+static int cancel(struct client *client, const struct request *request)
+{
+    if (is_mariadb())
+        return worker_sql(client, NULL, "CALL rowlock_cancel('%s', '%s', @canceled)",
+                          request->want.name, request->owner);
+    return worker_sql(client, NULL, "SELECT rowlock.cancel('%s', '%s')", request->want.name,
+                      request->owner);
+}
+
+/* Repeats the call with the same owner, also after a lost reply; 0: it gave up. */
+static int64_t repeat_request(struct client *client, struct request *request)
+{
+    int64_t end = worker_now() + REQUEST_NS, token = 0;
+    int lost = 0, patience = worker_draw(client, 32) ? 1000 : worker_draw(client, 4);
+
+    for (int i = 0; i <= patience && token <= 0 && lost < MOST_LOST && worker_now() < end; i++) {
+        token = worker_stopped ? 0 : call_request(client, request);
+        if (token < 0) {
+            lost++;
+            worker_sql_recover(client);
+        }
+        if (!client->connection || worker_stopped)
+            break;
+    }
+    return token > 0 ? token : 0;
+}
+
+void turn_sql_request(struct client *client)
+{
+    struct request request = {.want = worker_want(client, 0)};
+    int64_t token;
+    int failed;
+
+    snprintf(request.owner, sizeof request.owner, "torture owner %ld %ld", client->id, client->op);
+    snprintf(request.note, sizeof request.note, "torture %ld %ld", client->id, client->op);
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
+    token = repeat_request(client, &request);
+    if (!token) {
+        failed = !client->connection || cancel(client, &request);
+        worker_log(client, failed ? PHASE_UNKNOWN : PHASE_FAIL, KIND_HOLD, 0, " ");
+        if (failed && client->connection)
+            worker_sql_recover(client);
+        return;
+    }
+    worker_log(client, PHASE_OK, KIND_HOLD, 0, "%d 1 %d %" PRId64 " %" PRId64,
+               (int)request.want.mode, request.want.limit, token, end_of(request.begun));
+    if (!worker_draw(client, 32))
+        renew_late(client, token, end_of(request.begun));
+    else if (!worker_draw(client, 4))
+        worker_look_at_queue(client, 0);
+    else
+        worker_dwell(client);
+    if (worker_draw(client, 8)) {
+        failed = release(client, token);
+    } else {
+        worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
+        failed = cancel(client, &request);
+        worker_log(client, failed ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, 0, " ");
+    }
+    if (failed)
+        worker_sql_recover(client);
+}
