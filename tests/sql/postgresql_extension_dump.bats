@@ -173,5 +173,5 @@ becomes_an_extension() { # [OPTION...] of pg_dump, as in docs/extension.md
 
 @test "a schema of technique row becomes an extension, without the names that it keeps" {
     rowlock schema install --technique row
-    becomes_an_extension -T rowlock.name
+    becomes_an_extension -T rowlock.name -T rowlock.prepared
 }

@@ -35,6 +35,7 @@ DROP INDEX IF EXISTS rowlock.origin_one_row;
 -- the parameters of these functions have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
 DROP FUNCTION IF EXISTS rowlock.try_grant(text, text, bigint);
+DROP FUNCTION IF EXISTS rowlock.holder(text);
 -- least tokens may be too great if a restore of the older version's tables bypassed the triggers
 DO $$
 BEGIN
