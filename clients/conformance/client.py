@@ -53,7 +53,7 @@ class Client:
         self.lease = rowlock.lease(
             URL, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
             shared=mode == "shared", permits=permits, note=note,
-        )  # fmt: skip
+        ).acquire()  # fmt: skip
         return {"token": self.lease.token}
 
     def check(self) -> Dict[str, Any]:

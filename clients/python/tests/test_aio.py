@@ -2,24 +2,43 @@
 """The asyncio half on a real server: ROWLOCK_TEST_URL, ROWLOCK_TEST_DRIVER: psycopg or asyncpg."""
 
 import asyncio
+import functools
 import importlib
+import json
 import os
 import sys
 import time
 import unittest
 import unittest.mock
-from typing import Any, List
+from typing import Any, Dict, List
 
 import rowlock
 from rowlock import _core, aio
-from test_rowlock import DRIVER, URL, command
+from test_rowlock import DRIVER, URL, command, settings
 
 ASYNCPG = DRIVER == "asyncpg"
 
 
-async def connect() -> Any:
+async def connect(**options: Any) -> Any:
     module = importlib.import_module(DRIVER)
-    return await getattr(module, "AsyncConnection", module).connect(URL)
+    return await getattr(module, "AsyncConnection", module).connect(URL, **options)
+
+
+def asyncio_settings() -> Dict[str, Dict[str, Any]]:
+    if not ASYNCPG:
+        module = importlib.import_module("psycopg")
+        return {**settings(), "bound by the client": {"cursor_factory": module.AsyncClientCursor}}
+    module = importlib.import_module("asyncpg")
+
+    class Reversed(module.Record):  # type: ignore[misc, name-defined]
+        def __getitem__(self, place: Any) -> Any:
+            return super().__getitem__(place if isinstance(place, str) else -1 - place)
+
+    return {
+        "record_class": {"record_class": Reversed},
+        "never prepared": {"statement_cache_size": 0},
+        "latin1": {"server_settings": {"client_encoding": "latin1"}},
+    }
 
 
 async def execute(connection: Any, statement: str) -> None:
@@ -64,6 +83,59 @@ class Test(unittest.IsolatedAsyncioTestCase):
         again = await aio.lease(URL, "x", wait=0)
         self.assertGreater(again.token, held.token)
         await again.release()
+
+    async def test_an_application_may_set_what_rows_and_texts_are(self) -> None:
+        name = "it's \\ \u00e9"  # of latin1
+        for what, options in asyncio_settings().items():
+            with self.subTest(what):
+                opens = functools.partial(connect, **options)
+                async with aio.lease(opens, name, note=name) as held:
+                    with self.assertRaises(rowlock.Busy) as refused:
+                        await aio.lease(opens, name, wait=0)
+                    self.assertIn(str(os.getpid()), refused.exception.holder or "")
+                    (shown,) = json.loads(await show("--json", "ls", name))
+                    self.assertEqual((shown["name"], shown["note"]), (name, name))
+                    connection = await opens()
+                    await execute(connection, "BEGIN")
+                    await held.fence(connection)
+                    await aio.next_number(connection, "invoice")
+                    await execute(connection, "ROLLBACK")
+                    await connection.close()
+                await (await aio.lease(connect, name, wait=0)).release()
+
+    async def test_a_lock_object_acquires_each_time(self) -> None:
+        lock = aio.lease(connect, "x", wait=0)
+        tokens = []
+        for _ in range(2):
+            async with lock as held:
+                tokens.append(held.token)
+                held.check()
+        self.assertLess(tokens[0], tokens[1])
+        async with aio.lease(connect, "x"):
+            with self.assertRaises(rowlock.Busy):
+                async with lock:
+                    self.fail("the body ran")
+        async with lock as held:
+            with self.assertRaisesRegex(rowlock.RowlockError, "is held here already"):
+                async with lock:
+                    self.fail("the body ran")
+            self.assertIn(f":{os.getpid()} ", await show("ls", "x"))
+        with self.assertRaisesRegex(rowlock.RowlockError, "acquire another"):
+            async with held:
+                self.fail("the body ran")
+
+    async def test_tasks_share_a_lock_object(self) -> None:
+        lock, inside, most = aio.lease(connect, "x"), [], []
+
+        async def work(number: int) -> None:
+            async with lock:
+                inside.append(number)
+                most.append(len(inside))
+                await asyncio.sleep(0)
+                inside.remove(number)
+
+        await asyncio.gather(*map(work, range(3)))
+        self.assertEqual(most, [1, 1, 1])
 
     async def test_waiters_are_served_in_their_order(self) -> None:
         served = []
@@ -131,10 +203,7 @@ class Test(unittest.IsolatedAsyncioTestCase):
         async def work() -> None:
             begun.append(1)
 
-        gate = aio.lease(connect, "x")
-        async with gate as held:
-            with self.assertRaises(RuntimeError):
-                await gate.__aenter__()
+        async with aio.lease(connect, "x") as held:
             await held.run(work())
         with self.assertRaises(rowlock.Lost):
             await held.run(work())
@@ -300,6 +369,22 @@ class Test(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await nightly("outer"), "outer")
         self.assertEqual(calls, [None])
         await (await aio.lease(connect, "nightly", wait=0)).release()  # it is free
+
+    async def test_exclusive_run_refuses_what_it_cannot_protect(self) -> None:
+        async def generator() -> Any:
+            yield 1
+
+        for function in (lambda: 1, generator):
+            with self.assertRaisesRegex(TypeError, "is not an async def"):
+                aio.exclusive_run(connect, "x")(function)  # type: ignore[arg-type]
+
+    async def test_exclusive_run_has_the_terms_of_a_lease(self) -> None:
+        @aio.exclusive_run(connect, "p", permits=2, wait=5, note="mine")
+        async def nightly() -> str:
+            return await show("ls", "p")
+
+        async with aio.lease(connect, "p", permits=2, note="other"):
+            self.assertRegex(await nightly(), "(?s)mine.*other|other.*mine")
 
     async def test_an_exclusive_run_waits_its_turn(self) -> None:
         @aio.exclusive_run(connect, "nightly")

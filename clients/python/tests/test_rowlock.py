@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """On a real server: ROWLOCK_TEST_URL, and the driver in ROWLOCK_TEST_DRIVER."""
 
+import functools
 import importlib
 import json
 import os
@@ -11,7 +12,7 @@ import threading
 import time
 import unittest
 import unittest.mock
-from typing import Any, List
+from typing import Any, Dict, Generator, List
 from urllib.parse import unquote, urlsplit
 
 import rowlock
@@ -23,17 +24,18 @@ DRIVER = os.environ["ROWLOCK_TEST_DRIVER"]
 MARIADB = urlsplit(URL).scheme in ("mariadb", "mysql")
 
 
-def connect() -> Any:
+def connect(**options: Any) -> Any:
     module = importlib.import_module(DRIVER)
     parts = urlsplit(URL)
     if not MARIADB:
-        return module.connect(URL)
+        return module.connect(URL, **options)
     connection = module.connect(
         host=parts.hostname,
         port=parts.port,
         user=parts.username,
         password=unquote(parts.password or ""),
         database=parts.path[1:],
+        **options,
     )
     if parts.scheme == "mysql":  # there rowlock_begin_... needs autocommit, which drivers end
         execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
@@ -44,6 +46,42 @@ def execute(connection: Any, statement: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return cursor.fetchone() if cursor.description else None
+
+
+def settings() -> Dict[str, Dict[str, Any]]:
+    """How applications change what a connection of this driver returns, or sends."""
+    if DRIVER == "psycopg":
+        rows = importlib.import_module("psycopg.rows")
+        kinds = ("dict_row", "namedtuple_row", "scalar_row")  # the last is new in 3.2
+        shapes = {kind: getattr(rows, kind) for kind in kinds if hasattr(rows, kind)}
+        shapes.update(class_row=rows.class_row(dict), args_row=rows.args_row(lambda *_: {"a": 1}))
+        module = importlib.import_module("psycopg")
+        return {
+            **{name: {"row_factory": shape} for name, shape in shapes.items()},
+            "bound by the client": {"cursor_factory": module.ClientCursor},
+            "autocommit": {"autocommit": True},
+            "always prepared": {"prepare_threshold": 0},
+            "latin1": {"client_encoding": "latin1"},
+        }
+    if DRIVER == "psycopg2":
+        extras = importlib.import_module("psycopg2.extras")
+        kinds = ("RealDictCursor", "DictCursor", "NamedTupleCursor")
+        return {
+            **{kind: {"cursor_factory": getattr(extras, kind)} for kind in kinds},
+            "DictConnection": {"connection_factory": extras.DictConnection},
+            "latin1": {"client_encoding": "latin1"},
+        }
+    cursors = importlib.import_module(DRIVER + ".cursors")
+    return {
+        **{
+            kind: {"cursorclass": getattr(cursors, kind)}
+            for kind in ("DictCursor", "SSCursor", "SSDictCursor")
+        },
+        "autocommit": {"autocommit": True},
+        "latin1": {"charset": "latin1"},
+        "bytes": {"use_unicode": False},
+        "no escapes": {"init_command": "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'"},
+    }
 
 
 def command(*words: str) -> str:
@@ -70,7 +108,7 @@ class Test(unittest.TestCase):
             self.assertIn("mine", shown)
             self.assertIn(f":{os.getpid()} ", shown)
             with self.assertRaises(rowlock.Busy) as refused:
-                rowlock.lease(connect, "x", wait=0)
+                rowlock.lease(connect, "x", wait=0).acquire()
             self.assertIn("mine", refused.exception.holder or "")
         with rowlock.lease(URL, "x", wait=0) as again:
             self.assertGreater(again.token, held.token)
@@ -80,6 +118,87 @@ class Test(unittest.TestCase):
             with self.assertRaises(rowlock.Busy):
                 with rowlock.lease(connect, "x", wait=0.5):
                     self.fail("the body ran")
+
+    def test_an_application_may_set_what_rows_and_texts_are(self) -> None:
+        name = "it's \\\\ \u00e9"  # of latin1
+        for what, options in settings().items():
+            with self.subTest(what):
+                opens = functools.partial(connect, **options)
+                with rowlock.lease(opens, name, ttl=30, note=name) as held:
+                    with self.assertRaises(rowlock.Busy) as refused:
+                        rowlock.lease(opens, name, wait=0).acquire()
+                    self.assertIn(str(os.getpid()), refused.exception.holder or "")
+                    (shown,) = json.loads(command("--json", "ls", name))
+                    self.assertEqual((shown["name"], shown["note"]), (name, name))
+                    self.in_a_transaction(opens(), held)
+                rowlock.lease(connect, name, wait=0).acquire().release()
+
+    def in_a_transaction(self, connection: Any, held: rowlock.Lease) -> None:
+        command("next", "invoice")
+        execute(connection, "BEGIN" if not MARIADB else "COMMIT")
+        rowlock.lock(connection, "counter:invoice")
+        held.fence(connection)
+        rowlock.next_number(connection, "invoice")
+        rival = connect()
+        with self.assertRaises(rowlock.Busy):
+            rowlock.lock(rival, "counter:invoice", timeout=0)
+        for end in (rival, connection):
+            end.rollback()
+            end.close()
+
+    def test_a_connection_may_be_in_a_transaction_already(self) -> None:
+        def in_one() -> Any:
+            connection = connect()
+            execute(connection, "BEGIN" if MARIADB else "SELECT 1")
+            return connection
+
+        with rowlock.lease(in_one, "x"):
+            self.assertIn(f":{os.getpid()} ", command("ls", "x"))
+
+    def test_a_lock_object_acquires_each_time(self) -> None:
+        lock = rowlock.lease(connect, "x", wait=0)
+        tokens = []
+        for _ in range(2):
+            with lock as held:
+                tokens.append(held.token)
+                held.check()
+        self.assertLess(tokens[0], tokens[1])
+        with rowlock.lease(connect, "x"):
+            with self.assertRaises(rowlock.Busy):
+                with lock:
+                    self.fail("the body ran")
+        with lock:
+            with self.assertRaisesRegex(rowlock.RowlockError, "is held here already"):
+                with lock:
+                    self.fail("the body ran")
+            self.assertIn(f":{os.getpid()} ", command("ls", "x"))
+
+    def test_threads_share_a_lock_object(self) -> None:
+        lock, guard, inside, most = rowlock.lease(connect, "x"), threading.Lock(), [], []
+
+        def work(number: int) -> None:
+            with lock as held:
+                with guard:
+                    inside.append(number)
+                    most.append(len(inside))
+                held.check()
+                with guard:
+                    inside.remove(number)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(most, [1, 1, 1])
+
+    def test_a_lease_that_was_released_has_no_second_block(self) -> None:
+        held = rowlock.lease(connect, "x").acquire()
+        with held:
+            pass
+        with self.assertRaisesRegex(rowlock.RowlockError, "acquire another"):
+            with held:
+                self.fail("the body ran")
 
     def test_waiters_are_served_in_their_order(self) -> None:
         served = []
@@ -129,12 +248,12 @@ class Test(unittest.TestCase):
 
         before = time.monotonic()
         with changed(run=hanging):
-            held = rowlock.lease(connect, "x", ttl=3)
+            held = rowlock.lease(connect, "x", ttl=3).acquire()
         self.assertTrue(held.lost.wait(20))
         self.assertLess(time.monotonic() - before, 3)
         with self.assertRaises(rowlock.Lost):
             held.release()
-        rowlock.lease(connect, "x").release()  # it has expired
+        rowlock.lease(connect, "x").acquire().release()  # it has expired
 
     def test_the_end_is_counted_from_before_the_call(self) -> None:
         sent = []
@@ -187,10 +306,10 @@ class Test(unittest.TestCase):
     def test_permits_and_shared(self) -> None:
         with rowlock.lease(connect, "p", permits=2), rowlock.lease(connect, "p", permits=2):
             with self.assertRaises(rowlock.Busy):
-                rowlock.lease(connect, "p", permits=2, wait=0)
+                rowlock.lease(connect, "p", permits=2, wait=0).acquire()
         with rowlock.lease(connect, "s", shared=True), rowlock.lease(connect, "s", shared=True):
             with self.assertRaises(rowlock.Busy):
-                rowlock.lease(connect, "s", wait=0)
+                rowlock.lease(connect, "s", wait=0).acquire()
 
     def test_the_fence(self) -> None:
         connection = connect()
@@ -234,11 +353,9 @@ class Test(unittest.TestCase):
     def test_a_wrong_url_is_no_endless_wait(self) -> None:
         nowhere = urlsplit(URL).scheme + "://somebody@127.0.0.1:1/x"  # no server there
         with self.assertRaises(rowlock.Unavailable):
-            rowlock.lease(nowhere, "x")
+            rowlock.lease(nowhere, "x").acquire()
         with self.assertRaisesRegex(rowlock.RowlockError, "no options"):  # TLS would be dropped
             rowlock.lease("mariadb://somebody@127.0.0.1:1/x?ssl=on", "x", wait=0)
-        with self.assertRaises(ValueError):
-            rowlock.lease(connect, "x", shared=True, permits=3)
 
     def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
         import sqlalchemy
@@ -381,8 +498,43 @@ class Test(unittest.TestCase):
         self.assertEqual(nightly(), "done")
         self.assertEqual(calls, [None])
 
+    def test_exclusive_run_has_the_terms_of_a_lease(self) -> None:
+        @rowlock.exclusive_run(connect, "p", permits=2, wait=5, note="mine")
+        def nightly() -> str:
+            return command("ls", "p")
+
+        with rowlock.lease(connect, "p", permits=2, note="other"):
+            self.assertRegex(nightly(), "(?s)mine.*other|other.*mine")
+        with rowlock.lease(connect, "s", shared=True):
+            shared = rowlock.exclusive_run(connect, "s", shared=True, skip=True)(lambda: 7)
+            self.assertEqual(shared(), 7)
+        with rowlock.lease(connect, "x"):
+            with self.assertRaises(rowlock.Busy):
+                rowlock.exclusive_run(connect, "x", wait=0)(lambda: self.fail("it ran"))()
+
+    def test_exclusive_run_refuses_what_would_run_later(self) -> None:
+        run, ran = rowlock.exclusive_run(connect, "x"), []
+
+        async def coroutine() -> None:
+            ran.append("coroutine")
+
+        def generator() -> Generator[int, None, None]:
+            ran.append("generator")
+            yield 1
+
+        async def both() -> Any:
+            yield 1
+
+        for function in (coroutine, generator, both, functools.partial(coroutine)):
+            with self.assertRaisesRegex(TypeError, "would run after its lease"):
+                run(function)
+        for hidden in (lambda: coroutine(), lambda: generator(), lambda: both()):
+            with self.assertRaisesRegex(TypeError, "would run after its lease"):
+                run(hidden)()
+        self.assertEqual(ran, [])
+
     def test_an_interrupt_ends_a_wait_and_leaves_the_queue(self) -> None:
-        program = f"import rowlock; rowlock.lease({URL!r}, 'x')"
+        program = f"import rowlock; rowlock.lease({URL!r}, 'x').acquire()"
         with rowlock.lease(connect, "x"):
             # a request that is on its way may queue again behind its removal: 1 of 700 did
             for _ in range(3):

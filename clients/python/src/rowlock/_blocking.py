@@ -4,13 +4,24 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import threading
-from typing import Any, Callable, Coroutine, Optional, Sequence, Type, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Sequence, Type
+from typing import TypeVar, Union, overload
 from urllib.parse import unquote, urlsplit
 
 from . import _core
 from ._core import finish
-from ._engine import MARIADB, POSTGRESQL, Connect, Row, driver_of, engine_of, target
+from ._engine import MARIADB, POSTGRESQL, Connect, Row
+from ._engine import driver_name, driver_of, engine_of, target, values_for
+from ._errors import Busy
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal, ParamSpec
+
+    P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
 
 
 def by_url(source: str) -> Connect:
@@ -31,18 +42,38 @@ def by_url(source: str) -> Connect:
 
 async def opened(connect: Connect) -> Any:
     connection = connect()
+    name = driver_name(connection)
     if engine_of(connection) is MARIADB:
         connection.autocommit(True)
-    else:
-        connection.autocommit = True
+        return connection
+    connection.rollback()  # of what the application's function has begun
+    connection.autocommit = True
+    if name == "psycopg2" and connection.encoding not in ("UTF8", "UNICODE"):
+        connection.set_client_encoding("UTF8")
+    elif name == "psycopg" and connection.info.encoding != "utf-8":
+        await run(connection, "SET client_encoding TO 'UTF8'", ())
     return connection
 
 
+def plain_cursor(connection: Any) -> Any:
+    """A cursor whose rows are tuples, whatever the application's connection makes of them."""
+    name = driver_name(connection)
+    if name == "psycopg":
+        rows = importlib.import_module("psycopg.rows").tuple_row
+        return importlib.import_module(name).Cursor(connection, row_factory=rows)
+    if name == "psycopg2":
+        return importlib.import_module("psycopg2.extensions").cursor(connection)
+    return importlib.import_module(name + ".cursors").Cursor(connection)
+
+
 async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, tuple(values))
+    engine = engine_of(connection)
+    # a prepared statement would outlive the call, which a pooler may give another session
+    options = {"prepare": False} if driver_name(connection) == "psycopg" else {}
+    with plain_cursor(connection) as cursor:
+        cursor.execute(statement, values_for(engine, values), **options)
         row: Optional[Row] = cursor.fetchone() if cursor.description else None
-        while hasattr(cursor, "nextset") and engine_of(connection) is MARIADB and cursor.nextset():
+        while engine is MARIADB and cursor.nextset():
             pass  # the end of the CALL
         if "@rowlock_answer" in statement:
             cursor.execute("SELECT @rowlock_answer")
@@ -127,7 +158,7 @@ def refresh(
 
 
 class Lease(_core.Held):
-    """A lease that is held: use lease(). A context manager."""
+    """A lease that is held: lease(...).acquire(). A context manager, for one block."""
 
     lost: threading.Event
 
@@ -141,49 +172,100 @@ class Lease(_core.Held):
         finish(self._leave(False))
 
     def __enter__(self) -> "Lease":
+        self._enter()
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
         finish(self._leave(kind is not None))
 
 
-def lease(
-    source: Union[str, Connect],
-    name: str,
-    *,
-    ttl: float = 30.0,
-    wait: Optional[float] = None,
-    shared: bool = False,
-    permits: Optional[int] = None,
-    note: Optional[str] = None,
-) -> Lease:
-    """Acquires a lease of a name; waits in the queue for `wait` seconds, None: without limit.
+class lease:
+    """A lock object: each `with` acquires a lease, and so does each acquire().
 
     source: a URL (postgresql://, mariadb://), or a function that opens a connection of a driver.
-    permits: how many holders the name may have. Raises Busy.
+    ttl: seconds after which the lease of a killed holder ends. wait: seconds in the queue, None:
+    without limit, 0: none; then raises Busy. permits: how many holders the name may have.
+    Threads may share it: each `with` has a lease of its own. One inside another, on the same object
+    in the same thread, is a RowlockError.
     """
-    session = _core.Session(BLOCKING, source, name)
-    return finish(_core.acquire(Lease, session, ttl, wait, shared, permits, note))
+
+    def __init__(
+        self, source: Union[str, Connect], name: str, *, ttl: float = 30.0,
+        wait: Optional[float] = None, shared: bool = False, permits: Optional[int] = None,
+        note: Optional[str] = None,
+    ) -> None:  # fmt: skip
+        self._source, self._terms = source, _core.terms(name, ttl, wait, shared, permits, note)
+        _core.check_source(source)
+        self._entered: _core.Entered[Lease] = _core.Entered(name)
+
+    def __repr__(self) -> str:
+        return f"<rowlock.lease {self._terms.name!r}>"
+
+    def acquire(self) -> Lease:
+        """A lease, which ends by its release(), or at the end of a `with` of its own."""
+        session = _core.Session(BLOCKING, self._source, self._terms.name)
+        return finish(_core.acquire(Lease, session, self._terms))
+
+    def __enter__(self) -> Lease:
+        with self._entered.by(threading.get_ident()) as keep:
+            return keep(self.acquire())
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        finish(self._entered.pop(threading.get_ident())._leave(kind is not None))
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+class Decorator(Protocol):
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]: ...
 
 
+class SkippingDecorator(Protocol):
+    def __call__(self, function: Callable[P, R]) -> Callable[P, Optional[R]]: ...
+
+
+@overload
 def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = 30.0, skip: bool = False
-) -> Callable[[F], F]:
-    """Decorates a function: it runs under the lease. skip: returns None while the name is held."""
+    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
+    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ...,
+    skip: Literal[False] = ...,
+) -> Decorator: ...  # fmt: skip
+@overload
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
+    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ..., skip: bool,
+) -> SkippingDecorator: ...  # fmt: skip
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
+    shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
+    skip: bool = False,
+) -> Any:  # fmt: skip
+    """Decorates a function: it runs under the lease.
 
-    def decorate(function: F) -> F:
+    skip: returns None if the name is still held after `wait` seconds, which are 0 then by default.
+    An `async def` needs rowlock.aio.exclusive_run. A generator runs after the call: use lease() in
+    its body.
+    """
+    wait = 0 if skip and wait is None else wait
+    gate = lease(source, name, ttl=ttl, wait=wait, shared=shared, permits=permits, note=note)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(function) or _core.is_generator_function(function):
+            raise TypeError(f"{function!r} would run after its lease: {_core.INSTEAD}")
+
         @functools.wraps(function)
         def run_it(*args: Any, **kwargs: Any) -> Any:
-            session = _core.Session(BLOCKING, source, name)
-            held = finish(_core.acquire_or_skip(Lease, session, ttl, skip))
-            if held is None:
-                return None
+            try:
+                held = gate.acquire()
+            except Busy:
+                if skip:
+                    return None
+                raise
             with held:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
+                if inspect.isawaitable(result) or _core.is_generator(result):
+                    getattr(result, "close", getattr(result, "cancel", bool))()
+                    raise TypeError(f"{result!r} would run after its lease: {_core.INSTEAD}")
+                return result
 
-        return cast(F, run_it)
+        return run_it
 
     return decorate

@@ -12,6 +12,7 @@ that is never set. It counts as lost a little before that, whether or not the da
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import math
 import os
@@ -21,16 +22,18 @@ import sys
 import threading
 import time
 import uuid
-from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional
-from typing import Sequence, Tuple, Type, TypeVar, Union, cast
+from typing import Any, Awaitable, Callable, Coroutine, Dict, Generic, Iterator, NamedTuple
+from typing import Optional, Sequence, Tuple, Type, TypeVar, Union, cast
 
-from ._engine import MARIADB, Connect, Row, engine_of
+from ._engine import MARIADB, Connect, Row, T as TEXT, engine_of, number_of, target, text_of
 from ._errors import Busy, Lost, RowlockError, Unavailable
-from ._errors import lease_lost, number, refresh_lost, translating
+from ._errors import code, lease_lost, refresh_lost, translating
 
 log = logging.getLogger("rowlock")
 WAIT = 5.0  # the longest wait of one call
 GIVE_UP = 5.0  # the time in which an interrupt ends a wait
+LONGEST_TTL = 100 * 365.25 * 86400  # the server's
+INSTEAD = "use `with lease(...)` in its body; for an async def, rowlock.aio.exclusive_run"
 T = TypeVar("T")
 Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
 
@@ -54,19 +57,100 @@ def pause_after(failures: int) -> float:
     return min(1.0, 0.05 * 2.0 ** min(failures, 5)) * random.uniform(0.5, 1)
 
 
+# ---- arguments: errors of Python, before anything is sent
+
+
+def seconds(what: str, value: object, least: float = 0.0, most: float = math.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be a number of seconds, not {value!r}")
+    if not least <= value <= most:  # also NaN
+        limits = f"from {least:g} to {most:.0f}" if most < math.inf else f"at least {least:g}"
+        raise ValueError(f"{what} must be {limits} seconds, not {value!r}")
+    return float(value)
+
+
+def patience(what: str, value: object) -> Optional[float]:
+    """Seconds; None: without limit, as is a time that no clock here reaches."""
+    limit = math.inf if value is None else seconds(what, value)
+    return limit if limit < LONGEST_TTL else None
+
+
+def text(what: str, value: object, most: float = math.inf) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a str, not {value!r}")
+    size = len(value.encode())  # a lone surrogate is a UnicodeEncodeError, and so a ValueError
+    if size > most or most < math.inf and not size:
+        raise ValueError(f"{what} must have 1 to {most} bytes in UTF-8, not {size}")
+    return value
+
+
+def name_of(value: object) -> str:
+    return text("name", value, 255)
+
+
+class Terms(NamedTuple):
+    """Of a lease."""
+
+    name: str
+    ttl: float
+    wait: Optional[float]
+    mode: str
+    permits: Optional[int]
+    note: Optional[str]
+
+
+def terms(
+    name: object, ttl: object, wait: object, shared: object, permits: object, note: object
+) -> Terms:
+    if not isinstance(shared, bool):
+        raise TypeError(f"shared must be a bool, not {shared!r}")
+    if permits is not None and type(permits) is not int:
+        raise TypeError(f"permits must be an int, not {permits!r}")
+    if permits is not None and not 1 <= permits < 2**31:
+        raise ValueError(f"permits must be at least 1, not {permits}")
+    if shared and permits is not None:
+        raise ValueError("shared and permits exclude each other")
+    mode = "permit" if permits is not None else "shared" if shared else "exclusive"
+    return Terms(
+        name_of(name), seconds("ttl", ttl, 1.0, LONGEST_TTL), patience("wait", wait), mode,
+        permits, None if note is None else text("note", note),
+    )  # fmt: skip
+
+
+def check_source(source: object) -> None:
+    if isinstance(source, str):
+        target(source)
+    if isinstance(source, str) or callable(source):
+        return
+    kind = type(source)
+    raise TypeError(
+        f"a lease needs a connection of its own: pass a URL or a function that opens one, such as"
+        f" lambda: psycopg.connect(...), not {kind.__module__}.{kind.__qualname__}"
+    )
+
+
+def is_generator_function(function: Any) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def is_generator(result: Any) -> bool:
+    return inspect.isgenerator(result) or inspect.isasyncgen(result)
+
+
 # ---- in the caller's transaction
 
 
 async def lock(run: Run, connection: Any, name: str, shared: bool, wait: Optional[float]) -> None:
     mode = "shared" if shared else "exclusive"
-    attempt = f"SELECT rowlock.try_{mode}(%s::text, %s::bigint * interval '1 ms')"
+    attempt = f"SELECT rowlock.try_{mode}(%s::text, %s::bigint * interval '1 ms')::integer"
+    name, wait = name_of(name), patience("timeout", wait)
     with translating(name):
         in_transaction(connection)
         if engine_of(connection) is MARIADB:
             await lock_mariadb(run, connection, name, mode, wait)
         elif wait is None:
             await run(connection, f"SELECT rowlock.{mode}(%s::text)", (name,))
-        elif not (await run(connection, attempt, (name, math.ceil(wait * 1000))))[0]:
+        elif not number_of((await run(connection, attempt, (name, math.ceil(wait * 1000))))[0]):
             raise await busy(run, connection, name)
 
 
@@ -77,11 +161,11 @@ async def lock_mariadb(
         limit = f"innodb_lock_wait_timeout = {max(0, math.ceil(wait))}"
         await run(connection, f"SET @rowlock_wait = @@innodb_lock_wait_timeout, {limit}", ())
     try:
-        await run(connection, f"CALL rowlock_begin_{mode}(%s)", (name,))
+        await run(connection, f"CALL rowlock_begin_{mode}({TEXT})", (name,))
     except Exception as error:
-        if number(error) != 30007:  # a transaction is open
+        if code(error) != "30007":  # a transaction is open
             raise
-        await run(connection, f"CALL rowlock_{mode}(%s)", (name,))
+        await run(connection, f"CALL rowlock_{mode}({TEXT})", (name,))
     finally:
         if wait is not None:
             with contextlib.suppress(Exception):  # an interrupt has closed the connection
@@ -90,12 +174,14 @@ async def lock_mariadb(
 
 async def within(run: Run, connection: Any, name: str, which: str, *values: Any) -> Row:
     """One statement by its name in Engine, in the caller's transaction."""
+    name_of(name)
     with translating(name):
         in_transaction(connection)
         return await run(connection, engine_of(connection)[which], values)
 
 
 async def next_number(run: Run, connection: Any, counter: str) -> int:
+    text("counter", counter, 247)
     with translating(f"counter:{counter}"):
         return int((await run(connection, engine_of(connection)["next"], (counter,)))[0])
 
@@ -104,9 +190,11 @@ async def refresh(
     run: Run, connection: Any, name: str, max_age: Optional[float],
     load: Callable[[], Awaitable[object]], wait: Optional[float],
 ) -> bool:  # fmt: skip
-    locked = f"subject:{name}"
-    limits = (None if limit is None else math.ceil(limit * 1000) for limit in (max_age, wait))
-    (version,) = await within(run, connection, locked, "refresh", name, *limits, *this_process())
+    locked = f"subject:{text('name', name, 247)}"
+    limits = (patience("max_age", max_age), patience("timeout", wait))
+    sent = (None if limit is None else math.ceil(limit * 1000) for limit in limits)
+    answer = await within(run, connection, locked, "refresh", name, *sent, *this_process())
+    version = number_of(answer[0])
     if version == 0:
         raise await busy(run, connection, locked)
     if version is not None:
@@ -117,7 +205,8 @@ async def refresh(
 
 
 async def busy(run: Run, connection: Any, name: str) -> Busy:
-    return Busy(name, (await run(connection, engine_of(connection)["holder"], (name,)))[0])
+    answer = await run(connection, engine_of(connection)["holder"], (name,))
+    return Busy(name, text_of(answer[0]))
 
 
 def this_process() -> Tuple[str, int, str]:
@@ -232,6 +321,12 @@ class Held:
         if os.getpid() != self._pid:
             raise RowlockError(f"the lease of {self.name!r} belongs to the parent process")
 
+    def _enter(self) -> None:
+        """Refuses a second block: the first one has released it."""
+        self._in_this_process()
+        if self._leaving.locked():
+            raise RowlockError(f"the lease of {self.name!r} was released: acquire another one")
+
     async def _leave(self, failed: bool) -> None:
         """Releases, once. `failed`: the error of the body is raised, and not Lost."""
         self._in_this_process()
@@ -245,7 +340,8 @@ class Held:
         try:
             if stopped:
                 try:
-                    lost = not (await self._session.call("release", self.token))[0] or lost
+                    answer = await self._session.call("release", self.token)
+                    lost = not number_of(answer[0]) or lost
                 except Unavailable:  # it may have been released: the repetition does not tell
                     await self._session.call("release", self.token)
         except RowlockError as error:  # it expires
@@ -298,14 +394,41 @@ class Held:
 L = TypeVar("L", bound=Held)
 
 
-async def acquire(
-    kind: Type[L], session: Session, ttl: float, wait: Optional[float], shared: bool,
-    permits: Optional[int], note: Optional[str],
-) -> L:  # fmt: skip
-    if shared and permits is not None:
-        raise ValueError("shared and permits exclude each other")
+class Entered(Generic[L]):
+    """The leases of one lock object, by the thread or task that is in its block."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._held = name, cast(Dict[object, Optional[L]], {})
+
+    @contextlib.contextmanager
+    def by(self, who: object) -> Iterator[Callable[[L], L]]:
+        """To acquire in: refuses a second lease of one thread or task, which waits for itself."""
+        if who in self._held:
+            raise RowlockError(
+                f"this lock object of {self._name!r} is held here already: leave its block first,"
+                " or use another object"
+            )
+
+        def keep(held: L) -> L:
+            self._held[who] = held
+            return held
+
+        self._held[who] = None  # being acquired
+        try:
+            yield keep
+        except BaseException:
+            del self._held[who]
+            raise
+
+    def pop(self, who: object) -> L:
+        if who not in self._held and len(self._held) == 1:
+            (who,) = self._held  # the block ends in another thread or task
+        return cast(L, self._held.pop(who))
+
+
+async def acquire(kind: Type[L], session: Session, terms: Terms) -> L:
     name, owner = session.name, uuid.uuid4().hex
-    mode = "permit" if permits is not None else "shared" if shared else "exclusive"
+    ttl, wait = terms.ttl, terms.wait
     deadline = math.inf if wait is None else now() + wait
     failures, holder = 0, None
     try:
@@ -313,9 +436,9 @@ async def acquire(
             sent = now()
             wait_ms = int(1000 * max(0, min(WAIT, deadline - sent)))
             try:
-                token, _, place, held_by, *_ = await session.call(
-                    "request", name, int(ttl * 1000), owner, wait_ms, mode, permits,
-                    *this_process(), note,
+                answer = await session.call(
+                    "request", name, int(ttl * 1000), owner, wait_ms, terms.mode, terms.permits,
+                    *this_process(), terms.note,
                 )  # fmt: skip
             except Unavailable:
                 late = now() >= deadline and (failures or not session.opened)
@@ -325,21 +448,12 @@ async def acquire(
                 failures += 1
                 continue
             failures = 0
+            token, place = number_of(answer[0]), number_of(answer[2])
             if token is not None:
                 return kind(session, owner, token, ttl, sent)
-            holder = held_by or holder
+            holder = text_of(answer[3]) or holder
             if now() >= deadline and place != 0:
                 raise Busy(name, holder)
     except BaseException:  # also a lost reply may have queued, or acquired
         await session.half.to_its_end(session.give_up(owner), GIVE_UP)
-        raise
-
-
-async def acquire_or_skip(kind: Type[L], session: Session, ttl: float, skip: bool) -> Optional[L]:
-    """For exclusive_run. skip: does not wait, and returns None if the name is held."""
-    try:
-        return await acquire(kind, session, ttl, 0 if skip else None, False, None, None)
-    except Busy:
-        if skip:
-            return None
         raise

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the engines: the statements, and what a driver's connection is."""
+"""What differs between the engines: the statements, and what a driver's connection is.
+
+An answer is a number or a text, and is read by its position. Texts for MariaDB are sent as
+hexadecimal digits, so a name is the same in each character set and sql_mode of a connection.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import RowlockError
 
@@ -18,7 +22,7 @@ POSTGRESQL: Engine = {
     " %s::integer, %s::text, %s::bigint, %s::text, %s::text)",
     "renew": "SELECT rowlock.renew(%s::bigint, %s::bigint * interval '1 ms')",  # token, ttl_ms
     "cancel": "SELECT rowlock.cancel(%s::text, %s::text)",  # name, owner
-    "release": "SELECT rowlock.release(%s::bigint)",  # token
+    "release": "SELECT rowlock.release(%s::bigint)::integer",  # token
     "fence": "SELECT rowlock.fence(%s::text, %s::bigint)",  # name, token
     "next": "SELECT rowlock.next(%s::text)",  # counter
     # name, max_age_ms, wait_ms, host, pid, program
@@ -27,16 +31,17 @@ POSTGRESQL: Engine = {
     "refreshed": "SELECT rowlock.refreshed(%s::text, %s::bigint)",  # name, version
     "holder": "SELECT rowlock.holder(%s::text)",  # name
 }
+T = "CONVERT(UNHEX(%s) USING utf8mb4)"  # a text
 MARIADB: Engine = {
-    "request": "CALL rowlock_request_row(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+    "request": f"CALL rowlock_request_row({T}, %s, {T}, %s, {T}, %s, {T}, %s, {T}, {T})",
     "renew": "CALL rowlock_renew(%s, %s)",
-    "cancel": "CALL rowlock_cancel(%s, %s, @rowlock_answer)",
+    "cancel": f"CALL rowlock_cancel({T}, {T}, @rowlock_answer)",
     "release": "CALL rowlock_release(%s, @rowlock_answer)",
-    "fence": "CALL rowlock_fence(%s, %s)",
-    "next": "CALL rowlock_next(%s, @rowlock_answer)",
-    "refresh": "CALL rowlock_refresh(%s, %s, %s, %s, %s, %s, @rowlock_answer)",
-    "refreshed": "CALL rowlock_refreshed(%s, %s)",
-    "holder": "CALL rowlock_describe_holder(%s, @rowlock_answer)",
+    "fence": f"CALL rowlock_fence({T}, %s)",
+    "next": f"CALL rowlock_next({T}, @rowlock_answer)",
+    "refresh": f"CALL rowlock_refresh({T}, %s, %s, {T}, %s, {T}, @rowlock_answer)",
+    "refreshed": f"CALL rowlock_refreshed({T}, %s)",
+    "holder": f"CALL rowlock_describe_holder({T}, @rowlock_answer)",
 }
 DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)
 DRIVERS.update(dict.fromkeys(("pymysql", "MySQLdb"), MARIADB))
@@ -44,15 +49,36 @@ Row = Tuple[Any, ...]
 Connect = Callable[[], Any]
 
 
-def engine_of(connection: Any) -> Engine:
+def driver_name(connection: Any) -> str:
     for kind in type(connection).__mro__:
-        engine = DRIVERS.get(kind.__module__.partition(".")[0])
-        if engine:
-            return engine
+        name = kind.__module__.partition(".")[0]
+        if name in DRIVERS:
+            return name
     raise RowlockError(
         f"{type(connection).__module__} is not a driver that rowlock knows (psycopg, psycopg2,"
         " PyMySQL, mysqlclient; asyncpg); on another database use the command rowlock"
     )
+
+
+def engine_of(connection: Any) -> Engine:
+    return DRIVERS[driver_name(connection)]
+
+
+def values_for(engine: Engine, values: Sequence[Any]) -> List[Any]:
+    if engine is POSTGRESQL:
+        return list(values)
+    return [value.encode().hex() if isinstance(value, str) else value for value in values]
+
+
+def number_of(answer: Any) -> Optional[int]:
+    """A number, whatever type the application's settings make of it."""
+    return None if answer is None else int(answer)
+
+
+def text_of(answer: Any) -> Optional[str]:
+    if isinstance(answer, (bytes, bytearray)):
+        return answer.decode("utf-8", "replace")
+    return None if answer is None else str(answer)
 
 
 def driver_of(engine: str, *names: str) -> Any:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Optional
+import re
+import ssl
+from typing import Any, Dict, Iterator, Optional
 
 
 class RowlockError(Exception):
@@ -46,45 +48,90 @@ class NotInstalled(RowlockError):
     """The database has no rowlock schema, or one without these functions."""
 
 
-GONE = {"53300", "57P01", "57P02", "57P03", "25P03", "25P04"}  # or all sessions are in use
-GONE_MARIADB = {1040, 1053, 1927, 2002, 2003, 2006, 2013, 2014, 2055}
-GONE_KINDS = {"OperationalError", "InterfaceError", "TimeoutError"}  # without a number
-MISSING = {"42883", "3F000", "42P01"}  # PostgreSQL: function, schema, table
+def table(**codes: str) -> Dict[str, str]:
+    return {code: meaning for meaning, listed in codes.items() for code in listed.split()}
 
 
-def sqlstate(error: BaseException) -> str:
-    """Of psycopg, psycopg2 and asyncpg; drivers of MariaDB report only a number: see number()."""
+RL = {"RL005": "lost", "RL*": "refused"}
+POSTGRESQL = table(  # as clients/errors.txt
+    busy="55P03",
+    missing="42883 3F000 42P01 42703",
+    gone="08* 57P01 57P02 57P03 57P05 25P03 25P04 53300",
+    refused="28* 3D000 42501",
+)
+MARIADB = table(
+    lost="30005",
+    busy="1205",
+    missing="1305 1146 1054 1356",
+    gone="1040 1053 1077 1079 1152 1158 1159 1160 1161 1203 1226 1927 2002 2003 2005 2006 2012 2013"
+    " 2055 3169 4031 5013 5014",
+    refused="1044 1045 1049 1129 1130 1142 1227 1251 1370 1698 1820 1862 2026 2059 3118 4151"
+    " 30001 30002 30003 30004 30006 30007 30008 30009",
+)
+CODES = {**POSTGRESQL, **MARIADB, **RL}  # no code is in two of them
+LOST_TEXTS = ("leased to this token", "has expired", "was broken", "does not refresh")
+GONE_KINDS = {"OperationalError", "TimeoutError"}  # without a code
+GONE_TEXT = re.compile("closed|lost|SSL SYSCALL|no message from the libpq|server process")
+# libpq reports no SQLSTATE of a login: these are the server's, or of TLS; see src/driver/failure.c
+REFUSED_TEXT = re.compile(
+    "authentication failed|no password supplied|no pg_hba.conf entry|is not permitted to log in"
+    "|(role|database) .* does not exist|does not support SSL|certificate|private key file"
+)
+
+
+def kinds(error: BaseException) -> Iterator[str]:
+    """The names of its classes: a driver may not be installed."""
+    return (kind.__name__ for kind in type(error).__mro__)
+
+
+def code(error: BaseException) -> str:
+    """The SQLSTATE of psycopg, psycopg2 and asyncpg; the number of a driver of MariaDB; or ''."""
     state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-    return state if isinstance(state, str) else ""
+    if isinstance(state, str):
+        return state
+    first: Any = error.args[0] if error.args else None
+    if type(first) is int and "MySQLError" in kinds(error):
+        return str(first)
+    return ""
 
 
-def number(error: BaseException) -> int:
-    first: Any = error.args[0] if error.args else 0
-    return first if isinstance(first, int) else 0
-
-
-def is_connection(error: BaseException) -> bool:
-    """Whether the session is gone, or never was: the call may have been executed."""
-    state = sqlstate(error)
-    if state:
-        return state[:2] == "08" or state in GONE
-    if number(error):
-        return number(error) in GONE_MARIADB
-    return type(error).__name__ in GONE_KINDS or isinstance(error, OSError)
+def judged(error: BaseException) -> str:
+    """What it means: a word of clients/errors.txt, or '' if nothing is known."""
+    cause = getattr(error, "original_exception", None)  # of PyMySQL, which has one number for all
+    if isinstance(cause, ssl.SSLError):
+        error = cause
+    found = code(error)
+    if found == "0" and "InterfaceError" in kinds(error):
+        return "gone"  # of PyMySQL and mysqlclient: the connection is closed
+    if found == "1644" and any(part in str(error) for part in LOST_TEXTS):
+        return "lost"
+    if found:
+        return CODES.get(found) or CODES.get(found[:2] + "*" * (len(found) == 5), "")
+    if isinstance(error, ssl.SSLError):
+        ended = isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError))
+        return "gone" if ended else "refused"
+    if isinstance(error, OSError):
+        return "gone"
+    names = set(kinds(error))
+    if names & {"Error", "InterfaceError", "TimeoutError"} and REFUSED_TEXT.search(str(error)):
+        return "refused"
+    if names & {"DatabaseError", "InterfaceError"} and GONE_TEXT.search(str(error)):
+        return "gone"
+    return "gone" if names & GONE_KINDS else ""
 
 
 def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseException:
     """The error of this module that a driver's error means; else the driver's own."""
-    state, code = sqlstate(error), number(error)
-    text = str(error.args[1] if code and len(error.args) > 1 else error)
-    if state == "RL005" or code == 30005:
+    meaning = judged(error)
+    text = str(error.args[1] if code(error).isdigit() and len(error.args) > 1 else error)
+    if meaning == "lost":
         return lost or lease_lost(name)
-    if state == "55P03" or code == 1205:
+    if meaning == "busy":
         return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
-    if state in MISSING or code == 1305:
+    if meaning == "missing":
         return NotInstalled(f"no schema of rowlock here; run: rowlock schema install ({text})")
-    if is_connection(error):
-        return Unavailable(text)
+    if meaning == "gone":
+        return Unavailable(text or type(error).__name__)
     return error
 
 

@@ -10,13 +10,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from typing import Any, Awaitable, Callable, Coroutine, Generator, Optional, Sequence, Type
-from typing import TypeVar, Union, cast
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator, Optional
+from typing import Protocol, Sequence, Type, TypeVar, Union, overload
 
 from . import _core
 from ._core import T, log
 from ._engine import MARIADB, Row, driver_of, target
-from ._errors import RowlockError
+from ._errors import Busy, RowlockError
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal, ParamSpec
+
+    P = ParamSpec("P")
+R = TypeVar("R")
 
 __all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
 Connect = Callable[[], Awaitable[Any]]
@@ -39,7 +47,10 @@ async def opened(connect: Connect) -> Any:
     connection = await connect()
     try:
         if not is_asyncpg(connection):
+            await connection.rollback()  # of what the application's function has begun
             await connection.set_autocommit(True)
+            if connection.info.encoding != "utf-8":
+                await run(connection, "SET client_encoding TO 'UTF8'", ())
     except BaseException:
         await shut(connection)
         raise
@@ -50,10 +61,15 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
     if is_asyncpg(connection):
         first, *others = statement.split("%s")
         numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
-        row: Optional[Row] = await connection.fetchrow(first + "".join(numbered), *values)
+        record = importlib.import_module("asyncpg").Record  # not what the application makes of it
+        row: Optional[Row] = await connection.fetchrow(
+            first + "".join(numbered), *values, record_class=record
+        )
     else:
-        async with connection.cursor() as cursor:
-            await cursor.execute(statement, tuple(values))
+        rows = importlib.import_module("psycopg.rows").tuple_row  # as in the blocking half
+        kind = importlib.import_module("psycopg").AsyncCursor
+        async with kind(connection, row_factory=rows) as cursor:
+            await cursor.execute(statement, tuple(values), prepare=False)
             row = await cursor.fetchone() if cursor.description else None
     return row or ()
 
@@ -162,6 +178,7 @@ class Lease(_core.Held):
         await self._leave(False)
 
     async def __aenter__(self) -> Lease:
+        self._enter()
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
@@ -169,9 +186,10 @@ class Lease(_core.Held):
 
 
 class lease:
-    """Acquires a lease, as rowlock.lease(): for `async with`, or `await` and release().
+    """A lock object: each `async with` acquires a lease, and so does each `await`, or acquire().
 
-    source: a URL, or a function that returns an awaitable connection of psycopg 3 or asyncpg.
+    source: a URL, or a function that returns an awaitable connection of psycopg 3 or asyncpg. The
+    rest is as in rowlock.lease(). Tasks may share it: each `async with` has a lease of its own.
     """
 
     def __init__(
@@ -179,45 +197,81 @@ class lease:
         wait: Optional[float] = None, shared: bool = False, permits: Optional[int] = None,
         note: Optional[str] = None,
     ) -> None:  # fmt: skip
-        self._session = _core.Session(ASYNCIO, source, name)
-        self._terms = ttl, wait, shared, permits, note
-        self._entered = False
+        self._source, self._terms = source, _core.terms(name, ttl, wait, shared, permits, note)
+        _core.check_source(source)
+        self._entered: _core.Entered[Lease] = _core.Entered(name)
+
+    def __repr__(self) -> str:
+        return f"<rowlock.aio.lease {self._terms.name!r}>"
+
+    async def acquire(self) -> Lease:
+        """A lease, which ends by its release(), or at the end of an `async with` of its own."""
+        session = _core.Session(ASYNCIO, self._source, self._terms.name)
+        return await _core.acquire(Lease, session, self._terms)
 
     def __await__(self) -> Generator[Any, Any, Lease]:
-        return _core.acquire(Lease, self._session, *self._terms).__await__()
+        return self.acquire().__await__()
 
     async def __aenter__(self) -> Lease:
-        if self._entered:
-            raise RuntimeError("a second `async with` needs a lease() of its own")
-        self._entered = True
-        self._held = await self
-        return self._held
+        with self._entered.by(asyncio.current_task()) as keep:
+            return keep(await self.acquire())
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        await self._held.__aexit__(kind)
+        await self._entered.pop(asyncio.current_task())._leave(kind is not None)
 
 
-F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+class Decorator(Protocol):
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, R]]: ...
 
 
+class SkippingDecorator(Protocol):
+    def __call__(
+        self, function: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Callable[P, Coroutine[Any, Any, Optional[R]]]: ...
+
+
+@overload
 def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = 30.0, skip: bool = False
-) -> Callable[[F], F]:
+    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
+    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ...,
+    skip: Literal[False] = ...,
+) -> Decorator: ...  # fmt: skip
+@overload
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
+    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ..., skip: bool,
+) -> SkippingDecorator: ...  # fmt: skip
+def exclusive_run(
+    source: Union[str, Connect], name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
+    shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
+    skip: bool = False,
+) -> Any:  # fmt: skip
     """Decorates a coroutine function: it runs under the lease, and is cancelled if that is lost.
 
-    Then the call raises Lost. skip: returns None while the name is held.
+    Then the call raises Lost. skip: returns None if the name is still held after `wait` seconds,
+    which are 0 then by default.
     """
+    wait = 0 if skip and wait is None else wait
+    gate = lease(source, name, ttl=ttl, wait=wait, shared=shared, permits=permits, note=note)
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function!r} is not an async def: use rowlock.exclusive_run, or"
+                            " `async with lease(...)` in its body")  # fmt: skip
+
         @functools.wraps(function)
         async def run_it(*args: Any, **kwargs: Any) -> Any:
-            session = _core.Session(ASYNCIO, source, name)
-            held = await _core.acquire_or_skip(Lease, session, ttl, skip)
-            if held is None:
-                return None
+            try:
+                held = await gate.acquire()
+            except Busy:
+                if skip:
+                    return None
+                raise
             async with held:
                 return await held.run(function(*args, **kwargs))
 
-        return cast(F, run_it)
+        return run_it
 
     return decorate

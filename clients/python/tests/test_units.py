@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What needs no server: the table of errors, and the checks of arguments."""
+
+import math
+import os
+import ssl
+import unittest
+from typing import Any, Callable, Dict
+
+import rowlock
+from rowlock import _errors, aio
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CODES = os.environ.get("ROWLOCK_ERRORS", os.path.join(HERE, "../../errors.txt"))
+
+
+class OperationalError(Exception):
+    """As a driver's."""
+
+
+class MySQLError(OperationalError):
+    pass
+
+
+class InterfaceError(Exception):
+    pass
+
+
+class ConnectionTimeout(OperationalError):
+    """A class of psycopg, without an SQLSTATE."""
+
+
+def with_state(state: str) -> OperationalError:
+    error = OperationalError("a text")
+    error.sqlstate = state  # type: ignore[attr-defined]
+    return error
+
+
+class Errors(unittest.TestCase):
+    def test_the_table_is_that_of_all_packages(self) -> None:
+        tables: Dict[str, Dict[str, str]] = {"postgresql": {}, "mariadb": {}}
+        with open(CODES, encoding="utf-8") as file:
+            for line in file:
+                if line.strip() and not line.startswith("#"):
+                    engine, code, meaning = line.split()
+                    tables[engine][code] = meaning
+        self.assertEqual(tables["postgresql"], {**_errors.POSTGRESQL, **_errors.RL})
+        self.assertEqual(tables["mariadb"], {**_errors.MARIADB, **_errors.RL})
+
+    def test_a_code_goes_before_the_class(self) -> None:
+        for state, meaning in {
+            "RL005": "lost", "RL003": "refused", "57P05": "gone", "08006": "gone",
+            "28P01": "refused", "55P03": "busy", "42883": "missing", "23505": "",
+        }.items():  # fmt: skip
+            self.assertEqual(_errors.judged(with_state(state)), meaning, state)
+        for number, meaning in {2006: "gone", 1045: "refused", 30005: "lost", 1062: ""}.items():
+            self.assertEqual(_errors.judged(MySQLError(number, "a text")), meaning, number)
+        self.assertEqual(_errors.judged(MySQLError(1644, "lease 7 was broken")), "lost")
+        self.assertEqual(_errors.judged(MySQLError(1644, "name is empty")), "")
+
+    def test_errors_without_a_code(self) -> None:
+        for error, meaning in (
+            (OSError(2005, "its number is not the database's"), "gone"),
+            (ConnectionRefusedError(1045, "nor is this"), "gone"),
+            (ssl.SSLCertVerificationError("self-signed"), "refused"),
+            (ssl.SSLEOFError("in the middle"), "gone"),
+            (ConnectionTimeout("timeout expired"), "gone"),
+            (InterfaceError("the connection is closed"), "gone"),
+            (InterfaceError("another operation is in progress"), ""),
+            (TimeoutError(), "gone"),
+            (ValueError("no digits"), ""),
+            (ZeroDivisionError(), ""),
+        ):
+            self.assertEqual(_errors.judged(error), meaning, repr(error))
+
+
+class Arguments(unittest.TestCase):
+    def refused(self, kind: Any, call: Callable[..., Any], *words: Any, **terms: Any) -> None:
+        for module in (rowlock, aio):
+            with self.assertRaises(kind, msg=f"{words} {terms}"):
+                call(module)(*words, **terms)
+
+    def test_of_a_lease(self) -> None:
+        def lease(module: Any) -> Any:
+            return module.lease
+
+        def run(module: Any) -> Any:
+            return module.exclusive_run
+
+        for call in (lease, run):
+            for terms in (
+                {"ttl": "30s"}, {"ttl": None}, {"ttl": True}, {"wait": "5"}, {"wait": False},
+                {"permits": 1.5}, {"permits": True}, {"shared": 1}, {"note": b"bytes"},
+            ):  # fmt: skip
+                self.refused(TypeError, call, "postgresql:///x", "x", **terms)
+            for terms in (
+                {"ttl": 0.9}, {"ttl": -1}, {"ttl": math.nan}, {"ttl": math.inf}, {"ttl": 4e9},
+                {"wait": -1}, {"wait": math.nan}, {"permits": 0}, {"permits": 2**31},
+                {"shared": True, "permits": 3}, {"note": "\ud800"},
+            ):  # fmt: skip
+                self.refused(ValueError, call, "postgresql:///x", "x", **terms)
+            self.refused(TypeError, call, "postgresql:///x", b"x")
+            for name in ("", "x" * 256, "\u00e9" * 128, "\udce9"):
+                self.refused(ValueError, call, "postgresql:///x", name)
+            with self.assertRaisesRegex(TypeError, "not builtins.object"):
+                rowlock.lease(object(), "x")  # type: ignore[arg-type]
+            self.refused(rowlock.RowlockError, call, "sqlite:///x", "x")
+        for wait in (math.inf, 1e300, None):
+            self.assertIsNone(rowlock.lease("postgresql:///x", "x", wait=wait)._terms.wait)
+
+    def test_of_a_lock(self) -> None:
+        for words, terms, kind in (
+            ((b"x",), {}, TypeError), (("",), {}, ValueError), (("x",), {"timeout": -1}, ValueError),
+            (("x",), {"timeout": "5"}, TypeError), (("x",), {"timeout": math.nan}, ValueError),
+        ):  # fmt: skip
+            with self.assertRaises(kind):
+                rowlock.lock(object(), *words, **terms)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
