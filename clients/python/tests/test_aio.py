@@ -6,6 +6,7 @@ import functools
 import importlib
 import json
 import os
+import socket
 import sys
 import time
 import unittest
@@ -19,9 +20,9 @@ from test_rowlock import DRIVER, URL, command, settings
 ASYNCPG = DRIVER == "asyncpg"
 
 
-async def connect(**options: Any) -> Any:
+async def connect(url: str = URL, **options: Any) -> Any:
     module = importlib.import_module(DRIVER)
-    return await getattr(module, "AsyncConnection", module).connect(URL, **options)
+    return await getattr(module, "AsyncConnection", module).connect(url, **options)
 
 
 def asyncio_settings() -> Dict[str, Dict[str, Any]]:
@@ -64,8 +65,11 @@ def changed(**functions: Any) -> Any:
 
 
 class Test(unittest.IsolatedAsyncioTestCase):
-    def tearDown(self) -> None:
-        self.assertEqual(command("ls").count("\n"), 0, command("ls"))
+    async def asyncTearDown(self) -> None:
+        deadline = time.monotonic() + 20  # a lost lease is released in the background
+        while await show("ls") and time.monotonic() < deadline:
+            await asyncio.sleep(0.1)
+        self.assertEqual(await show("ls"), "")
 
     async def test_a_lease_excludes_and_is_shown(self) -> None:
         async with aio.lease(connect, "x", note="mine") as held:
@@ -292,9 +296,11 @@ class Test(unittest.IsolatedAsyncioTestCase):
         self.assertTrue(all(connection.closed for connection in opened))
 
     async def test_a_database_that_hangs_ends_it_in_time(self) -> None:
+        answers = asyncio.Event()
+
         async def hanging(connection: Any, statement: str, values: Any) -> Any:
-            if "renew" in statement:
-                await asyncio.sleep(30)
+            if "renew" in statement or "release" in statement:
+                await answers.wait()
             return await aio.run(connection, statement, values)
 
         before = time.monotonic()
@@ -302,9 +308,70 @@ class Test(unittest.IsolatedAsyncioTestCase):
             held = await aio.lease(connect, "x", ttl=3)
         await asyncio.wait_for(held.lost.wait(), 20)
         self.assertLess(time.monotonic() - before, 3)
-        with self.assertRaises(rowlock.Lost):
-            await held.release()
+        with self.assertRaisesRegex(rowlock.Lost, r"\(not renewed for . s: .*did not answer in"):
+            await held.release()  # while the database hangs
+        answers.set()
         await (await aio.lease(connect, "x")).release()  # it has expired
+
+    async def test_a_session_that_hangs_is_replaced(self) -> None:
+        answers, stuck = asyncio.Event(), []
+
+        async def hanging(connection: Any, statement: str, values: Any) -> Any:
+            if "renew" in statement and not stuck:
+                stuck.append(connection)
+            if connection in stuck:
+                await answers.wait()
+            return await aio.run(connection, statement, values)
+
+        with changed(run=hanging):
+            async with aio.lease(connect, "x", ttl=6) as held:
+                end = held._end
+                while held._end == end and not held.lost.is_set():
+                    await asyncio.sleep(0.02)
+                held.check()
+                self.assertTrue(stuck)
+                answers.set()
+
+    async def test_a_server_that_says_nothing_is_unavailable(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            url = f"postgresql://me@127.0.0.1:{listener.getsockname()[1]}/x"
+            for wait in (0, 1, None):
+                with self.assertRaises(rowlock.Unavailable):
+                    await aio.lease(functools.partial(connect, url), "x", wait=wait)
+            waiting = asyncio.create_task(aio.lease(functools.partial(connect, url), "x").acquire())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
+
+    async def test_a_cancellation_of_the_first_call_leaves_no_lease(self) -> None:
+        sent, withdrawn = asyncio.Event(), asyncio.Event()
+
+        async def slow(connection: Any, statement: str, values: Any) -> Any:
+            if "request" in statement:  # it reaches the server after the withdrawal
+                sent.set()
+                await withdrawn.wait()
+            row = await aio.run(connection, statement, values)
+            if "cancel" in statement:
+                withdrawn.set()
+            return row
+
+        with changed(run=slow):
+            waiting = asyncio.create_task(aio.lease(connect, "x", ttl=600).acquire())
+            await sent.wait()
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
+        self.assertTrue(withdrawn.is_set())
+
+    async def test_an_open_transaction_that_fenced_is_reported(self) -> None:
+        connection = await connect()
+        with self.assertRaisesRegex(rowlock.RowlockError, "a transaction that called fence"):
+            async with aio.lease(connect, "x") as held:
+                await begin(connection)
+                await held.fence(connection)
+        await connection.close()
+        await show("break", "--now", "x")
 
     async def test_the_end_is_counted_from_before_the_call(self) -> None:
         sent = []
@@ -542,7 +609,7 @@ class Test(unittest.IsolatedAsyncioTestCase):
         before = asyncio.all_tasks()
         with changed(run=slow):
             waiting = asyncio.create_task(aio.lease(connect, "x").__aenter__())
-        await until_waiting("x")
+            await until_waiting("x")
         began = time.monotonic()
         waiting.cancel()
         if again:

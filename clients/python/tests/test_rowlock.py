@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -24,11 +25,19 @@ DRIVER = os.environ["ROWLOCK_TEST_DRIVER"]
 MARIADB = urlsplit(URL).scheme in ("mariadb", "mysql")
 
 
-def connect(**options: Any) -> Any:
+PROGRAM = f"""
+import functools, sys
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import rowlock, test_rowlock
+rowlock.lease(functools.partial(test_rowlock.connect, sys.argv[1]), "x").acquire()
+"""  # waits for a lease
+
+
+def connect(url: str = URL, **options: Any) -> Any:
     module = importlib.import_module(DRIVER)
-    parts = urlsplit(URL)
+    parts = urlsplit(url)
     if not MARIADB:
-        return module.connect(URL, **options)
+        return module.connect(url, **options)
     connection = module.connect(
         host=parts.hostname,
         port=parts.port,
@@ -98,7 +107,10 @@ def changed(**functions: Any) -> Any:
 
 class Test(unittest.TestCase):
     def tearDown(self) -> None:
-        self.assertEqual(command("ls").count("\n"), 0, command("ls"))
+        deadline = time.monotonic() + 20  # a lost lease is released in the background
+        while command("ls") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(command("ls"), "")
 
     def test_a_lease_excludes_and_is_shown(self) -> None:
         with rowlock.lease(connect, "x", note="mine") as held:
@@ -241,19 +253,95 @@ class Test(unittest.TestCase):
                 raise ZeroDivisionError
 
     def test_a_database_that_hangs_ends_it_in_time(self) -> None:
+        answers, before = threading.Event(), time.monotonic()
+
         async def hanging(connection: Any, statement: str, values: Any) -> Any:
-            if "renew" in statement:
-                time.sleep(30)
+            if "renew" in statement or "release" in statement:
+                answers.wait()
             return await rowlock._blocking.run(connection, statement, values)
 
-        before = time.monotonic()
         with changed(run=hanging):
             held = rowlock.lease(connect, "x", ttl=3).acquire()
         self.assertTrue(held.lost.wait(20))
         self.assertLess(time.monotonic() - before, 3)
-        with self.assertRaises(rowlock.Lost):
-            held.release()
+        with self.assertRaisesRegex(rowlock.Lost, r"\(not renewed for . s: .*did not answer in"):
+            held.release()  # while the database hangs
+        answers.set()
         rowlock.lease(connect, "x").acquire().release()  # it has expired
+
+    def test_a_session_that_hangs_is_replaced(self) -> None:
+        answers, stuck = threading.Event(), []
+
+        async def hanging(connection: Any, statement: str, values: Any) -> Any:
+            if "renew" in statement and not stuck:
+                stuck.append(connection)
+            if connection in stuck:
+                answers.wait()
+            return await rowlock._blocking.run(connection, statement, values)
+
+        with changed(run=hanging), rowlock.lease(connect, "x", ttl=6) as held:
+            end = held._end
+            while held._end == end and not held.lost.is_set():
+                time.sleep(0.02)
+            held.check()
+            self.assertTrue(stuck)
+            answers.set()
+
+    def silent(self) -> str:
+        """A URL of a server that accepts connections, and says nothing."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        return urlsplit(URL).scheme + f"://me@127.0.0.1:{listener.getsockname()[1]}/x"
+
+    def test_a_server_that_says_nothing_is_unavailable(self) -> None:
+        for wait in (0, 1, None):
+            with self.assertRaises(rowlock.Unavailable):
+                rowlock.lease(functools.partial(connect, self.silent()), "x", wait=wait).acquire()
+
+    def test_an_interrupt_ends_a_connection_attempt(self) -> None:
+        listener = socket.create_server(("127.0.0.1", 0))
+        url = urlsplit(URL).scheme + f"://me@127.0.0.1:{listener.getsockname()[1]}/x"
+        waiting = subprocess.Popen([sys.executable, "-c", PROGRAM, url], stderr=subprocess.PIPE)
+        listener.accept()[0].detach()  # it stays open
+        waiting.send_signal(signal.SIGINT)
+        self.assertIn(b"KeyboardInterrupt", waiting.communicate(timeout=60)[1])
+        listener.close()
+
+    def test_an_interrupt_of_the_first_call_leaves_no_lease(self) -> None:
+        withdrawn = threading.Event()
+
+        async def slow(connection: Any, statement: str, values: Any) -> Any:
+            if "request" in statement:  # it reaches the server after the withdrawal
+                os.kill(os.getpid(), signal.SIGINT)
+                withdrawn.wait(60)
+            row = await rowlock._blocking.run(connection, statement, values)
+            if "cancel" in statement:
+                withdrawn.set()
+            return row
+
+        with changed(run=slow), self.assertRaises(KeyboardInterrupt):
+            rowlock.lease(connect, "x", ttl=600).acquire()
+        self.assertTrue(withdrawn.is_set())
+
+    def test_an_open_transaction_that_fenced_is_reported_by_the_end_of_the_block(self) -> None:
+        connection = connect()
+        with self.assertRaisesRegex(rowlock.RowlockError, "a transaction that called fence"):
+            with rowlock.lease(connect, "x") as held:
+                execute(connection, "BEGIN" if MARIADB else "SELECT 1")
+                held.fence(connection)
+        with self.assertRaises(ZeroDivisionError), rowlock.lease(connect, "y") as held:
+            held.fence(connection)
+            raise ZeroDivisionError
+        connection.rollback()
+        connection.close()
+        for name in ("x", "y"):
+            command("break", "--now", name)
+
+    def test_a_release_is_no_loss(self) -> None:
+        with rowlock.lease(connect, "x") as held:
+            pass
+        with self.assertRaisesRegex(rowlock.Lost, "was released"):
+            held.check()
 
     def test_the_end_is_counted_from_before_the_call(self) -> None:
         sent = []
@@ -534,12 +622,11 @@ class Test(unittest.TestCase):
         self.assertEqual(ran, [])
 
     def test_an_interrupt_ends_a_wait_and_leaves_the_queue(self) -> None:
-        program = f"import rowlock; rowlock.lease({URL!r}, 'x').acquire()"
         with rowlock.lease(connect, "x"):
             # a request that is on its way may queue again behind its removal: 1 of 700 did
             for _ in range(3):
                 waiting = subprocess.Popen(
-                    [sys.executable, "-c", program], stderr=subprocess.DEVNULL
+                    [sys.executable, "-c", PROGRAM, URL], stderr=subprocess.DEVNULL
                 )
                 while "waiting" not in command("ls", "x"):
                     time.sleep(0.02)

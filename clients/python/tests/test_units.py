@@ -110,8 +110,9 @@ class Arguments(unittest.TestCase):
 
     def test_of_a_lock(self) -> None:
         for words, terms, kind in (
-            ((b"x",), {}, TypeError), (("",), {}, ValueError), (("x",), {"timeout": -1}, ValueError),
-            (("x",), {"timeout": "5"}, TypeError), (("x",), {"timeout": math.nan}, ValueError),
+            ((b"x",), {}, TypeError), (("",), {}, ValueError),
+            (("x",), {"timeout": -1}, ValueError), (("x",), {"timeout": "5"}, TypeError),
+            (("x",), {"timeout": math.nan}, ValueError),
         ):  # fmt: skip
             with self.assertRaises(kind):
                 rowlock.lock(object(), *words, **terms)  # type: ignore[arg-type]

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import importlib
 import inspect
+import os
+import socket
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Sequence, Type
 from typing import TypeVar, Union, overload
@@ -94,7 +98,8 @@ async def wait(event: threading.Event, limit: float) -> None:
 
 
 def start(task: Coroutine[Any, Any, None], name: str) -> threading.Thread:
-    thread = threading.Thread(target=finish, args=(task,), name=name, daemon=True)
+    run_it = contextvars.copy_context().run  # for the application's function that connects
+    thread = threading.Thread(target=run_it, args=(finish, task), name=name, daemon=True)
     thread.start()
     return thread
 
@@ -104,7 +109,25 @@ async def ended(thread: threading.Thread, limit: float) -> bool:
     return not thread.is_alive()
 
 
-BLOCKING = _core.Half(by_url, opened, run, shut, to_its_end, threading.Event, wait, start, ended)
+def hang_up(connection: Any) -> None:
+    """Ends a connection that another thread or task is using, whose call fails then.
+
+    A driver's close() would wait for that call.
+    """
+    with contextlib.suppress(Exception):
+        # PyMySQL has no fileno(); the number of a copy, so that no other file can have it
+        holder = connection if hasattr(connection, "fileno") else connection._sock
+        with socket.socket(fileno=os.dup(holder.fileno())) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
+
+
+def cut(_: threading.Thread, connection: Any) -> None:
+    hang_up(connection)
+
+
+BLOCKING = _core.Half(
+    by_url, opened, run, shut, to_its_end, threading.Event, wait, start, ended, cut
+)
 
 
 def driver_connection(connection: Any) -> Any:

@@ -30,8 +30,12 @@ from ._errors import Busy, Lost, RowlockError, Unavailable
 from ._errors import code, lease_lost, refresh_lost, translating
 
 log = logging.getLogger("rowlock")
-WAIT = 5.0  # the longest wait of one call
+log.addHandler(logging.NullHandler())  # else Python prints warnings if nothing is configured
+WAIT = 5.0  # the longest wait of one call in the server
+REPLY = 5.0  # how long the rest of a call may take, with a new connection
 GIVE_UP = 5.0  # the time in which an interrupt ends a wait
+WITHDRAW = 1.5  # of it: a call that leaves the queue
+BACKGROUND = 0.5  # how long the end of a block waits for the release of a lease that is lost
 LONGEST_TTL = 100 * 365.25 * 86400  # the server's
 INSTEAD = "use `with lease(...)` in its body; for an async def, rowlock.aio.exclusive_run"
 T = TypeVar("T")
@@ -246,6 +250,57 @@ class Half(NamedTuple):
     wait: Callable[[Any, float], Awaitable[None]]  # for an event, for so many seconds
     start: Callable[[Coroutine[Any, Any, None], str], Any]  # a task, by its name
     ended: Callable[[Any, float], Awaitable[bool]]  # a task, after so many seconds at most
+    cut: Callable[[Any, Any], None]  # a task that does not answer, and its connection or None
+
+
+class Call:
+    """A statement that is on its way, in a task of its own: nobody has to wait for it."""
+
+    def __init__(self, session: "Session", connection: Any, which: str, values: Any) -> None:
+        self.connection, self.given_up = connection, False
+        self.row: Row = ()
+        self.error: Optional[BaseException] = None
+        self._session, self._over = session, session.half.event()
+        work = self._work(which, values)
+        self.task = session.half.start(work, f"rowlock {session.name}: {which}")
+
+    async def _work(self, which: str, values: Sequence[Any]) -> None:
+        half = self._session.half
+        try:
+            if self.connection is None:
+                self.connection = await half.opened(self._session.connect)
+                self._session.opened = True
+            if not self.given_up:
+                engine = engine_of(self.connection)
+                if "before " + which in engine:
+                    await half.run(self.connection, engine["before " + which], ())
+                self.row = await half.run(self.connection, engine[which], values)
+        except BaseException as error:
+            self.error = error
+        self._over.set()
+        if self.given_up:
+            await shut(half, self.connection)
+
+    async def answered(self, limit: float) -> bool:
+        """Waits for the answer; an interrupt leaves the call on its way."""
+        await self._session.half.wait(self._over, max(0.0, limit))
+        return bool(self._over.is_set())
+
+    async def give_up(self) -> None:
+        """Closes the connection now, or as soon as the driver lets go of it."""
+        self.given_up = True
+        if self._over.is_set():
+            await shut(self._session.half, self.connection)
+        else:
+            self._session.half.cut(self.task, self.connection)
+
+
+async def shut(half: Half, connection: Any) -> None:
+    try:
+        if connection is not None:
+            await half.shut(connection)
+    except Exception as error:  # it is gone already
+        log.debug("closing: %s", error)
 
 
 class Session:
@@ -256,35 +311,54 @@ class Session:
         self.connect = source if callable(source) else half.by_url(source)
         self.connection: Any = None
         self.opened = False  # once at least
+        self._interrupted: Optional[Call] = None
 
-    async def call(self, which: str, *values: Any) -> Row:
-        """One statement by its name in Engine. Unavailable: it may have been executed."""
+    async def call(self, limit: float, which: str, *values: Any) -> Row:
+        """One statement by its name in Engine, for at most so many seconds.
+
+        Unavailable: it may have been executed. After an interrupt it is still on its way.
+        """
+        call = self._interrupted = Call(self, self.connection, which, values)
+        self.connection = None
+        answered = await call.answered(limit)
+        self._interrupted = None
+        if answered and call.error is None:
+            self.connection = call.connection
+            return call.row
         try:
             with translating(self.name):
-                if self.connection is None:
-                    self.connection = await self.half.opened(self.connect)
-                    self.opened = True
-                statement = engine_of(self.connection)[which]
-                return await self.half.run(self.connection, statement, values)
-        except BaseException as error:
-            if isinstance(error, Unavailable) or not isinstance(error, Exception):
-                await self.close()  # after an interrupt, too: the statement may still run
+                raise call.error or TimeoutError(f"the database did not answer in {limit:.1f} s")
+        except Unavailable:
+            await call.give_up()
+            raise
+        except BaseException:
+            self.connection = call.connection
             raise
 
     async def close(self) -> None:
         connection, self.connection = self.connection, None
-        try:
-            if connection is not None:
-                await self.half.shut(connection)
-        except Exception as error:  # it is gone already
-            log.debug("closing: %s", error)
+        await shut(self.half, connection)
+        if self._interrupted:
+            await self._interrupted.give_up()
 
     async def give_up(self, owner: str) -> None:
-        """Leaves the queue; if that fails, the ticket is removed after 7 s."""
+        """Leaves the queue; if that fails, the ticket is removed after 7 s.
+
+        A request that is still on its way may queue or acquire: it is withdrawn after its end.
+        """
+        request, self._interrupted = self._interrupted, None
         try:
-            await self.call("cancel", self.name, owner)
+            if request and request.connection is None:
+                await request.give_up()  # it is still connecting, and will send nothing
+            await self.call(WITHDRAW, "cancel", self.name, owner)
+            if request and not request.given_up:
+                await request.answered(1.0)
+                await request.give_up()
+                await self.call(WITHDRAW, "cancel", self.name, owner)
         except Exception as error:
             log.debug("leaving the queue of %s: %s", self.name, error)
+            if request:
+                await request.give_up()
         await self.close()
 
 
@@ -300,8 +374,11 @@ class Held:
         self._end = sent + ttl
         self._due = sent + ttl / 3
         self._leaving = threading.Lock()  # locked by the one that releases
+        self._why = ""
         self._pid = os.getpid()
+        self._failure = ""  # of the last renewal
         self.lost, self._over = half.event(), half.event()  # over: lost, or being released
+        self._released = half.event()
         self._renewer = half.start(self._renew(), f"rowlock {self.name}")
         self._watcher = half.start(self._watch(), f"rowlock {self.name}")
 
@@ -314,8 +391,8 @@ class Held:
         """Raises Lost if the lease is not certain any more. Asks only the clock."""
         if self.remaining() <= 0:
             if not self._over.is_set():  # else it may be whole until it is released
-                self._lose("it was not renewed in time")
-            raise lease_lost(self.name)
+                self._lose()
+            raise self._loss()
 
     def _in_this_process(self) -> None:
         if os.getpid() != self._pid:
@@ -335,25 +412,60 @@ class Held:
             await self._session.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
 
     async def _release(self, failed: bool) -> None:
+        self._lost_by_now()
+        if not self.lost.is_set():
+            await self._send_release(failed)
+        else:  # it may be held until it expires, but nobody waits for that
+            self._releaser = self._session.half.start(self._release_later(), "rowlock release")
+            await self._session.half.wait(self._released, BACKGROUND)
+        if self.lost.is_set() and not failed:
+            raise self._loss()
+
+    async def _release_later(self) -> None:
+        try:
+            await self._send_release(True)
+        except Exception as error:
+            log.debug("release of %s: %s", self.name, error)
+
+    async def _send_release(self, failed: bool) -> None:
+        limit = max(1.0, min(self.ttl / 3, REPLY))
         stopped = await self._session.half.ended(self._renewer, max(0.0, self._end - now()))
-        lost = self.lost.is_set() or now() >= self._end - self._margin
+        self._lost_by_now()
         try:
             if stopped:
                 try:
-                    answer = await self._session.call("release", self.token)
-                    lost = not number_of(answer[0]) or lost
+                    answer = await self._session.call(limit, "release", self.token)
+                    if not number_of(answer[0]):
+                        self.lost.set()
                 except Unavailable:  # it may have been released: the repetition does not tell
-                    await self._session.call("release", self.token)
+                    await self._session.call(limit, "release", self.token)
+        except Busy as error:
+            if not failed:
+                raise RowlockError(
+                    f"the lease of {self.name!r} was not released, and stays until it expires: a"
+                    " transaction that called fence() is open; end it before the lease's block ends"
+                ) from error
+            log.warning("release of %s: a transaction that called fence() is open", self.name)
         except RowlockError as error:  # it expires
             log.debug("release of %s: %s", self.name, error)
-        await self._session.close()
-        if lost:
-            self.lost.set()
-        if lost and not failed:
-            raise lease_lost(self.name)
+        finally:
+            await self._session.close()
+            self._released.set()
 
-    def _lose(self, why: object) -> None:
-        log.debug("the lease of %s is lost: %s", self.name, why)
+    def _lost_by_now(self) -> None:
+        if now() >= self._end - self._margin:
+            self.lost.set()
+
+    def _loss(self) -> Lost:
+        if self._leaving.locked() and not self.lost.is_set():
+            return Lost(f"the lease of {self.name!r} was released", self.name, "it was released")
+        return lease_lost(self.name, self._why)
+
+    def _lose(self, error: Optional[Lost] = None) -> None:
+        if not self.lost.is_set():
+            since = now() - (self._end - self.ttl)
+            self._why = error.reason if error else f"not renewed for {since:.0f} s{self._failure}"
+            log.warning("the lease of %r is lost: %s", self.name, self._why)
         self.lost.set()
         self._over.set()
 
@@ -372,23 +484,25 @@ class Held:
         while await self._pause(self._due):
             sent = now()
             try:
-                await self._session.call("renew", self.token, int(self.ttl * 1000))
+                limit = min(max(1.0, self.ttl / 3), self._end - sent)
+                await self._session.call(limit, "renew", self.token, int(self.ttl * 1000))
             except Lost as error:
                 self._lose(error)
                 return
             except Exception as error:  # until the end, by the watcher
-                log.debug("renewal of %s: %s", self.name, error)
+                log.warning("the renewal of %r failed, and is repeated: %s", self.name, error)
+                self._failure = f": {error}"
                 self._due = now() + pause_after(failures)
                 failures += 1
                 continue
-            failures = 0
+            failures, self._failure = 0, ""
             self._due, self._end = sent + self.ttl / 3, sent + self.ttl
 
     async def _watch(self) -> None:
         """Announces the end in time, also while a renewal hangs."""
         while await self._pause(self._end - self._margin):
             if now() >= self._end - self._margin:
-                self._lose("it was not renewed in time")
+                self._lose()
 
 
 L = TypeVar("L", bound=Held)
@@ -430,21 +544,25 @@ async def acquire(kind: Type[L], session: Session, terms: Terms) -> L:
     name, owner = session.name, uuid.uuid4().hex
     ttl, wait = terms.ttl, terms.wait
     deadline = math.inf if wait is None else now() + wait
-    failures, holder = 0, None
+    failures, holder, half = 0, None, session.half
     try:
         while True:
             sent = now()
             wait_ms = int(1000 * max(0, min(WAIT, deadline - sent)))
             try:
                 answer = await session.call(
-                    "request", name, int(ttl * 1000), owner, wait_ms, terms.mode, terms.permits,
-                    *this_process(), terms.note,
+                    min(wait_ms / 1000, deadline - sent) + REPLY, "request", name, int(ttl * 1000),
+                    owner, wait_ms, terms.mode, terms.permits, *this_process(), terms.note,
                 )  # fmt: skip
-            except Unavailable:
+            except Unavailable as error:
                 late = now() >= deadline and (failures or not session.opened)
+                late = late or now() >= deadline + REPLY - WITHDRAW
                 if late or wait is None and not session.opened:
+                    if session.opened:  # nobody waits for the end of this
+                        half.start(session.give_up(owner), f"rowlock {name}")
                     raise  # else a lost reply is repeated at least once
-                await session.half.wait(session.half.event(), pause_after(failures))
+                log.warning("waiting for %r: %s", name, error)
+                await half.wait(half.event(), pause_after(failures))
                 failures += 1
                 continue
             failures = 0
@@ -454,6 +572,8 @@ async def acquire(kind: Type[L], session: Session, terms: Terms) -> L:
             holder = text_of(answer[3]) or holder
             if now() >= deadline and place != 0:
                 raise Busy(name, holder)
+    except Unavailable:
+        raise
     except BaseException:  # also a lost reply may have queued, or acquired
-        await session.half.to_its_end(session.give_up(owner), GIVE_UP)
+        await half.to_its_end(session.give_up(owner), GIVE_UP)
         raise

@@ -22,7 +22,9 @@ POSTGRESQL: Engine = {
     " %s::integer, %s::text, %s::bigint, %s::text, %s::text)",
     "renew": "SELECT rowlock.renew(%s::bigint, %s::bigint * interval '1 ms')",  # token, ttl_ms
     "cancel": "SELECT rowlock.cancel(%s::text, %s::text)",  # name, owner
-    "release": "SELECT rowlock.release(%s::bigint)::integer",  # token
+    # token; it waits for a transaction that has fenced, which may be the caller's own
+    "release": "SELECT CASE WHEN pg_catalog.set_config('lock_timeout', '1s', true) = '1s'"
+    " THEN rowlock.release(%s::bigint)::integer END",
     "fence": "SELECT rowlock.fence(%s::text, %s::bigint)",  # name, token
     "next": "SELECT rowlock.next(%s::text)",  # counter
     # name, max_age_ms, wait_ms, host, pid, program
@@ -36,6 +38,7 @@ MARIADB: Engine = {
     "request": f"CALL rowlock_request_row({T}, %s, {T}, %s, {T}, %s, {T}, %s, {T}, {T})",
     "renew": "CALL rowlock_renew(%s, %s)",
     "cancel": f"CALL rowlock_cancel({T}, {T}, @rowlock_answer)",
+    "before release": "SET innodb_lock_wait_timeout = 1",  # as above
     "release": "CALL rowlock_release(%s, @rowlock_answer)",
     "fence": f"CALL rowlock_fence({T}, %s)",
     "next": f"CALL rowlock_next({T}, @rowlock_answer)",

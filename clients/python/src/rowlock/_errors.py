@@ -25,19 +25,24 @@ class Busy(RowlockError):
 class Lost(RowlockError):
     """The lease has expired, or was broken: stop the work that it protects.
 
-    Or the transaction that began a refresh ended before the refresh was complete.
+    `name` is that of the lease; `reason` says how it was lost, or is ''. Or the transaction that
+    began a refresh ended before the refresh was complete.
     """
 
+    def __init__(self, text: str, name: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.name = name
+        self.reason = reason
 
-def lease_lost(name: str) -> Lost:
-    return Lost(f"the lease of {name!r} is lost: stop the work done under it")
+
+def lease_lost(name: str, reason: str = "") -> Lost:
+    text = f"the lease of {name!r} is lost: stop the work done under it"
+    return Lost(text + (f" ({reason})" if reason else ""), name, reason)
 
 
 def refresh_lost(subject: str) -> Lost:
-    return Lost(
-        f"the refresh of {subject!r} is lost: load ended its transaction; roll back, and refresh"
-        " again with a load that leaves it open"
-    )
+    text = f"the refresh of {subject!r} is lost: load ended its transaction; roll back, and refresh"
+    return Lost(f"{text} again with a load that leaves it open", subject)
 
 
 class Unavailable(RowlockError):
@@ -125,7 +130,8 @@ def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseExc
     meaning = judged(error)
     text = str(error.args[1] if code(error).isdigit() and len(error.args) > 1 else error)
     if meaning == "lost":
-        return lost or lease_lost(name)
+        reason = re.sub("^rowlock: |(: stop the work|\n).*", "", text, flags=re.DOTALL)
+        return lost or lease_lost(name, reason)
     if meaning == "busy":
         return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
     if meaning == "missing":

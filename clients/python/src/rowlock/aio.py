@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator
 from typing import Protocol, Sequence, Type, TypeVar, Union, overload
 
 from . import _core
+from ._blocking import hang_up
 from ._core import T, log
 from ._engine import MARIADB, Row, driver_of, target
 from ._errors import Busy, RowlockError
@@ -110,7 +111,17 @@ async def ended(task: asyncio.Task[None], limit: float) -> bool:
     return not running
 
 
-ASYNCIO = _core.Half(by_url, opened, run, shut, to_its_end, asyncio.Event, wait, start, ended)
+def cut(task: asyncio.Task[None], connection: Any) -> None:
+    """Ends a call. To cancel psycopg's would block the loop until the server answers."""
+    if connection is None:
+        task.cancel()
+    elif is_asyncpg(connection):
+        connection.terminate()
+    else:
+        hang_up(connection)
+
+
+ASYNCIO = _core.Half(by_url, opened, run, shut, to_its_end, asyncio.Event, wait, start, ended, cut)
 
 
 async def driver_connection(connection: Any) -> Any:
