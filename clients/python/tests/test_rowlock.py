@@ -298,6 +298,14 @@ class Test(unittest.TestCase):
             with self.assertRaises(rowlock.Unavailable):
                 rowlock.lease(functools.partial(connect, self.silent()), "x", wait=wait).acquire()
 
+    def test_a_refused_login_is_raised_at_once(self) -> None:
+        at = urlsplit(URL)
+        url = at._replace(netloc=f"nobody.here@{at.hostname}:{at.port}").geturl()
+        for wait in (600, None):
+            with self.assertRaises(Exception) as refused:
+                rowlock.lease(functools.partial(connect, url), "x", wait=wait).acquire()
+            self.assertEqual(type(refused.exception).__module__.partition(".")[0], DRIVER)
+
     def test_an_interrupt_ends_a_connection_attempt(self) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
         url = urlsplit(URL).scheme + f"://me@127.0.0.1:{listener.getsockname()[1]}/x"
