@@ -74,7 +74,6 @@ MARIADB = table(
     " 30001 30002 30003 30004 30006 30007 30008 30009",
 )
 CODES = {**POSTGRESQL, **MARIADB, **RL}  # no code is in two of them
-LOST_TEXTS = ("leased to this token", "has expired", "was broken", "does not refresh")
 GONE_KINDS = {"OperationalError", "TimeoutError"}  # without a code
 GONE_TEXT = re.compile("closed|lost|SSL SYSCALL|no message from the libpq|server process")
 # libpq reports no SQLSTATE of a login: these are the server's, or of TLS; see src/driver/failure.c
@@ -108,8 +107,6 @@ def judged(error: BaseException) -> str:
     found = code(error)
     if found == "0" and "InterfaceError" in kinds(error):
         return "gone"  # of PyMySQL and mysqlclient: the connection is closed
-    if found == "1644" and any(part in str(error) for part in LOST_TEXTS):
-        return "lost"
     if found:
         return CODES.get(found) or CODES.get(found[:2] + "*" * (len(found) == 5), "")
     if isinstance(error, ssl.SSLError):
