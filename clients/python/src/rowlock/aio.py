@@ -31,10 +31,15 @@ __all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "r
 Connect = Callable[[], Awaitable[Any]]
 
 
-def by_url(source: str) -> Connect:
+def checked(source: str) -> str:
     engine, url = target(source)
     if engine is MARIADB:
         raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
+    return url
+
+
+def by_url(source: str) -> Connect:
+    url = checked(source)
     module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
     connect = getattr(module, "AsyncConnection", module).connect
     return lambda: connect(url)
@@ -210,6 +215,8 @@ class lease:
     ) -> None:  # fmt: skip
         self._source, self._terms = source, _core.terms(name, ttl, wait, shared, permits, note)
         _core.check_source(source)
+        if isinstance(source, str):
+            checked(source)
         self._entered: _core.Entered[Lease] = _core.Entered(name)
 
     def __repr__(self) -> str:
