@@ -55,6 +55,9 @@ class Errors(unittest.TestCase):
             self.assertEqual(_errors.judged(with_state(state)), meaning, state)
         for number, meaning in {2006: "gone", 1045: "refused", 30005: "lost", 1062: ""}.items():
             self.assertEqual(_errors.judged(MySQLError(number, "a text")), meaning, number)
+        newer = MySQLError(1205, "a text")
+        newer.sqlstate = "HY000"  # type: ignore[attr-defined]
+        self.assertEqual(_errors.judged(newer), "busy")
         self.assertEqual(_errors.judged(MySQLError(1644, "of the application's own")), "")
 
     def test_errors_without_a_code(self) -> None:

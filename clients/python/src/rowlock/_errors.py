@@ -90,13 +90,11 @@ def kinds(error: BaseException) -> Iterator[str]:
 
 def code(error: BaseException) -> str:
     """The SQLSTATE of psycopg, psycopg2 and asyncpg; the number of a driver of MariaDB; or ''."""
-    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
-    if isinstance(state, str):
-        return state
     first: Any = error.args[0] if error.args else None
     if type(first) is int and "MySQLError" in kinds(error):
-        return str(first)
-    return ""
+        return str(first)  # PyMySQL's newer errors have an SQLSTATE as well, mostly a general one
+    state = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return state if isinstance(state, str) else ""
 
 
 def judged(error: BaseException) -> str:
