@@ -310,7 +310,7 @@ as_installer() {
         "$BATS_TEST_DIRNAME/../../tools/derive-schema" mysql mariadb uninstall
     else
         cat "$BATS_TEST_DIRNAME/../../sql/mariadb/schema/uninstall.sql"
-    fi | sed '/{procedure}/ { s//rowlock_sweep/; q; }' >uninstalling.sql
+    fi | sed '/^{own_mode};$/d; /{procedure}/ { s//rowlock_sweep/; q; }' >uninstalling.sql
     for cut in installing uninstalling; do
         for end in install uninstall; do
             [ $cut = installing ] || rowlock schema install "${options[@]}"

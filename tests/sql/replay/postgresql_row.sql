@@ -95,7 +95,8 @@ commit;
 select name from rowlock.names order by name;
 
 -- ---- vacuum --------------------------------------------------------------------------------------
--- test vacuum: removes all but what is locked, and waits for nobody
+-- test vacuum: the article's removes all but what is locked. Here it waits for nobody either, and
+-- prepared names stay, because a transaction could not lock them again without preparing them.
 begin transaction;
 select rowlock.shared(4);
 \! psql -c 'set statement_timeout=20000' -c 'select rowlock.vacuum()'
