@@ -110,8 +110,7 @@ TEST(list_reports_a_holder_that_stays)
 /* A user that may list, but not probe. */
 static const char *create_onlooker(char *url, size_t size)
 {
-    static const char *const procedures[] = {"list", "session", "restore_idle_limit",
-                                             "real_time"};
+    static const char *const procedures[] = {"list", "session", "restore_idle_limit", "real_time"};
     const char *database = strrchr(t_url(), '/') + 1, *name = t_say("looks_%.30s", database);
 
     t_native_sql(t_admin(), "CREATE USER %s@'%%' IDENTIFIED BY 'least'", name);
