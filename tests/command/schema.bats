@@ -94,7 +94,7 @@ setup_file() { :; } # nothing is installed
     run -0 rowlock vacuum --json
     [ "$output" = '{"removed":0}' ]
     if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
-        rowlock demo --workers 1 --hold 1 >/dev/null
+        rowlock run --tx unprepared -- true # names that were prepared stay
         run rowlock --json vacuum
         [ "$output" = '{"removed":1}' ]
     fi

@@ -34,7 +34,7 @@ times=(253402300799999 9223372036854775807 -9223372036854775808)
     for acquired in NULL "${times[@]}"; do
         for waited in 0 "${times[@]}"; do
             echo "INSERT INTO rowlock_history SELECT 'far', mode, 1, token + 1, host, pid,
-                  command, note, $acquired, $waited, %s, how, 0 FROM rowlock_history
+                  command, note, $acquired, $waited, %s, how, 0, NULL FROM rowlock_history
                   WHERE name = 'usual';"
         done
     done >inserts

@@ -20,7 +20,7 @@ fill() { # adds rows to every table but that of waiters, which exist only while 
 contents() {
     local table
     for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
-                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name')
+                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name', 'prepared')
                         ORDER BY 1"); do
         echo "-- $table"
         sql "SELECT t FROM rowlock.$table t ORDER BY t::text"

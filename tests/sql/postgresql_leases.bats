@@ -473,6 +473,23 @@ request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder
     db "SELECT token, ticket, place, holder FROM rowlock.request('$name', '5 min', '$owner'$rest)"
 }
 
+waits_for_the_owner() {
+    [ "$(sql "SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event_type = 'Lock'")" = 1 ]
+}
+
+@test "a request that is repeated while its first call still runs returns the same ticket" {
+    db "SELECT rowlock.acquire('twice', '5 min') > 0"
+    for session in first second; do open_session "$session"; done
+    call="SELECT 'ticket', ticket FROM rowlock.request('twice', '5 min', 'the owner called t')"
+    in_session first BEGIN "$call"
+    ask second "$call"
+    until_true waits_for_the_owner
+    ask first COMMIT
+    answer second '^ticket'
+    [ "$(grep ^ticket first)" = "$(grep ^ticket second)" ]
+}
+
 @test "p7 a request that waits behind the command only reads, and delays no waiter" {
     token=$(rowlock acquire --ttl 5m x)
     start_waiter x

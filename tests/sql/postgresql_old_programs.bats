@@ -26,6 +26,7 @@ GRANT USAGE ON SCHEMA $path TO tester, $old_role;
 GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON $path.businessobjectlock TO tester;
 GRANT SELECT, INSERT, DELETE ON $path.businessobjectlock TO $old_role;
 RESET ROLE;
+GRANT $owner TO tester; -- for a trigger that acts in every session
 DO \$\$ BEGIN
     EXECUTE format('ALTER ROLE tester IN DATABASE %I SET search_path = %L',
                    current_database(), '$schema');

@@ -202,16 +202,19 @@ BEGIN
     IF wait_ms = 0 THEN
         until := began;
     END IF;
-    -- the call must end before the ticket's alive_until, which it renews then
-    SELECT w.ticket, least(until, w.alive_until - interval '1 s',
-                           (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
-      INTO ticket, until
-      FROM rowlock.waiter w
-     WHERE w.owner = attempt.owner AND w.name = attempt.name COLLATE "C" AND w.mode = attempt.mode
-       AND w."limit" IS NOT DISTINCT FROM limit_;
-    IF ticket IS NULL THEN -- a cancel waits for the grant or the ticket of this call
+    FOR look IN 1..2 LOOP
+        -- the call must end before the ticket's alive_until, which it renews then
+        SELECT w.ticket, least(until, w.alive_until - interval '1 s',
+                               (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
+          INTO ticket, until
+          FROM (SELECT 1) one LEFT JOIN rowlock.waiter w
+            ON w.owner = attempt.owner AND w.name = attempt.name COLLATE "C"
+               AND w.mode = attempt.mode AND w."limit" IS NOT DISTINCT FROM limit_;
+        EXIT WHEN ticket IS NOT NULL OR look = 2;
+        -- A cancel waits for the grant or the ticket of this call. This call may wait here for an
+        -- earlier one, whose reply was lost: then its ticket is there now.
         PERFORM rowlock.lock_owner(owner);
-    END IF;
+    END LOOP;
     -- an owner has one request: another ticket, or a lease in another mode, is an error
     IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
        OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l

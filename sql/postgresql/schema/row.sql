@@ -162,6 +162,11 @@ BEGIN
      WHERE r.name = unheld.name
        AND NOT EXISTS (SELECT FROM rowlock.prepared p WHERE p.name = r.name);
     GET DIAGNOSTICS removed = ROW_COUNT;
+    -- a name that was prepared after the DELETE had begun, and whose row it found
+    INSERT INTO rowlock.name (name)
+    SELECT p.name FROM rowlock.prepared p
+     WHERE NOT EXISTS (SELECT FROM rowlock.name n WHERE n.name = p.name)
+        ON CONFLICT DO NOTHING;
     RETURN removed;
 END $$;
 
