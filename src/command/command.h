@@ -169,6 +169,14 @@ int connect_by_lookup(const struct command *command, struct rowlock_connection *
    this account should not trust them. */
 void warn_of_schema(struct rowlock_connection *connection);
 
+/* ---- schema.c ------------------------------------------------------------------------- */
+
+/* Whether a session is refused the transaction lock that another one has, because some servers
+   ignore row locks. Uses a name of its own, and leaves no trace. 0; ESERVER: both had it; or
+   another error: it could not be examined. */
+int prove_exclusion(struct rowlock_connection *one, struct rowlock_connection *two,
+                    struct rowlock_error *error);
+
 /* ---- verbs --------------------------------------------------------------------------- */
 
 /* Each in a file of its name: src/run/<verb>.c, src/show/<verb>.c, or here. */

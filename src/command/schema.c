@@ -4,11 +4,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/command.h"
 #include "command/history_rules.h"
 #include "command/output/json.h"
 #include "command/url_lookup.h"
+#include "util/clock.h"
+
+#define PROOF_MS 10000
 
 struct request {
     struct rowlock_plan plan;
@@ -130,6 +134,54 @@ static void say_installed(const struct command *command, const struct state *sta
     }
 }
 
+int prove_exclusion(struct rowlock_connection *one, struct rowlock_connection *two,
+                    struct rowlock_error *error)
+{
+    char name[200], host[100] = "";
+    struct rowlock_want want = {.name = name};
+    int code, second;
+
+    gethostname(host, sizeof host - 1);
+    snprintf(name, sizeof name, "rowlock proof %s %d %lld", host, (int)getpid(),
+             (long long)rowlock__now_ms());
+    code = rowlock_begin(one, &want, 1, PROOF_MS, error);
+    if (code)
+        return code;
+    second = rowlock_begin(two, &want, 1, 0, error);
+    if (!second)
+        rowlock_rollback(two, NULL);
+    rowlock_rollback(one, NULL);
+    rowlock_vacuum_name(one, name, NULL);
+    if (second)
+        return second == ROWLOCK_EBUSY ? ROWLOCK_OK : second;
+    snprintf(error->text, sizeof error->text,
+             "this server cannot keep a lock: two sessions had the same one at the same time, "
+             "because it ignores row locks; use another database");
+    return error->code = ROWLOCK_ESERVER;
+}
+
+/* Exit status. A server that ignores locks gets no schema. */
+static int prove(struct rowlock_connection *connection, enum before before)
+{
+    struct rowlock_connection *second = NULL;
+    struct rowlock_error error = {0}, ignored;
+    int code;
+
+    if (strncmp(database_place(), "sqlite:", strlen("sqlite:")) == 0)
+        return STATUS_OK;
+    code = open_database(&(struct rowlock_options){0}, &second, &error);
+    if (!code)
+        code = prove_exclusion(connection, second, &error);
+    rowlock_close(second);
+    if (code && code != ROWLOCK_ESERVER)
+        message("warning: it was not examined whether this server keeps locks: %s", error.text);
+    if (code != ROWLOCK_ESERVER)
+        return STATUS_OK;
+    if (before == ABSENT)
+        rowlock_uninstall(connection, &ignored);
+    return report(&error);
+}
+
 static int install(const struct command *command, struct rowlock_connection *connection,
                    const struct request *request)
 {
@@ -143,7 +195,7 @@ static int install(const struct command *command, struct rowlock_connection *con
         rowlock_installed(connection, &state.technique, &error) ||
         rowlock_extension(connection, &state.extension, &error)) {
         status = report(&error);
-    } else {
+    } else if (!(status = prove(connection, state.before))) {
         say_installed(command, &state);
         warn(command, connection);
     }

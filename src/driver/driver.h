@@ -165,6 +165,10 @@ const char *rowlock__driver_list(void);
 /* Prints a line for each driver, and the databases that were not tested. Loads the libraries. */
 void rowlock__describe_drivers(FILE *out);
 
+/* ESERVER if a server's version (may be NULL) is that of a product which speaks a known protocol,
+   but cannot keep locks. */
+int rowlock__refuse_product(const char *version, struct rowlock_error *error);
+
 /* The outcome of a transaction in that state: `otherwise` if none is open, or the state is ASK. */
 enum rowlock_transaction rowlock__left_in(enum rowlock_state state,
                                           enum rowlock_transaction otherwise);

@@ -82,7 +82,8 @@ static int open_source(struct rowlock_link *link, const struct rowlock_source *s
                 "ended only over a second connection");
         code = check_handle(link->mysql, error);
         link->tls = !code && rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
-        return code;
+        return code ? code
+                    : rowlock__refuse_product(rowlock__mariadb.server_info(link->mysql), error);
     }
     rowlock__mariadb_arm(link, budget);
     return rowlock__mariadb_connect(link, error);

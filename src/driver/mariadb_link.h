@@ -35,6 +35,7 @@
     XX(get_infov, mariadb_get_infov)                           \
     XX(client_version, mysql_get_client_version)               \
     XX(is_mariadb, mariadb_connection)                         \
+    XX(server_info, mysql_get_server_info)                     \
     XX(get_ssl_cipher, mysql_get_ssl_cipher)                   \
     XX(get_socket, mysql_get_socket)                           \
     XX(get_timeout_value_ms, mysql_get_timeout_value_ms)       \

@@ -115,6 +115,8 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
                              link->url->default_file, strerror(errno));
     if (!real_connect(link))
         return rowlock__mariadb_query_failure(link, error);
+    if (rowlock__refuse_product(rowlock__mariadb.server_info(link->mysql), error))
+        return error ? error->code : ROWLOCK_ESERVER;
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
     if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not enforce TLS */
         return rowlock__fail(error, ROWLOCK_EDENIED,

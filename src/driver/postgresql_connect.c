@@ -187,6 +187,7 @@ static void set_up_row(void *data, const struct rowlock_value *columns, unsigned
     if (n < 3)
         return;
     link->prepares = columns[0].length == 1 && columns[0].bytes[0] == 't';
+    snprintf(link->product, sizeof link->product, "%.*s", (int)columns[2].length, columns[2].bytes);
     if (rowlock__find_bytes(columns[2].bytes, columns[2].length, YUGABYTEDB, strlen(YUGABYTEDB)))
         link->dialect = &rowlock__dialect_yugabytedb;
 }
@@ -207,6 +208,8 @@ static int set_session_up(struct rowlock_link *link, const char *url,
     struct rowlock_round_trip round_trip;
     int code;
 
+    if (PQ.PQparameterStatus(link->conn, "crdb_version")) /* before a statement that it lacks */
+        return rowlock__refuse_product("CockroachDB", error);
     link->n_steps = 0;
     code = rowlock__pg_add(link, &set_up, &call, error);
     if (code)
@@ -218,7 +221,7 @@ static int set_session_up(struct rowlock_link *link, const char *url,
         return round_trip.sqlstate[0] && !round_trip.reason
                    ? rowlock__failure(error, "postgresql", round_trip.sqlstate, 0, round_trip.text)
                    : rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip.text);
-    return ROWLOCK_OK;
+    return rowlock__refuse_product(link->product, error);
 }
 
 /* ---- the hosts of a URL ---------------------------------------------------------------------- */

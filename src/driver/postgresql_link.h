@@ -97,6 +97,7 @@ struct rowlock_link {
     bool prepares;    /* own, and not behind a pooler */
     bool dead;        /* given up, whatever libpq reports */
     bool hung_up;     /* the server had closed before the current round trip was sent */
+    char product[40]; /* the beginning of its version(), of an own session; "": not asked */
     bool unconfirmed; /* a COMMIT of the current round trip is not on the synchronous standby */
     struct rowlock_prepared *cache;
     size_t cached;

@@ -259,6 +259,11 @@ void examine_clock(struct doctor *doctor)
     }
     poll(NULL, 0, CLOCK_MS);
     if (read_clock(doctor, &two, &error)) {
+        if (error.code == ROWLOCK_ECONN)
+            finding(doctor, "clock", ROWLOCK_UNSAFE,
+                    "raise the limit of idle sessions of this account above 10 s: PostgreSQL "
+                    "idle_session_timeout, MariaDB and MySQL wait_timeout",
+                    "the session was ended while it was idle for 2 s");
         not_examined(doctor, "clock", &error);
         return;
     }

@@ -145,6 +145,8 @@ static int run(struct test *test)
 
     if (rowlock_open(test->doctor->url.text, &options, &test->second, &test->error))
         return fail(test, "no second session", test->error.text);
+    if (prove_exclusion(connection, test->second, &test->error))
+        return fail(test, "no transaction lock holds", test->error.text);
     if (rowlock_acquire(connection, &test->want, 1, &terms, &test->first, &test->error))
         return fail(test, "no lease can be acquired", test->error.text);
     if (hand_over(test) || check_fence(test))
