@@ -319,10 +319,9 @@ static const struct {
     /* DB2 has one number for a deadlock and for the end of a wait; by ODBC and by JDBC */
     {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, rolled_back}, "\"68\""},
     {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, rolled_back}, "SQLERRMC=68"},
+    /* its clock is a column of the present INFORMATION_SCHEMA alone */
     {{"h2", NULL, 42122, ROWLOCK_ESERVER,
-      "rowlock reads H2's clock in its present INFORMATION_SCHEMA: leave "
-      "OLD_INFORMATION_SCHEMA=TRUE "
-      "out of the URL by which the database is opened"},
+      "rowlock reads the clock there; use a URL without OLD_INFORMATION_SCHEMA=TRUE"},
      "EXECUTING_STATEMENT_START"},
     /* no SQLite error has a number for these */
     {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, no_schema}, "no such table: rowlock_"},

@@ -125,3 +125,20 @@ setup() {
     wait "${all_started[@]}" || true
     finds ok transactions '*'
 }
+
+@test "clock: names the limit of idle sessions that ended its own; the other checks continue" {
+    finds ok clock 'ok    clock         steady over 2 s*'
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "ALTER ROLE tester SET idle_session_timeout = '1s'" ;;
+    mariadb) sql 'SET GLOBAL wait_timeout = 1' ;;
+    esac
+    finds FAIL clock '*ended this session*-> raise *idle_session_timeout*wait_timeout*'
+    run rowlock doctor
+    [ "$status" = 2 ]
+    [[ $output == *FAIL*clock*'ended this session'*"ok    self-test "* ]]
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql 'ALTER ROLE tester RESET idle_session_timeout' ;;
+    mariadb) sql 'SET GLOBAL wait_timeout = DEFAULT' ;;
+    esac
+    finds ok clock '*'
+}

@@ -109,3 +109,16 @@ examines() {
     rowlock vacuum
 }
 @test "doctor: the self-test passes, and leaves nothing behind" { on_each examines; }
+
+refuses_the_old_views() { # an option of the session: they lack the column of the clock
+    runs 69 "$ROWLOCK" --db "$ROWLOCK_TEST_URL;OLD_INFORMATION_SCHEMA=TRUE" run x -- touch ran
+    [[ $output == *"; use a URL without OLD_INFORMATION_SCHEMA=TRUE"* ]]
+    [ ! -e ran ]
+    runs 2 "$ROWLOCK" --db "$ROWLOCK_TEST_URL;OLD_INFORMATION_SCHEMA=TRUE" doctor --only server
+    [[ $output == FAIL*"  server  "*"; use a URL without OLD_INFORMATION_SCHEMA=TRUE" ]]
+    runs 0 rowlock run x -- true
+}
+@test "p1: H2 with the views of its former version is refused, and the URL's option named" {
+    engines() { echo h2; }
+    on_each refuses_the_old_views
+}

@@ -47,30 +47,38 @@ static void only_pipe(sigset_t *set)
     sigaddset(set, SIGPIPE);
 }
 
+struct shield {
+    sigset_t mask;     /* before */
+    bool pipe_pending; /* before: not Java's */
+};
+
 /* Blocks SIGPIPE in this thread, because Java writes to sockets without MSG_NOSIGNAL. Unblocks the
-   errors of the processor, because Java handles them. `*before`: its mask, for lower_shield. */
-static void raise_shield(sigset_t *before)
+   errors of the processor, because Java handles them. `*before` is for lower_shield. */
+static void raise_shield(struct shield *before)
 {
     sigset_t pipe, set;
 
+    sigpending(&set);
+    before->pipe_pending = sigismember(&set, SIGPIPE);
     only_pipe(&pipe);
-    pthread_sigmask(SIG_BLOCK, &pipe, before);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before->mask);
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         sigaddset(&set, errors[i]);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void lower_shield(const sigset_t *before)
+/* Discards the SIGPIPE that Java caused, even if the caller blocks it: it would find it later. */
+static void lower_shield(const struct shield *before)
 {
     static const struct timespec none;
     sigset_t pipe;
 
     only_pipe(&pipe);
-    if (!sigismember(before, SIGPIPE))
+    if (!before->pipe_pending)
         while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
             continue;
-    pthread_sigmask(SIG_SETMASK, before, NULL);
+    pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /*
@@ -166,7 +174,7 @@ static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct row
 /* Runs when a thread ends, which may block all signals: the JVM executes Java code here too. */
 static void detach(void *vm)
 {
-    sigset_t before;
+    struct shield before;
 
     raise_shield(&before);
     (*(rowlock__jni_vm *)vm)->DetachCurrentThread(vm);
@@ -280,7 +288,7 @@ static int start(struct rowlock_error *error)
 
 int rowlock__jdbc_start(struct rowlock_error *error)
 {
-    sigset_t before;
+    struct shield before;
     int code = ROWLOCK_OK;
 
     raise_shield(&before);
@@ -338,7 +346,7 @@ static bool exchange(rowlock__jni *env, object session, struct rowlock__jdbc_mes
 static int call(object session, struct rowlock__jdbc_message *message, object *opened,
                 struct rowlock_error *error)
 {
-    sigset_t before;
+    struct shield before;
     rowlock__jni *env;
     bool done = false;
 
@@ -370,7 +378,7 @@ int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
 
 static void call_void(object session, rowlock__jni_method method, bool free_it)
 {
-    sigset_t before;
+    struct shield before;
     rowlock__jni *env;
 
     raise_shield(&before);
