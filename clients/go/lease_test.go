@@ -44,7 +44,7 @@ func (s stub) QueryContext(ctx context.Context, statement string,
 	case strings.Contains(statement, "version"):
 		return &row{"PostgreSQL 16"}, nil
 	case strings.Contains(statement, "request"):
-		return &row{int64(7), nil, nil, nil}, s(ctx, statement)
+		return &row{int64(7), nil, nil, nil, nil}, s(ctx, statement)
 	}
 	return &row{int64(1)}, s(ctx, statement)
 }
