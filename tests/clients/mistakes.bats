@@ -58,5 +58,5 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
     ignores java \
         's/lose(error.getCause());/certain = certain(before, ttl); due = before + third;/' $file
     from_reply java 's/certain = certain([a-z]*/certain = certain(Clock.now()/' $file
-    is_hasty "$left" java 's/completeOnTimeout(null, [^,]*,/completeOnTimeout(null, 100,/' $file
+    is_hasty "$loud" java 's/completeOnTimeout(null, [^,]*,/orTimeout(100,/' $file
 }
