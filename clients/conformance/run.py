@@ -291,7 +291,7 @@ class Run:
 REPEAT = {
     True: "SELECT token FROM rowlock.request('{}', '60 s', '{}')",
     False: "CALL rowlock_request('{}', 60000, '{}', 0, 'exclusive', NULL, NULL, NULL, NULL, NULL,"
-    " @token, @ticket, @place, @holder); SELECT @token",
+    " @token, @ticket, @place, @holder, @pause_ms); SELECT @token",
 }
 
 
