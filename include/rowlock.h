@@ -108,7 +108,8 @@ ROWLOCK_API const char *rowlock_error_name(int code);
 
 /*
  * 1 if `error` (may be NULL) says that the server runs, but had no free session for rowlock_open
- * within connect_ms; else 0. A caller that may wait longer calls again. Any thread.
+ * within connect_ms; 2 if it had no memory for locks, in a session that is open or for a new one;
+ * else 0. A caller that may wait longer calls again. Any thread.
  */
 ROWLOCK_API int rowlock_is_full(const struct rowlock_error *error);
 

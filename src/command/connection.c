@@ -23,25 +23,24 @@ static int open_once(const struct approach *approach, struct rowlock_connection 
 }
 
 /* A caller that set a limit of the wait also waits for an unreachable database within that limit.
-   One that waits without limit does so for a session of a full server only. Says each of the two
-   reasons once. */
+   One that waits without limit does so for a full server only. Says each of the reasons once. */
 static int open_until(const struct approach *approach, struct rowlock_connection **out,
                       struct rowlock_error *error)
 {
+    static const char *const reasons[] = {"is unreachable, waiting for it",
+                                          "has no free session, waiting for one",
+                                          "has no memory left, waiting for it"};
     struct rowlock_pause pause = {.next_ms = 50, .most_ms = 1000};
     int64_t until = approach->deadline_ms ? approach->deadline_ms : ROWLOCK_NEVER;
-    int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said[] = {0, 0};
+    int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said[] = {0, 0, 0};
 
     for (;;) {
-        int code = open_once(approach, out, error), full = rowlock_is_full(error) != 0;
+        int code = open_once(approach, out, error), full = rowlock_is_full(error);
 
         if (code != ROWLOCK_ECONN || !(approach->deadline_ms || (approach->is_patient && full)))
             return code;
         if (!said[full]++ && rowlock__now_ms() < until)
-            message("the database %s: %s",
-                    full ? "has no free session, waiting for one"
-                         : "is unreachable, waiting for it",
-                    error->text);
+            message("the database %s: %s", reasons[full], error->text);
         switch (rowlock__pause(&pause, fd, until)) {
         case ROWLOCK_WAKE_DEADLINE:
             return code;

@@ -24,6 +24,8 @@ struct failure {
 
 static const char no_session[] =
     "no session is free: end idle ones, raise the limit, or use a pooler";
+static const char no_room[] = "the server has no memory left, perhaps for its table of locks: end "
+                              "transactions with many locks, or raise the limit";
 
 static const char no_schema[] = "run: rowlock schema install";
 static const char no_grant[] = "its owner can grant it: rowlock schema print --grants --role NAME";
@@ -64,6 +66,7 @@ static const struct failure failures[] = {
     {"postgresql", "57P", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "25P03", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "53300", 0, ROWLOCK_ECONN, no_session},
+    {"postgresql", "53200", 0, ROWLOCK_ECONN, no_room},
     {"postgresql", "08", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "22021", 0, ROWLOCK_EINVAL, "a name must be UTF-8"},
     {"postgresql", "22P05", 0, ROWLOCK_EINVAL, "the database's encoding lacks a character of it"},
@@ -108,7 +111,9 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1040, ROWLOCK_ECONN, no_session},
     {"mariadb", NULL, 1203, ROWLOCK_ECONN, no_session}, /* of this account */
     {"mariadb", NULL, 1226, ROWLOCK_ECONN, no_session}, /* of this account, or its statements */
-    {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL},       /* the server is shutting down */
+    {"mariadb", NULL, 1206, ROWLOCK_ECONN, no_room},
+    {"mariadb", NULL, 1041, ROWLOCK_ECONN, no_room},
+    {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL}, /* the server is shutting down */
     {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1079, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1152, ROWLOCK_ECONN, NULL},
@@ -166,6 +171,9 @@ static const struct failure failures[] = {
     {"oracle", NULL, 12516, ROWLOCK_ECONN, no_session}, /* the listener found none */
     {"oracle", NULL, 12519, ROWLOCK_ECONN, no_session},
     {"oracle", NULL, 12520, ROWLOCK_ECONN, no_session},
+    {"oracle", NULL, 52, ROWLOCK_ECONN, no_room}, /* enqueue resources */
+    {"oracle", NULL, 55, ROWLOCK_ECONN, no_room}, /* DML locks */
+    {"oracle", NULL, 4031, ROWLOCK_ECONN, no_room},
     {"oracle", NULL, 28, ROWLOCK_ECONN, NULL}, /* the session was killed */
     {"oracle", NULL, 1012, ROWLOCK_ECONN, NULL},
     {"oracle", NULL, 1033, ROWLOCK_ECONN, NULL}, /* starting up, shutting down */
@@ -194,6 +202,8 @@ static const struct failure failures[] = {
     {"sqlserver", NULL, 18488, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 3906, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
     {"sqlserver", NULL, 17809, ROWLOCK_ECONN, no_session},
+    {"sqlserver", NULL, 701, ROWLOCK_ECONN, no_room},
+    {"sqlserver", NULL, 1204, ROWLOCK_ECONN, no_room},
     {"sqlserver", NULL, 596, ROWLOCK_ECONN, NULL}, /* KILL */
     {"sqlserver", NULL, 6005, ROWLOCK_ECONN, NULL},
     {"sqlserver", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -211,6 +221,7 @@ static const struct failure failures[] = {
     {"db2", NULL, -30082, ROWLOCK_EDENIED, NULL}, /* a wrong password */
     {"db2", NULL, -1040, ROWLOCK_ECONN, no_session},
     {"db2", NULL, -1226, ROWLOCK_ECONN, no_session},
+    {"db2", NULL, -912, ROWLOCK_ECONN, no_room},
     {"db2", NULL, -1224, ROWLOCK_ECONN, NULL}, /* FORCE APPLICATION */
     {"db2", NULL, -30081, ROWLOCK_ECONN, NULL},
     {"db2", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -267,6 +278,7 @@ static const struct {
     }
     LEAVES("postgresql", "HY000", 8, ROWLOCK_TX_ABORTED), /* psqlODBC: its savepoint failed */
     LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
+    LEAVES("mariadb", NULL, 1206, ROWLOCK_TX_GONE),
     LEAVES("mariadb", NULL, 1205, ROWLOCK_TX_ABORTED), /* gone, if innodb_rollback_on_timeout */
     LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
@@ -278,6 +290,7 @@ static const struct {
     LEAVES("sqlserver", NULL, 3960, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("db2", NULL, -911, ROWLOCK_TX_GONE),
+    LEAVES("db2", NULL, -912, ROWLOCK_TX_GONE),
     LEAVES("db2", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("derby", "40", 0, ROWLOCK_TX_GONE),
     LEAVES("derby", "23", 0, ROWLOCK_TX_KEPT),
@@ -466,5 +479,7 @@ void rowlock__advise(struct rowlock_error *error, const char *advice)
 
 int rowlock_is_full(const struct rowlock_error *error)
 {
-    return error && strstr(error->text, no_session) != NULL;
+    if (!error)
+        return 0;
+    return strstr(error->text, no_session) ? 1 : strstr(error->text, no_room) ? 2 : 0;
 }

@@ -24,7 +24,7 @@ struct acquisition {
     int64_t sent_ms; /* of the successful grant, or of the first one whose reply was lost */
     enum rowlock_status status;        /* of the last refusal */
     struct rowlock_refused refused;    /* and its name and detail */
-    struct rowlock_error why;          /* the last failure */
+    struct rowlock_error why;          /* the last failure; none after a step that succeeded */
     bool cut;                          /* a try was cancelled, perhaps after its COMMIT */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool reported;                     /* on_disconnect was called in this outage */
@@ -53,6 +53,7 @@ static int reconnect(struct acquisition *a, struct rowlock_error *error)
     return rowlock__reconnect(a->request.connection, until, error);
 }
 
+/* EABORTED if the server had no memory for the step: the machine repeats it. */
 static int ask(struct acquisition *a, const struct rowlock_step *step, struct rowlock_reply *reply,
                struct rowlock_error *error)
 {
@@ -69,7 +70,9 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     if (!code)
         code = rowlock__learn_session(a->request.connection, error);
     if (code)
-        return rowlock__given_up(a->request.connection, code, error);
+        return rowlock__had_no_room(a->request.connection, code, error)
+                   ? ROWLOCK_EABORTED
+                   : rowlock__given_up(a->request.connection, code, error);
     if ((step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN) &&
         !(a->machine.unsure && a->sent_ms)) /* 0: the session was lost before one was sent */
         a->sent_ms = now;
@@ -77,6 +80,8 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     if (reply->sent_ms)
         a->sent_ms = reply->sent_ms;
     code = rowlock__given_up(a->request.connection, code, error);
+    if (rowlock__had_no_room(a->request.connection, code, error))
+        return ROWLOCK_EABORTED;
     a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.hook;
     if (code || reply->status == ROWLOCK_STATUS_OK)
         return code;
@@ -122,7 +127,7 @@ static void drive(struct acquisition *a)
         struct rowlock_reply reply = {0};
         struct rowlock_error error = {0};
         bool last = done.act == ROWLOCK_ACT_WITHDRAW || done.act == ROWLOCK_ACT_SESSION_UNLOCK;
-        bool ended = caller_ends(a, &done);
+        bool ended = caller_ends(a, &done), asked = false;
 
         if (ended)
             reply.code = ROWLOCK_ECANCELED;
@@ -130,9 +135,9 @@ static void drive(struct acquisition *a)
             reply.code = pause_for(a, done.limit_ms, &error);
         else if (done.act == ROWLOCK_ACT_RECONNECT)
             reply.code = reconnect(a, &error);
-        else
-            reply.code = ask(a, &done, &reply, &error);
-        if (reply.code && !last && !ended)
+        else if ((reply.code = ask(a, &done, &reply, &error)) == ROWLOCK_OK)
+            asked = true;
+        if ((reply.code || asked) && !last && !ended)
             a->why = error;
         step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
         report_disconnect(a, &done, &step);
@@ -192,7 +197,8 @@ static void release_unreported(struct acquisition *a)
     values[2] = rowlock__text_value(own.owner);
     if (!code && own.token)
         code = ask_past_cancels(connection, ROWLOCK_SQL_RELEASE, values, NULL, NULL);
-    a->machine.unsure |= code != ROWLOCK_OK;
+    /* refused alike, the try has granted nothing */
+    a->machine.unsure |= code && (code != ROWLOCK_EDENIED || a->machine.code != code);
     connection->interrupt_fd = interrupt_fd;
 }
 
@@ -242,6 +248,9 @@ static int say(struct acquisition *a, struct rowlock_error *error)
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
     const char *name = a->request.want->name;
 
+    if (rowlock_is_full(&a->why) &&
+        (a->machine.code == ROWLOCK_EBUSY || a->machine.code == ROWLOCK_ETIMEDOUT))
+        a->machine.code = ROWLOCK_ECONN; /* no holder is known */
     switch (a->machine.code) {
     case ROWLOCK_OK:
     case ROWLOCK_DECLINED:
@@ -352,8 +361,8 @@ static int check_schema(const struct acquisition *a, struct rowlock_error *error
         return ROWLOCK_OK;
     code = rowlock__check_installed(connection, error);
     code = rowlock__given_up(connection, code, error);
-    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
-        return ROWLOCK_OK;
+    if (code == ROWLOCK_ECONN && (rowlock__can_reconnect(connection) || rowlock_is_full(error)))
+        return ROWLOCK_OK; /* the machine repeats it */
     for (size_t i = 0; !code && i < a->request.n; i++)
         code = rowlock__check_width(connection, a->request.want[i].name, error);
     return code;

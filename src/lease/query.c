@@ -109,20 +109,30 @@ static int query_noting(struct rowlock_connection *connection, const struct rowl
     bool heard = !has_hung_up(connection) && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
     int code = rowlock__query(connection, query, error);
 
+    if (rowlock__had_no_room(connection, code, error))
+        return code;
     if (code == ROWLOCK_EUNKNOWN || (heard && (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT ||
                                                code == ROWLOCK_ECANCELED)))
         *unsure = true;
     return code;
 }
 
-/* Repeats the query after each cancel, with a new time limit. The statements are idempotent. */
+static bool may_repeat(const struct rowlock_connection *connection, int code, int64_t deadline_ms,
+                       const struct rowlock_error *error)
+{
+    return rowlock__was_cancelled(connection, code, deadline_ms) ||
+           rowlock__had_no_room(connection, code, error);
+}
+
+/* Repeats the query with a new time limit after each cancel, and while the server has no memory for
+   it. The statements are idempotent. */
 static int query_past_cancels(struct rowlock_connection *connection, struct rowlock_query *query,
                               bool *unsure, struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     int code = query_noting(connection, query, unsure, error);
 
-    while (rowlock__was_cancelled(connection, code, query->deadline_ms) &&
+    while (may_repeat(connection, code, query->deadline_ms, error) &&
            rowlock__pause(&pause, connection->interrupt_fd, query->until_ms) ==
                ROWLOCK_WAKE_READY) {
         query->deadline_ms = rowlock__query_deadline(connection);
@@ -134,11 +144,16 @@ static int query_past_cancels(struct rowlock_connection *connection, struct rowl
 int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_query *query,
                           bool *unsure, struct rowlock_error *error)
 {
-    int code = rowlock__ready_or_lost(connection, error);
+    struct rowlock_error unseen;
+    int code;
 
+    if (!error)
+        error = &unseen;
+    code = rowlock__ready_or_lost(connection, error);
     if (!code)
         code = query_past_cancels(connection, query, unsure, error);
-    if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
+    if (!rowlock__is_gone(code) || rowlock__had_no_room(connection, code, error) ||
+        !rowlock__can_reconnect(connection))
         return code;
     code = rowlock__reconnect(connection, query->deadline_ms, error);
     return code ? code : query_past_cancels(connection, query, unsure, error);

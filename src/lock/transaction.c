@@ -148,6 +148,16 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
     return code;
 }
 
+/* Waits before another attempt if the server had no memory for this one. */
+static bool waits_for_room(struct rowlock_attempt *attempt, int code,
+                           const struct rowlock_error *error)
+{
+    return !attempt->in_transaction && !is_over(attempt) &&
+           rowlock__had_no_room(attempt->connection, code, error) &&
+           rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
+                          attempt->deadline_ms) == ROWLOCK_WAKE_READY;
+}
+
 /* The session's own lock_timeout ended the wait too early: retry on the path that sets it aside. */
 static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
 {
@@ -184,7 +194,8 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
         return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
     if (!attempt->in_transaction)
         rowlock__clean_up(connection, &attempt->outcome);
-    if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
+    if (is_victim(attempt, code, error) || ended_early(attempt, code, error) ||
+        waits_for_room(attempt, code, error)) {
         *again = 1;
         return ROWLOCK_OK;
     }
@@ -247,7 +258,9 @@ static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct row
     if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
     if (!code)
-        code = check_schema(attempt, error);
+        do
+            code = check_schema(attempt, error);
+        while (waits_for_room(attempt, code, error));
     /* nothing was requested yet; but reading the schema may have found the connection lost */
     if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);

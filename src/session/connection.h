@@ -164,6 +164,11 @@ int rowlock__was_interrupted(const struct rowlock_connection *connection);
 bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
                             int64_t deadline_ms);
 
+/* Whether the server did nothing because it had no memory, for locks or at all. The session is
+   usable, but a transaction that was open is not. */
+bool rowlock__had_no_room(const struct rowlock_connection *connection, int code,
+                          const struct rowlock_error *error);
+
 /* A row callback: stores a malloc'd copy of the first column, cut to 1023 bytes, in a char *, and
    frees the previous one. NULL in the column changes nothing. */
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);

@@ -136,6 +136,13 @@ bool rowlock__was_cancelled(const struct rowlock_connection *connection, int cod
     return !rowlock__was_interrupted(connection);
 }
 
+bool rowlock__had_no_room(const struct rowlock_connection *connection, int code,
+                          const struct rowlock_error *error)
+{
+    return code == ROWLOCK_ECONN && rowlock_is_full(error) &&
+           rowlock__state(connection) != ROWLOCK_STATE_DEAD;
+}
+
 void rowlock__clean_up(struct rowlock_connection *connection, const struct rowlock_outcome *outcome)
 {
     struct rowlock_budget budget = rowlock__budget(connection);

@@ -203,6 +203,92 @@ tells_it_is_full() { until_true is_full || { cat err; return 1; }; }
     empty
 }
 
+# One session takes all entries of the server's table of locks, and keeps them until its input ends.
+# Before that it has a table that every rowlock reads after it has connected, until the error.
+start_filler() {
+    mkfifo locks
+    psql -qXAt "$ROWLOCK_TEST_ADMIN" <locks >filled 2>&1 &
+    filler=$!
+    exec 6>locks
+    echo "BEGIN; LOCK TABLE rowlock.meta; SELECT 'locked';" >&6
+    until_true grep -q locked filled
+}
+end_filler() {
+    echo '\q' >&6 # others have its input open too
+    exec 6>&-
+    wait "$filler"
+}
+# Twice, because the first error ends the transaction, which had entries too.
+fill_locks() {
+    local all='SELECT count(pg_advisory_lock(i)) FROM generate_series(1, 1000000) i;'
+    echo "$all ROLLBACK; $all" >&6
+}
+are_locks_filled() { [ "$(grep -c 'ERROR:  out of shared memory' filled)" = 2 ]; }
+# The session that rowlock has opened last.
+backend() {
+    sql "SELECT pid FROM pg_stat_activity WHERE usename = 'tester' AND datname = 'test_own'
+         ORDER BY backend_start DESC LIMIT 1"
+}
+blocked() { sql "SELECT pid FROM pg_locks WHERE NOT granted"; }
+waits_for_locks() { [ "$(blocked | wc -l)" = "$1" ]; }
+# Others may have released entries meanwhile.
+lacked_locks() { # BACKEND...
+    fill_locks
+    for backend; do
+        grep -q "\[$backend\] .*ERROR:  out of shared memory" "$own_log" || return 1
+    done
+}
+lack_locks() { # COUNT of those that could not connect
+    fill_locks
+    [ "$(grep -c '^rowlock: the database has no memory left, waiting for it: ' err)" = "$1" ]
+}
+
+@test "a server whose table of locks is full is busy: waits and releases repeat" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # InnoDB has no such limit
+    stop_server "$own"
+    start_own -c max_locks_per_transaction=10 -c max_connections=15 -c autovacuum=off
+    : >err
+    start_stoppable --ttl 10m held
+    releases=$holder backends=("$(backend)")
+    start_filler
+    fill_locks
+    until_true are_locks_filled
+    touch stop
+    until_true lacked_locks "${backends[@]}"
+    start_leased -w 5m new -- touch ran-new
+    waiting=("$started")
+    start_leased --tx -w 300 new-tx -- touch ran-new-tx
+    waiting+=("$started")
+    until_true lack_locks 2
+    end_filler
+    ends_with 4 "$releases"
+    for pid in "${waiting[@]}"; do ends_with 0 "$pid"; done
+    ! grep 'will now expire' err
+    [ -e ran-new ] && [ -e ran-new-tx ]
+}
+
+@test "the same for waiters that have a session" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    held a
+    token_of_tx=$(rowlock acquire --ttl 10m tx)
+    start_filler
+    start_leased -w 5m a -- touch ran
+    waiting=("$started")
+    until_true waits_for_locks 1
+    start_leased --tx -w 300 tx -- touch ran-tx
+    waiting+=("$started")
+    until_true waits_for_locks 2
+    mapfile -t backends < <(blocked)
+    until_true lacked_locks "${backends[@]}"
+    end_filler
+    rowlock release a --token "$token"
+    rowlock release tx --token "$token_of_tx"
+    for pid in "${waiting[@]}"; do ends_with 0 "$pid"; done
+    [ -e ran ] && [ -e ran-tx ]
+    stop_server "$own"
+    start_own
+}
+
 top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }
 @test "top reports that the database is away, with the age of the data, and continues" {
     held a

@@ -224,3 +224,11 @@ END
         INSERT INTO rowlock_object (uuid, id, locked_ts) VALUES ('1', 'x', now())"
     [ "$status" != 0 ] && [[ $output == *'"x" is held by a lease'* ]]
 }
+
+@test "a try that lacks a privilege has granted nothing, and its message says no more than that" {
+    install_for_role
+    sql "REVOKE ALL ON rowlock.lease FROM $role"
+    runs 69 --separate-stderr as_role run -n x -- touch ran
+    [[ $stderr == *"permission denied for table lease"* && $stderr != *"have been granted"* ]]
+    [ ! -e ran ]
+}

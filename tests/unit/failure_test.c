@@ -117,7 +117,7 @@ TEST(what_was_seen_is_judged_as_it_was)
     }
 }
 
-TEST(a_server_without_a_free_session_is_busy)
+TEST(a_server_without_a_free_session_or_memory_is_busy)
 {
     static const struct {
         const char *engine, *sqlstate;
@@ -142,12 +142,34 @@ TEST(a_server_without_a_free_session_is_busy)
         {"db2", "57030", -1040, "SQL1040N  The maximum number of applications is connected"},
         {"db2", "57030", -1226, "SQL1226N  The maximum number of coordinating agents"},
     };
+    static const struct {
+        const char *engine, *sqlstate;
+        int native;
+        const char *text;
+    } no_room[] = {
+        {"postgresql", "53200", 0, "out of shared memory"},
+        {"mariadb", "HY000", 1206, "The total number of locks exceeds the lock table size"},
+        {"mariadb", "HY000", 1041, "Out of memory."},
+        /* by the vendors' documentation */
+        {"oracle", "HY000", 52, "ORA-00052: maximum number of enqueue resources exceeded"},
+        {"oracle", "HY000", 55, "ORA-00055: maximum number of DML locks exceeded"},
+        {"oracle", "HY000", 4031, "ORA-04031: unable to allocate bytes of shared memory"},
+        {"sqlserver", "HY000", 701, "There is insufficient system memory"},
+        {"sqlserver", "HY000", 1204, "cannot obtain a LOCK resource at this time"},
+        {"db2", "57011", -912, "SQL0912N  The maximum number of lock requests has been reached"},
+    };
 
     for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
         t_int(rowlock__failure(&t_error, full[i].engine, full[i].sqlstate, full[i].native,
                                full[i].text),
               ROWLOCK_ECONN);
         t_int(rowlock_is_full(&t_error), 1);
+    }
+    for (size_t i = 0; i < sizeof no_room / sizeof *no_room; i++) {
+        t_int(rowlock__failure(&t_error, no_room[i].engine, no_room[i].sqlstate, no_room[i].native,
+                               no_room[i].text),
+              ROWLOCK_ECONN);
+        t_int(rowlock_is_full(&t_error), 2);
     }
 }
 
