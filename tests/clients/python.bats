@@ -8,6 +8,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
 
 PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
 CLIENT=$BATS_TEST_DIRNAME/../../clients/python
@@ -32,14 +33,17 @@ environment() { # FOLDER PACKAGE...: an empty one, with these packages
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) drivers="psycopg psycopg2" newest="psycopg asyncpg" ;;
-    mariadb) drivers="pymysql MySQLdb" newest=pymysql ;;
+    postgresql) drivers="psycopg psycopg2" newest="psycopg asyncpg"
+        pools="psycopg_pool psycopg2-binary" ;;
+    mariadb) drivers="pymysql MySQLdb" newest=pymysql pools= ;;
     esac
 }
 teardown() { end_started; }
+teardown_file() { [ ! -e "$ROWLOCK_TEST_FOLDER/python_pooler/pid" ] || stop_pooler python_pooler; }
 
 @test "its own tests pass with each driver" {
     python3 "$CLIENT/tests/test_units.py"
+    python3 "$CLIENT/tests/test_fake.py"
     for driver in $drivers; do
         echo "$driver"
         ROWLOCK_TEST_DRIVER=$driver python3 -W error::SyntaxWarning "$CLIENT/tests/test_rowlock.py"
@@ -48,14 +52,19 @@ teardown() { end_started; }
         ROWLOCK_TEST_DRIVER=psycopg python3 "$CLIENT/tests/test_aio.py"
 }
 
-@test "asyncio and the frameworks, in their newest versions" {
+@test "asyncio, pools and the frameworks, in their newest versions" {
     # shellcheck disable=SC2086
-    environment newest $newest 'sqlalchemy[asyncio]' django
+    environment newest $newest $pools 'sqlalchemy[asyncio]' django
     ROWLOCK_TEST_DRIVER=${newest%% *} newest/bin/python "$CLIENT/tests/test_rowlock.py" -k _of_
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || for driver in $newest; do
         echo "$driver"
         ROWLOCK_TEST_DRIVER=$driver newest/bin/python "$CLIENT/tests/test_aio.py"
     done
+    if on_postgresql; then
+        POOL=5 start_pooler python_pooler "$ROWLOCK_TEST_URL"
+        export ROWLOCK_TEST_POOLER=$server_url
+    fi
+    newest/bin/python "$CLIENT/tests/test_pools.py"
 }
 
 example() { # [NUMBER]: a program of the README
@@ -67,6 +76,19 @@ example() { # [NUMBER]: a program of the README
 @test "the README's example waits its turn, and does its work" {
     example
     waits_its_turn python3 example.py "$ROWLOCK_TEST_URL"
+}
+
+@test "the README's function for metrics counts what happens" {
+    on_postgresql || return 0
+    example 3
+    environment metrics prometheus_client
+    echo "from rowlock.testing import Fake
+importing(Fake())
+print(prometheus_client.generate_latest().decode())" >>example.py
+    metrics/bin/python example.py >counted
+    for what in acquired released; do
+        grep -F "lease_seconds_count{name=\"import\",what=\"$what\"} 1.0" counted
+    done
 }
 
 # Outside of the checkout, by the built package; also what its users see when it is lost.

@@ -163,7 +163,7 @@ class Test(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_connection_that_was_closed_is_replaced(self) -> None:
         async with aio.lease(connect, "x", ttl=3) as held:
-            await held._session.connection.close()
+            await held._state._session._line.connection.close()
             await asyncio.sleep(4)
             held.check()
 
@@ -172,7 +172,7 @@ class Test(unittest.IsolatedAsyncioTestCase):
             async with aio.lease(connect, "x", ttl=9) as held:
                 await show("break", "x")
                 await asyncio.wait_for(held.lost.wait(), 20)
-                self.assertGreater(held._end - held._margin, _core.now())  # by a renewal
+                self.assertGreater(held._state._end - held._state._margin, _core.now())  # by a renewal
                 with self.assertRaises(rowlock.Lost):
                     held.check()
                 self.assertEqual(held.remaining(), 0)
@@ -325,8 +325,8 @@ class Test(unittest.IsolatedAsyncioTestCase):
 
         with changed(run=hanging):
             async with aio.lease(connect, "x", ttl=6) as held:
-                end = held._end
-                while held._end == end and not held.lost.is_set():
+                end = held._state._end
+                while held._state._end == end and not held.lost.is_set():
                     await asyncio.sleep(0.02)
                 held.check()
                 self.assertTrue(stuck)
@@ -384,10 +384,10 @@ class Test(unittest.IsolatedAsyncioTestCase):
 
         with changed(run=slow):
             async with aio.lease(connect, "x", ttl=3) as held:
-                self.assertLess(held._end, sent[0] + 3.1)
-                while held._end < sent[0] + 3.1:
+                self.assertLess(held._state._end, sent[0] + 3.1)
+                while held._state._end < sent[0] + 3.1:
                     await asyncio.sleep(0.02)
-                self.assertLess(held._end, sent[1] + 3.1)
+                self.assertLess(held._state._end, sent[1] + 3.1)
 
     @unittest.skipUnless(sys.platform == "linux", "its clock stops while the machine sleeps")
     async def test_a_machine_that_slept_finds_it_lost(self) -> None:

@@ -240,7 +240,7 @@ class Test(unittest.TestCase):
             with rowlock.lease(connect, "x", ttl=9) as held:
                 command("break", "x")
                 self.assertTrue(held.lost.wait(20))
-                self.assertGreater(held._end - held._margin, rowlock._core.now())  # by a renewal
+                self.assertGreater(held._state._end - held._state._margin, rowlock._core.now())  # by a renewal
                 with self.assertRaises(rowlock.Lost):
                     held.check()
                 self.assertEqual(held.remaining(), 0)
@@ -280,8 +280,8 @@ class Test(unittest.TestCase):
             return await rowlock._blocking.run(connection, statement, values)
 
         with changed(run=hanging), rowlock.lease(connect, "x", ttl=6) as held:
-            end = held._end
-            while held._end == end and not held.lost.is_set():
+            end = held._state._end
+            while held._state._end == end and not held.lost.is_set():
                 time.sleep(0.02)
             held.check()
             self.assertTrue(stuck)
@@ -361,10 +361,10 @@ class Test(unittest.TestCase):
             return row
 
         with changed(run=slow), rowlock.lease(connect, "x", ttl=3) as held:
-            self.assertLess(held._end, sent[0] + 3.1)
-            while held._end < sent[0] + 3.1:
+            self.assertLess(held._state._end, sent[0] + 3.1)
+            while held._state._end < sent[0] + 3.1:
                 time.sleep(0.02)
-            self.assertLess(held._end, sent[1] + 3.1)
+            self.assertLess(held._state._end, sent[1] + 3.1)
 
     def test_a_lost_reply_is_repeated_with_the_same_owner(self) -> None:
         owners: List[str] = []
@@ -650,7 +650,7 @@ class Test(unittest.TestCase):
 
     def test_a_connection_that_was_closed_is_replaced(self) -> None:
         with rowlock.lease(connect, "x", ttl=3) as held:
-            held._session.connection.close()
+            held._state._session._line.connection.close()
             time.sleep(4)
             held.check()
 

@@ -7,8 +7,10 @@ without a gap. refresh() loads stale data once. rowlock.aio has the same for asy
 needs rowlock's schema: rowlock schema install.
 """
 
-from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number, refresh
-from ._errors import Busy, Lost, NotInstalled, RowlockError, Unavailable
+from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number, refresh, release_all
+from ._core import Event
+from ._errors import Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable
 
-__all__ = ["Busy", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
+__all__ = ["Busy", "Event", "Holder", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
 __all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
+__all__ += ["release_all"]

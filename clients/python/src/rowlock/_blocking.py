@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import importlib
 import inspect
 import os
 import socket
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Sequence, Type
-from typing import TypeVar, Union, overload
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Optional, Protocol
+from typing import Sequence, Type, TypeVar, cast, overload
 from urllib.parse import unquote, urlsplit
 
-from . import _core
-from ._core import finish
-from ._engine import MARIADB, POSTGRESQL, Connect, Row
-from ._engine import driver_name, driver_of, engine_of, target, values_for
-from ._errors import Busy
+from . import _core, _lease
+from ._core import Event, finish
+from ._engine import FAKE, MARIADB, POSTGRESQL, Row
+from ._engine import driver_name, driver_of, engine_of, number_of, target, text_of, values_for
+from ._errors import Busy, RowlockError
+from ._lease import Gate, Handle
+from ._session import Half, Source, driver_connection
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
 R = TypeVar("R", covariant=True)
 
 
-def by_url(source: str) -> Connect:
-    engine, url = target(source)
+def by_url(url: str) -> Callable[[], Any]:
+    engine, url = target(url)
     if engine is POSTGRESQL:
         module = driver_of("PostgreSQL", "psycopg", "psycopg2")
-        return lambda: module.connect(url)
+        return lambda: module.connect(url, fallback_application_name="rowlock/python")
     module = driver_of("MariaDB", "pymysql")
     parts = urlsplit(url)
     return lambda: module.connect(
@@ -44,19 +46,105 @@ def by_url(source: str) -> Connect:
     )
 
 
-async def opened(connect: Connect) -> Any:
-    connection = connect()
-    name = driver_name(connection)
+def source(of: Any) -> Source:
+    """What lends or opens sessions: a pool is known by its methods, so that none is imported."""
+    package = type(of).__module__.partition(".")[0]
+    if package == "psycopg_pool":
+        return pool_of(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
+    if hasattr(of, "getconn"):  # of psycopg2
+        return pool_of(lambda _: of.getconn(), lambda c, broken: of.putconn(c, close=broken), of)
+    if package == "sqlalchemy" and hasattr(of, "raw_connection"):  # an Engine
+        return pool_of(lambda _: of.raw_connection(), end_alchemy, of)
+    if hasattr(of, "ensure_connection"):  # of Django, whose connections may come from a pool
+        return pool_of(lambda _: copy_of_django(of), end_django, getattr(of, "pool", None))
+    if isinstance(of, str):
+        of = by_url(of)
+    elif not callable(of):
+        raise TypeError(
+            "a lease needs a URL, a function that opens a connection, such as lambda:"
+            " psycopg.connect(...), a pool of psycopg or psycopg2, an Engine of SQLAlchemy, or a"
+            f" connection of Django, not {type(of).__module__}.{type(of).__qualname__}"
+        )
+    return pool_of(lambda _: of(), lambda connection, _: connection.close(), None)
+
+
+def pool_of(
+    open_: Callable[[float], Any], close: Callable[[Any, bool], object], pool: object
+) -> Source:
+    async def opening(limit: float) -> Any:
+        return open_(limit)
+
+    async def closing(handle: Any, broken: bool) -> None:
+        close(handle, broken)
+
+    return Source(opening, closing, pool)
+
+
+def end_psycopg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        connection.close()
+    pool.putconn(connection)
+
+
+def end_alchemy(handle: Any, broken: bool) -> None:
+    if broken:
+        handle.invalidate()
+    handle.close()
+
+
+def copy_of_django(connection: Any) -> Any:
+    copy = getattr(connection, "copy")()
+    copy.inc_thread_sharing()  # each call is in a thread of its own
+    copy.ensure_connection()
+    return copy
+
+
+def end_django(copy: Any, _: bool) -> None:
+    copy.close()
+
+
+async def ready(connection: Any, borrowed: bool) -> Callable[[], Awaitable[Any]]:
+    """Puts it into autocommit mode; returns what makes it as it was."""
     if engine_of(connection) is MARIADB:
+        was = connection.get_autocommit()
         connection.autocommit(True)
-        return connection
+        values: Row = ()
+        if borrowed:  # the procedures set the isolation of the session
+            of_maria = "MariaDB" in str(connection.get_server_info())
+            level = "tx_isolation" if of_maria else "transaction_isolation"
+            values = await run(connection, f"SELECT @@{level}, @@innodb_lock_wait_timeout", ())
+
+        async def restore() -> None:
+            if values:
+                words = f"SET SESSION {level} = %s, innodb_lock_wait_timeout = %s"
+                with plain_cursor(connection) as cursor:
+                    cursor.execute(words, (text_of(values[0]), number_of(values[1])))
+            connection.autocommit(was)
+
+        return restore
+    if engine_of(connection) is not POSTGRESQL:
+        return unchanged
     connection.rollback()  # of what the application's function has begun
+    was, encoding = connection.autocommit, None
     connection.autocommit = True
-    if name == "psycopg2" and connection.encoding not in ("UTF8", "UNICODE"):
-        connection.set_client_encoding("UTF8")
-    elif name == "psycopg" and connection.info.encoding != "utf-8":
+    if driver_name(connection) == "psycopg2":
+        if connection.encoding not in ("UTF8", "UNICODE"):
+            encoding = connection.encoding
+            connection.set_client_encoding("UTF8")
+    elif connection.info.encoding != "utf-8":
+        encoding = text_of((await run(connection, "SHOW client_encoding", ()))[0])
         await run(connection, "SET client_encoding TO 'UTF8'", ())
-    return connection
+
+    async def give_back() -> None:
+        if encoding:
+            await run(connection, f"SET client_encoding TO '{encoding}'", ())
+        connection.autocommit = was
+
+    return give_back
+
+
+async def unchanged() -> None:
+    pass
 
 
 def plain_cursor(connection: Any) -> Any:
@@ -72,21 +160,19 @@ def plain_cursor(connection: Any) -> Any:
 
 async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
     engine = engine_of(connection)
+    if engine is FAKE:
+        return cast(Row, connection.execute(statement, *values))
     # a prepared statement would outlive the call, which a pooler may give another session
     options = {"prepare": False} if driver_name(connection) == "psycopg" else {}
     with plain_cursor(connection) as cursor:
         cursor.execute(statement, values_for(engine, values), **options)
         row: Optional[Row] = cursor.fetchone() if cursor.description else None
-        while engine is MARIADB and cursor.nextset():
-            pass  # the end of the CALL
+        while engine is MARIADB and cursor.nextset():  # to the end of the CALL
+            row = row or cursor.fetchone() if cursor.description else row
         if "@rowlock_answer" in statement:
             cursor.execute("SELECT @rowlock_answer")
             row = cursor.fetchone()
         return row or ()
-
-
-async def shut(connection: Any) -> None:
-    connection.close()
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], _: float) -> None:
@@ -125,21 +211,35 @@ def cut(_: threading.Thread, connection: Any) -> None:
     hang_up(connection)
 
 
-BLOCKING = _core.Half(
-    by_url, opened, run, shut, to_its_end, threading.Event, wait, start, ended, cut
-)
+async def take(lock_: threading.Lock, limit: float) -> bool:
+    return lock_.acquire(timeout=max(0.0, limit))
 
 
-def driver_connection(connection: Any) -> Any:
+def starter() -> Callable[[Callable[[], Coroutine[Any, Any, None]]], None]:
+    return lambda work: void(start(work(), "rowlock release"))
+
+
+def void(_: object) -> None:
+    pass
+
+
+BLOCKING = Half(
+    source, ready, run, to_its_end, threading.Event, wait, threading.Lock, take, start, ended, cut,
+    starter,
+)  # fmt: skip
+
+
+def connection_of(connection: Any) -> Any:
     """The driver's connection inside a SQLAlchemy Session or Connection, or a Django connection."""
     if callable(getattr(connection, "connection", None)):  # a Session
         connection = connection.connection()
     if hasattr(connection, "ensure_connection"):  # Django
         connection.ensure_connection()
-    for attribute in ("connection", "driver_connection"):
-        if type(connection).__module__.partition(".")[0] in ("sqlalchemy", "django"):
-            connection = getattr(connection, attribute, connection)
-    return connection
+        if connection.get_autocommit() and not connection.in_atomic_block:
+            raise RowlockError(
+                "no transaction is open that Django knows: use `with transaction.atomic():`"
+            )
+    return driver_connection(connection)
 
 
 def lock(
@@ -150,17 +250,17 @@ def lock(
     timeout: seconds; 0 does not wait; None: as long as the server's settings allow. Raises Busy.
     MariaDB: if no transaction is open it begins one, at READ COMMITTED.
     """
-    finish(_core.lock(run, driver_connection(connection), name, shared, timeout))
+    finish(_core.lock(run, connection_of(connection), name, shared, timeout))
 
 
 def fence(connection: Any, name: str, token: int) -> None:
     """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
-    finish(_core.within(run, driver_connection(connection), name, "fence", name, token))
+    finish(_core.within(run, connection_of(connection), name, "fence", name, token))
 
 
 def next_number(connection: Any, counter: str) -> int:
     """The next number of a counter, without a gap: a rollback takes it back."""
-    return finish(_core.next_number(run, driver_connection(connection), counter))
+    return finish(_core.next_number(run, connection_of(connection), counter))
 
 
 def refresh(
@@ -176,11 +276,11 @@ def refresh(
     async def work() -> None:
         load()
 
-    found = driver_connection(connection)
+    found = connection_of(connection)
     return finish(_core.refresh(run, found, name, max_age, work, timeout))
 
 
-class Lease(_core.Held):
+class Lease(Handle):
     """A lease that is held: lease(...).acquire(). A context manager, for one block."""
 
     lost: threading.Event
@@ -192,49 +292,53 @@ class Lease(_core.Held):
 
     def release(self) -> None:
         """Ends the lease. Raises Lost if it was lost before."""
-        finish(self._leave(False))
+        finish(self._state.leave(False))
 
-    def __enter__(self) -> "Lease":
-        self._enter()
+    def __enter__(self) -> Lease:
+        self._state.enter()
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        finish(self._leave(kind is not None))
+        finish(self._state.leave(kind is not None))
 
 
-class lease:
+def release_all() -> None:
+    """Releases each lease of this process; for atexit.register(), or the end of a worker."""
+    finish(_lease.release_all(BLOCKING))
+
+
+class lease(Gate[Lease]):
     """A lock object: each `with` acquires a lease, and so does each acquire().
 
-    source: a URL (postgresql://, mariadb://), or a function that opens a connection of a driver.
+    source: a URL (postgresql://, mariadb://), a function that opens a connection of a driver, a
+    pool of psycopg or psycopg2, an Engine of SQLAlchemy, or a connection of Django.
     ttl: seconds after which the lease of a killed holder ends. wait: seconds in the queue, None:
     without limit, 0: none; then raises Busy. permits: how many holders the name may have.
+    on_event: a function, called with each Event.
     Threads may share it: each `with` has a lease of its own. One inside another, on the same object
     in the same thread, is a RowlockError.
     """
 
     def __init__(
-        self, source: Union[str, Connect], name: str, *, ttl: float = 30.0,
-        wait: Optional[float] = None, shared: bool = False, permits: Optional[int] = None,
-        note: Optional[str] = None,
+        self, source: Any, name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
+        shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
+        on_event: Optional[Callable[[Event], object]] = None,
     ) -> None:  # fmt: skip
-        self._source, self._terms = source, _core.terms(name, ttl, wait, shared, permits, note)
-        _core.check_source(source)
-        self._entered: _core.Entered[Lease] = _core.Entered(name)
+        wanted = _core.terms(name, ttl, wait, shared, permits, note, on_event)
+        super().__init__(BLOCKING, Lease, source, wanted)
 
     def __repr__(self) -> str:
         return f"<rowlock.lease {self._terms.name!r}>"
 
     def acquire(self) -> Lease:
         """A lease, which ends by its release(), or at the end of a `with` of its own."""
-        session = _core.Session(BLOCKING, self._source, self._terms.name)
-        return finish(_core.acquire(Lease, session, self._terms))
+        return finish(self._acquire())
 
     def __enter__(self) -> Lease:
-        with self._entered.by(threading.get_ident()) as keep:
-            return keep(self.acquire())
+        return finish(self._enter(threading.get_ident()))
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        finish(self._entered.pop(threading.get_ident())._leave(kind is not None))
+        finish(self._leave(threading.get_ident(), kind is not None))
 
 
 class Decorator(Protocol):
@@ -247,34 +351,26 @@ class SkippingDecorator(Protocol):
 
 @overload
 def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
-    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ...,
-    skip: Literal[False] = ...,
-) -> Decorator: ...  # fmt: skip
+    source: Any, name: str, *, skip: Literal[False] = ..., **options: Any
+) -> Decorator: ...
 @overload
-def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
-    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ..., skip: bool,
-) -> SkippingDecorator: ...  # fmt: skip
-def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
-    shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
-    skip: bool = False,
-) -> Any:  # fmt: skip
-    """Decorates a function: it runs under the lease.
+def exclusive_run(source: Any, name: str, *, skip: bool, **options: Any) -> SkippingDecorator: ...
+def exclusive_run(source: Any, name: str, *, skip: bool = False, **options: Any) -> Any:
+    """Decorates a function: it runs under the lease. options: those of lease().
 
     skip: returns None if the name is still held after `wait` seconds, which are 0 then by default.
     An `async def` needs rowlock.aio.exclusive_run. A generator runs after the call: use lease() in
     its body.
     """
-    wait = 0 if skip and wait is None else wait
-    gate = lease(source, name, ttl=ttl, wait=wait, shared=shared, permits=permits, note=note)
+    if skip:
+        options.setdefault("wait", 0)
+    gate = lease(source, name, **options)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(function) or _core.is_generator_function(function):
             raise TypeError(f"{function!r} would run after its lease: {_core.INSTEAD}")
 
-        @functools.wraps(function)
+        @wraps(function)
         def run_it(*args: Any, **kwargs: Any) -> Any:
             try:
                 held = gate.acquire()

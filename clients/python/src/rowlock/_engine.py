@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import RowlockError
 
@@ -17,7 +17,8 @@ from ._errors import RowlockError
 Engine = Dict[str, str]  # its statements; %s is the placeholder of all drivers here but asyncpg
 POSTGRESQL: Engine = {
     # name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-    "request": "SELECT token, ticket, place, holder FROM rowlock.request(%s::text,"
+    "request": "SELECT token, ticket, place, holder,"
+    " (extract(epoch FROM pause) * 1000)::bigint FROM rowlock.request(%s::text,"
     " %s::bigint * interval '1 ms', %s::text, %s::bigint * interval '1 ms', %s::text,"
     " %s::integer, %s::text, %s::bigint, %s::text, %s::text)",
     "renew": "SELECT rowlock.renew(%s::bigint, %s::bigint * interval '1 ms')",  # token, ttl_ms
@@ -25,13 +26,19 @@ POSTGRESQL: Engine = {
     # token; it waits for a transaction that has fenced, which may be the caller's own
     "release": "SELECT CASE WHEN pg_catalog.set_config('lock_timeout', '1s', true) = '1s'"
     " THEN rowlock.release(%s::bigint)::integer END",
+    "exclusive": "SELECT rowlock.exclusive(%s::text)",  # name
+    "shared": "SELECT rowlock.shared(%s::text)",
+    "try exclusive": "SELECT rowlock.try_exclusive(%s::text, %s::bigint * interval '1 ms')::integer",
+    "try shared": "SELECT rowlock.try_shared(%s::text, %s::bigint * interval '1 ms')::integer",
     "fence": "SELECT rowlock.fence(%s::text, %s::bigint)",  # name, token
     "next": "SELECT rowlock.next(%s::text)",  # counter
     # name, max_age_ms, wait_ms, host, pid, program
     "refresh": "SELECT rowlock.refresh(%s::text, %s::bigint * interval '1 ms',"
     " %s::bigint * interval '1 ms', %s::text, %s::bigint, %s::text)",
     "refreshed": "SELECT rowlock.refreshed(%s::text, %s::bigint)",  # name, version
-    "holder": "SELECT rowlock.holder(%s::text)",  # name
+    "holders": "SELECT kind, pid, host, program, since, expires, note, waiting"
+    " FROM rowlock.holders(%s::text)",  # name
+    "session": "SELECT pg_catalog.pg_backend_pid()",
 }
 T = "CONVERT(UNHEX(%s) USING utf8mb4)"  # a text
 MARIADB: Engine = {
@@ -40,16 +47,23 @@ MARIADB: Engine = {
     "cancel": f"CALL rowlock_cancel({T}, {T}, @rowlock_answer)",
     "before release": "SET innodb_lock_wait_timeout = 1",  # as above
     "release": "CALL rowlock_release(%s, @rowlock_answer)",
+    "exclusive": f"CALL rowlock_exclusive({T})",
+    "shared": f"CALL rowlock_shared({T})",
+    "begin exclusive": f"CALL rowlock_begin_exclusive({T})",
+    "begin shared": f"CALL rowlock_begin_shared({T})",
+    "limit": "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = %s",
+    "no limit": "SET innodb_lock_wait_timeout = @rowlock_wait",
     "fence": f"CALL rowlock_fence({T}, %s)",
     "next": f"CALL rowlock_next({T}, @rowlock_answer)",
     "refresh": f"CALL rowlock_refresh({T}, %s, %s, {T}, %s, {T}, @rowlock_answer)",
     "refreshed": f"CALL rowlock_refreshed({T}, %s)",
-    "holder": f"CALL rowlock_describe_holder({T}, @rowlock_answer)",
+    "holders": f"CALL rowlock_holder({T})",
+    "session": "SELECT CONNECTION_ID()",
 }
-DRIVERS = dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)
+FAKE: Engine = {which: which for which in POSTGRESQL}  # of rowlock.testing
+DRIVERS = {"rowlock": FAKE, **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)}
 DRIVERS.update(dict.fromkeys(("pymysql", "MySQLdb"), MARIADB))
 Row = Tuple[Any, ...]
-Connect = Callable[[], Any]
 
 
 def driver_name(connection: Any) -> str:

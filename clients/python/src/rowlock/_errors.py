@@ -6,18 +6,50 @@ from __future__ import annotations
 import contextlib
 import re
 import ssl
-from typing import Any, Dict, Iterator, Optional
+from datetime import datetime
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 
 class RowlockError(Exception):
     """The base of all errors here."""
 
 
+class Holder(str):
+    """Describes who holds a name. What is not known of it is None."""
+
+    kind: Optional[str]  # lease or transaction
+    pid: Optional[int]
+    host: Optional[str]
+    program: Optional[str]
+    since: Optional[datetime]
+    note: Optional[str]
+    waiting: Optional[int]  # how many others wait
+
+    def __new__(cls, text: Optional[str], row: Tuple[Any, ...] = (), own: bool = False) -> "Holder":
+        """row: of Engine's `holders`; own: it counts the caller among those who wait."""
+        texts = [value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                 for value in (*row, *[None] * 8)]  # fmt: skip
+        kind, pid, host, program, since, _, note, waiting = texts[:8]
+        self = super().__new__(cls, text or cls._described(kind, host, pid, program, since, note))
+        self.kind, self.host, self.program, self.note = kind, host, program, note
+        self.pid = None if pid is None else int(pid)
+        self.since = datetime.fromisoformat(since.replace("Z", "+00:00")) if since else None
+        self.waiting = None if waiting is None else int(waiting) - own
+        return self
+
+    @staticmethod
+    def _described(kind: Any, host: Any, pid: Any, program: Any, since: Any, note: Any) -> str:
+        parts = (f"a {kind} on {host or 'an unknown host'}", pid and f"pid {pid}", program,
+                 since and f"since {since}")  # fmt: skip
+        text = ", ".join(str(part) for part in parts if part) + (f": {note}" if note else "")
+        return text if kind else "another session"
+
+
 class Busy(RowlockError):
     """The name is held or waited for. `holder` describes by whom, since when, and the note."""
 
-    def __init__(self, name: str, holder: Optional[str]) -> None:
-        super().__init__(f"could not acquire {name!r}: held by {holder or 'another session'}")
+    def __init__(self, name: str, holder: Holder) -> None:
+        super().__init__(f"could not acquire {name!r}: held by {holder}")
         self.name = name
         self.holder = holder
 
@@ -74,7 +106,7 @@ MARIADB = table(
     " 30001 30002 30003 30004 30006 30007 30008 30009",
 )
 CODES = {**POSTGRESQL, **MARIADB, **RL}  # no code is in two of them
-GONE_KINDS = {"OperationalError", "TimeoutError"}  # without a code
+GONE_KINDS = {"OperationalError", "TimeoutError", "PoolError"}  # without a code
 GONE_TEXT = re.compile("closed|lost|SSL SYSCALL|no message from the libpq|server process")
 # libpq reports no SQLSTATE of a login: these are the server's, or of TLS; see src/driver/failure.c
 REFUSED_TEXT = re.compile(
@@ -113,6 +145,8 @@ def judged(error: BaseException) -> str:
     if isinstance(error, OSError):
         return "gone"
     names = set(kinds(error))
+    if "PoolClosed" in names:
+        return "refused"
     if names & {"Error", "InterfaceError", "TimeoutError"} and REFUSED_TEXT.search(str(error)):
         return "refused"
     if names & {"DatabaseError", "InterfaceError"} and GONE_TEXT.search(str(error)):
@@ -128,7 +162,7 @@ def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseExc
         reason = re.sub("^rowlock: |(: stop the work|\n).*", "", text, flags=re.DOTALL)
         return lost or lease_lost(name, reason)
     if meaning == "busy":
-        return Busy(name, text.partition("held by ")[2].partition("\n")[0] or None)
+        return Busy(name, Holder(text.partition("held by ")[2].partition("\n")[0]))
     if meaning == "missing":
         return NotInstalled(f"no schema of rowlock here; run: rowlock schema install ({text})")
     if meaning == "gone":

@@ -12,14 +12,17 @@ import contextlib
 import functools
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator, Optional
-from typing import Protocol, Sequence, Type, TypeVar, Union, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator, NamedTuple
+from typing import Optional, Protocol, Sequence, Type, TypeVar, overload
 
-from . import _core
-from ._blocking import hang_up
-from ._core import T, log
-from ._engine import MARIADB, Row, driver_of, target
+from . import _core, _lease
+from ._blocking import hang_up, unchanged
+from ._core import Event, T
+from ._engine import FAKE, MARIADB, POSTGRESQL, Row, driver_of, engine_of, target, text_of
 from ._errors import Busy, RowlockError
+from ._lease import Gate, Handle
+from ._session import Half, Source, log
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
@@ -28,49 +31,124 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 __all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
-Connect = Callable[[], Awaitable[Any]]
+__all__ += ["release_all"]
 
 
-def checked(source: str) -> str:
-    engine, url = target(source)
+def by_url(url: str) -> Callable[[], Any]:
+    engine, url = target(url)
     if engine is MARIADB:
         raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
-    return url
-
-
-def by_url(source: str) -> Connect:
-    url = checked(source)
     module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
-    connect = getattr(module, "AsyncConnection", module).connect
-    return lambda: connect(url)
+    name = "rowlock/python"
+    if hasattr(module, "AsyncConnection"):
+        return lambda: module.AsyncConnection.connect(url, fallback_application_name=name)
+    named = {} if "application_name" in url else {"application_name": name}
+    return lambda: module.connect(url, server_settings=named)
+
+
+def source(of: Any) -> Source:
+    """What lends or opens sessions, as in the blocking half."""
+    package = type(of).__module__.partition(".")[0]
+    if package == "psycopg_pool":
+        return Source(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
+    if package == "asyncpg":
+        return Source(lambda limit: of.acquire(timeout=limit), partial(end_asyncpg, of), of)
+    if package == "sqlalchemy" and hasattr(of, "sync_engine"):
+        return Source(partial(open_alchemy, of), end_alchemy, of)
+    if isinstance(of, str):
+        of = by_url(of)
+    elif not callable(of):
+        raise TypeError(
+            "a lease needs a URL, a function that opens a connection, such as lambda:"
+            " asyncpg.connect(...), a pool of asyncpg or psycopg, or an AsyncEngine of SQLAlchemy,"
+            f" not {type(of).__module__}.{type(of).__qualname__}"
+        )
+
+    async def opening(_: float) -> Any:
+        opened = of()
+        return await opened if inspect.isawaitable(opened) else opened
+
+    return Source(opening, shut, None)
+
+
+async def shut(connection: Any, broken: bool) -> None:
+    closing = connection.close(**({"timeout": 1} if is_asyncpg(connection) else {}))
+    if inspect.isawaitable(closing):  # not of a fake
+        await closing
+
+
+async def end_psycopg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        await connection.close()
+    await pool.putconn(connection)
+
+
+async def end_asyncpg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        connection.terminate()
+    await pool.release(connection)
+
+
+async def open_alchemy(engine: Any, _: float) -> Any:
+    connection = await engine.connect()
+    return Borrowed(connection, (await connection.get_raw_connection()).driver_connection)
+
+
+class Borrowed(NamedTuple):
+    """An AsyncConnection of SQLAlchemy, which only asyncio can unwrap."""
+
+    alchemy: Any
+    driver_connection: Any
+
+
+Borrowed.__module__ = "sqlalchemy"  # for driver_connection()
+
+
+async def end_alchemy(handle: Borrowed, broken: bool) -> None:
+    if broken:
+        await handle.alchemy.invalidate()
+    await handle.alchemy.close()
 
 
 def is_asyncpg(connection: Any) -> bool:
     return hasattr(connection, "fetchrow")
 
 
-async def opened(connect: Connect) -> Any:
-    connection = await connect()
-    try:
-        if not is_asyncpg(connection):
-            await connection.rollback()  # of what the application's function has begun
-            await connection.set_autocommit(True)
-            if connection.info.encoding != "utf-8":
-                await run(connection, "SET client_encoding TO 'UTF8'", ())
-    except BaseException:
-        await shut(connection)
-        raise
-    return connection
+async def ready(connection: Any, borrowed: bool) -> Callable[[], Awaitable[Any]]:
+    """Puts it into autocommit mode; returns what makes it as it was."""
+    if is_asyncpg(connection) or engine_of(connection) is not POSTGRESQL:
+        return unchanged
+    await connection.rollback()  # of what the application's function has begun
+    was, encoding = connection.autocommit, None
+    await connection.set_autocommit(True)
+    if connection.info.encoding != "utf-8":
+        encoding = text_of((await run(connection, "SHOW client_encoding", ()))[0])
+        await run(connection, "SET client_encoding TO 'UTF8'", ())
+
+    async def give_back() -> None:
+        if encoding:
+            await run(connection, f"SET client_encoding TO '{encoding}'", ())
+        await connection.set_autocommit(was)
+
+    return give_back
 
 
 async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
-    if is_asyncpg(connection):
+    row: Optional[Row]
+    if engine_of(connection) is FAKE:
+        row = connection.execute(statement, *values)
+    elif is_asyncpg(connection) and not values and not statement.startswith("SELECT"):
+        await connection.execute(statement)
+        row = None
+    elif is_asyncpg(connection):
         first, *others = statement.split("%s")
         numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
         record = importlib.import_module("asyncpg").Record  # not what the application makes of it
-        row: Optional[Row] = await connection.fetchrow(
-            first + "".join(numbered), *values, record_class=record
+        # without a name: a prepared statement would outlive the call, as in the blocking half
+        prepared = await connection.prepare(
+            first + "".join(numbered), name="", record_class=record
         )
+        row = await prepared.fetchrow(*values)
     else:
         rows = importlib.import_module("psycopg.rows").tuple_row  # as in the blocking half
         kind = importlib.import_module("psycopg").AsyncCursor
@@ -78,10 +156,6 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
             await cursor.execute(statement, tuple(values), prepare=False)
             row = await cursor.fetchone() if cursor.description else None
     return row or ()
-
-
-async def shut(connection: Any) -> None:
-    await (connection.close(timeout=1) if is_asyncpg(connection) else connection.close())
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], limit: float) -> None:
@@ -102,8 +176,11 @@ async def stop(task: asyncio.Future[Any]) -> None:
 
 
 async def wait(event: asyncio.Event, limit: float) -> None:
-    with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(event.wait(), limit)
+    waiting = asyncio.ensure_future(event.wait())
+    try:  # wait_for() of Python 3.11 may swallow a cancellation
+        await asyncio.wait({waiting}, timeout=limit)
+    finally:
+        waiting.cancel()
 
 
 def start(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -126,10 +203,41 @@ def cut(task: asyncio.Task[None], connection: Any) -> None:
         hang_up(connection)
 
 
-ASYNCIO = _core.Half(by_url, opened, run, shut, to_its_end, asyncio.Event, wait, start, ended, cut)
+async def take(lock_: asyncio.Lock, limit: float) -> bool:
+    taking = asyncio.ensure_future(lock_.acquire())
+    try:
+        await asyncio.wait({taking}, timeout=max(0.0, limit))
+    except asyncio.CancelledError:
+        if taking.done():
+            lock_.release()
+        taking.cancel()
+        raise
+    return taking.done() or not taking.cancel()
 
 
-async def driver_connection(connection: Any) -> Any:
+def starter() -> Callable[[Callable[[], Coroutine[Any, Any, None]]], None]:
+    loop = asyncio.get_running_loop()
+    tasks = set()  # the loop itself keeps none
+
+    def begin(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = loop.create_task(work())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    def anywhere(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(begin, work)
+
+    return anywhere
+
+
+ASYNCIO = Half(
+    source, ready, run, to_its_end, asyncio.Event, wait, asyncio.Lock, take, start, ended, cut,
+    starter,
+)  # fmt: skip
+
+
+async def connection_of(connection: Any) -> Any:
     """The driver's connection inside SQLAlchemy's AsyncSession or AsyncConnection."""
     if callable(getattr(type(connection), "connection", None)):  # a session
         connection = await connection.connection()
@@ -143,18 +251,18 @@ async def lock(
     connection: Any, name: str, *, shared: bool = False, timeout: Optional[float] = None
 ) -> None:
     """Locks a name until the connection's transaction ends: rowlock.lock()."""
-    await _core.lock(run, await driver_connection(connection), name, shared, timeout)
+    await _core.lock(run, await connection_of(connection), name, shared, timeout)
 
 
 async def fence(connection: Any, name: str, token: int) -> None:
     """Keeps a lease valid until the connection's transaction ends; raises Lost if it is lost."""
-    found = await driver_connection(connection)
+    found = await connection_of(connection)
     await _core.within(run, found, name, "fence", name, token)
 
 
 async def next_number(connection: Any, counter: str) -> int:
     """The next number of a counter, without a gap: a rollback takes it back."""
-    return await _core.next_number(run, await driver_connection(connection), counter)
+    return await _core.next_number(run, await connection_of(connection), counter)
 
 
 async def refresh(
@@ -162,11 +270,11 @@ async def refresh(
     timeout: Optional[float] = None,
 ) -> bool:  # fmt: skip
     """Awaits load() if the data of that name is older than max_age seconds: rowlock.refresh()."""
-    found = await driver_connection(connection)
+    found = await connection_of(connection)
     return await _core.refresh(run, found, name, max_age, load, timeout)
 
 
-class Lease(_core.Held):
+class Lease(Handle):
     """A lease that is held: use lease()."""
 
     lost: asyncio.Event
@@ -191,51 +299,52 @@ class Lease(_core.Held):
 
     async def release(self) -> None:
         """Ends the lease. Raises Lost if it was lost before."""
-        await self._leave(False)
+        await self._state.leave(False)
 
     async def __aenter__(self) -> Lease:
-        self._enter()
+        self._state.enter()
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        await self._leave(kind is not None)
+        await self._state.leave(kind is not None)
 
 
-class lease:
+async def release_all() -> None:
+    """Releases each lease of this process's event loop, at a graceful end."""
+    await _lease.release_all(ASYNCIO)
+
+
+class lease(Gate[Lease]):
     """A lock object: each `async with` acquires a lease, and so does each `await`, or acquire().
 
-    source: a URL, or a function that returns an awaitable connection of psycopg 3 or asyncpg. The
-    rest is as in rowlock.lease(). Tasks may share it: each `async with` has a lease of its own.
+    source: a URL, a function that returns an awaitable connection of psycopg 3 or asyncpg, a pool
+    of them, or an AsyncEngine of SQLAlchemy. The rest is as in rowlock.lease(). Tasks may share it:
+    each `async with` has a lease of its own.
     """
 
     def __init__(
-        self, source: Union[str, Connect], name: str, *, ttl: float = 30.0,
-        wait: Optional[float] = None, shared: bool = False, permits: Optional[int] = None,
-        note: Optional[str] = None,
+        self, source: Any, name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
+        shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
+        on_event: Optional[Callable[[Event], object]] = None,
     ) -> None:  # fmt: skip
-        self._source, self._terms = source, _core.terms(name, ttl, wait, shared, permits, note)
-        _core.check_source(source)
-        if isinstance(source, str):
-            checked(source)
-        self._entered: _core.Entered[Lease] = _core.Entered(name)
+        wanted = _core.terms(name, ttl, wait, shared, permits, note, on_event)
+        super().__init__(ASYNCIO, Lease, source, wanted)
 
     def __repr__(self) -> str:
         return f"<rowlock.aio.lease {self._terms.name!r}>"
 
     async def acquire(self) -> Lease:
         """A lease, which ends by its release(), or at the end of an `async with` of its own."""
-        session = _core.Session(ASYNCIO, self._source, self._terms.name)
-        return await _core.acquire(Lease, session, self._terms)
+        return await self._acquire()
 
     def __await__(self) -> Generator[Any, Any, Lease]:
         return self.acquire().__await__()
 
     async def __aenter__(self) -> Lease:
-        with self._entered.by(asyncio.current_task()) as keep:
-            return keep(await self.acquire())
+        return await self._enter(asyncio.current_task())
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        await self._entered.pop(asyncio.current_task())._leave(kind is not None)
+        await self._leave(asyncio.current_task(), kind is not None)
 
 
 class Decorator(Protocol):
@@ -252,27 +361,19 @@ class SkippingDecorator(Protocol):
 
 @overload
 def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
-    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ...,
-    skip: Literal[False] = ...,
-) -> Decorator: ...  # fmt: skip
+    source: Any, name: str, *, skip: Literal[False] = ..., **options: Any
+) -> Decorator: ...
 @overload
-def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = ..., wait: Optional[float] = ...,
-    shared: bool = ..., permits: Optional[int] = ..., note: Optional[str] = ..., skip: bool,
-) -> SkippingDecorator: ...  # fmt: skip
-def exclusive_run(
-    source: Union[str, Connect], name: str, *, ttl: float = 30.0, wait: Optional[float] = None,
-    shared: bool = False, permits: Optional[int] = None, note: Optional[str] = None,
-    skip: bool = False,
-) -> Any:  # fmt: skip
+def exclusive_run(source: Any, name: str, *, skip: bool, **options: Any) -> SkippingDecorator: ...
+def exclusive_run(source: Any, name: str, *, skip: bool = False, **options: Any) -> Any:
     """Decorates a coroutine function: it runs under the lease, and is cancelled if that is lost.
 
-    Then the call raises Lost. skip: returns None if the name is still held after `wait` seconds,
-    which are 0 then by default.
+    Then the call raises Lost. options: those of lease(). skip: returns None if the name is still
+    held after `wait` seconds, which are 0 then by default.
     """
-    wait = 0 if skip and wait is None else wait
-    gate = lease(source, name, ttl=ttl, wait=wait, shared=shared, permits=permits, note=note)
+    if skip:
+        options.setdefault("wait", 0)
+    gate = lease(source, name, **options)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.iscoroutinefunction(function):
