@@ -10,141 +10,23 @@ import inspect
 import os
 import socket
 import threading
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Optional, Protocol
-from typing import Sequence, Type, TypeVar, cast, overload
-from urllib.parse import unquote, urlsplit
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Sequence
+from typing import Type, TypeVar, cast, overload
 
 from . import _core, _lease
 from ._core import Event, finish
-from ._engine import FAKE, MARIADB, POSTGRESQL, Row
-from ._engine import driver_name, driver_of, engine_of, number_of, target, text_of, values_for
+from ._engine import FAKE, MARIADB, Row, driver_name, engine_of, values_for
 from ._errors import Busy, RowlockError
 from ._lease import Gate, Handle
-from ._session import Half, Source, driver_connection
+from ._session import Half
+from ._sources import driver_connection, source
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
 
     P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
-
-
-def by_url(url: str) -> Callable[[], Any]:
-    engine, url = target(url)
-    if engine is POSTGRESQL:
-        module = driver_of("PostgreSQL", "psycopg", "psycopg2")
-        return lambda: module.connect(url, fallback_application_name="rowlock/python")
-    module = driver_of("MariaDB", "pymysql")
-    parts = urlsplit(url)
-    return lambda: module.connect(
-        host=parts.hostname or "localhost",
-        port=parts.port or 3306,
-        user=unquote(parts.username or "") or None,
-        password=unquote(parts.password or ""),
-        database=unquote(parts.path.lstrip("/")),
-    )
-
-
-def source(of: Any) -> Source:
-    """What lends or opens sessions: a pool is known by its methods, so that none is imported."""
-    package = type(of).__module__.partition(".")[0]
-    if package == "psycopg_pool":
-        return pool_of(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
-    if hasattr(of, "getconn"):  # of psycopg2
-        return pool_of(lambda _: of.getconn(), lambda c, broken: of.putconn(c, close=broken), of)
-    if package == "sqlalchemy" and hasattr(of, "raw_connection"):  # an Engine
-        return pool_of(lambda _: of.raw_connection(), end_alchemy, of)
-    if hasattr(of, "ensure_connection"):  # of Django, whose connections may come from a pool
-        return pool_of(lambda _: copy_of_django(of), end_django, getattr(of, "pool", None))
-    if isinstance(of, str):
-        of = by_url(of)
-    elif not callable(of):
-        raise TypeError(
-            "a lease needs a URL, a function that opens a connection, such as lambda:"
-            " psycopg.connect(...), a pool of psycopg or psycopg2, an Engine of SQLAlchemy, or a"
-            f" connection of Django, not {type(of).__module__}.{type(of).__qualname__}"
-        )
-    return pool_of(lambda _: of(), lambda connection, _: connection.close(), None)
-
-
-def pool_of(
-    open_: Callable[[float], Any], close: Callable[[Any, bool], object], pool: object
-) -> Source:
-    async def opening(limit: float) -> Any:
-        return open_(limit)
-
-    async def closing(handle: Any, broken: bool) -> None:
-        close(handle, broken)
-
-    return Source(opening, closing, pool)
-
-
-def end_psycopg(pool: Any, connection: Any, broken: bool) -> None:
-    if broken:
-        connection.close()
-    pool.putconn(connection)
-
-
-def end_alchemy(handle: Any, broken: bool) -> None:
-    if broken:
-        handle.invalidate()
-    handle.close()
-
-
-def copy_of_django(connection: Any) -> Any:
-    copy = getattr(connection, "copy")()
-    copy.inc_thread_sharing()  # each call is in a thread of its own
-    copy.ensure_connection()
-    return copy
-
-
-def end_django(copy: Any, _: bool) -> None:
-    copy.close()
-
-
-async def ready(connection: Any, borrowed: bool) -> Callable[[], Awaitable[Any]]:
-    """Puts it into autocommit mode; returns what makes it as it was."""
-    if engine_of(connection) is MARIADB:
-        was = connection.get_autocommit()
-        connection.autocommit(True)
-        values: Row = ()
-        if borrowed:  # the procedures set the isolation of the session
-            of_maria = "MariaDB" in str(connection.get_server_info())
-            level = "tx_isolation" if of_maria else "transaction_isolation"
-            values = await run(connection, f"SELECT @@{level}, @@innodb_lock_wait_timeout", ())
-
-        async def restore() -> None:
-            if values:
-                words = f"SET SESSION {level} = %s, innodb_lock_wait_timeout = %s"
-                with plain_cursor(connection) as cursor:
-                    cursor.execute(words, (text_of(values[0]), number_of(values[1])))
-            connection.autocommit(was)
-
-        return restore
-    if engine_of(connection) is not POSTGRESQL:
-        return unchanged
-    connection.rollback()  # of what the application's function has begun
-    was, encoding = connection.autocommit, None
-    connection.autocommit = True
-    if driver_name(connection) == "psycopg2":
-        if connection.encoding not in ("UTF8", "UNICODE"):
-            encoding = connection.encoding
-            connection.set_client_encoding("UTF8")
-    elif connection.info.encoding != "utf-8":
-        encoding = text_of((await run(connection, "SHOW client_encoding", ()))[0])
-        await run(connection, "SET client_encoding TO 'UTF8'", ())
-
-    async def give_back() -> None:
-        if encoding:
-            await run(connection, f"SET client_encoding TO '{encoding}'", ())
-        connection.autocommit = was
-
-    return give_back
-
-
-async def unchanged() -> None:
-    pass
 
 
 def plain_cursor(connection: Any) -> Any:
@@ -224,7 +106,7 @@ def void(_: object) -> None:
 
 
 BLOCKING = Half(
-    source, ready, run, to_its_end, threading.Event, wait, threading.Lock, take, start, ended, cut,
+    source, run, to_its_end, threading.Event, wait, threading.Lock, take, start, ended, cut,
     starter,
 )  # fmt: skip
 

@@ -15,12 +15,13 @@ import os
 import socket
 import sys
 import time
-from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional, Sequence, Tuple
-from typing import TypeVar, cast
+from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional, Tuple, TypeVar
+from typing import cast
 
 from ._engine import MARIADB, POSTGRESQL, Row, engine_of, number_of
 from ._errors import Busy, Holder, RowlockError, code, refresh_lost, translating
-from ._session import Run, log
+from ._session import log
+from ._sources import Run
 
 LONGEST_TTL = 100 * 365.25 * 86400  # the server's
 INSTEAD = "use `with lease(...)` in its body; for an async def, rowlock.aio.exclusive_run"

@@ -15,29 +15,19 @@ from typing import Sequence
 
 from ._engine import Row, driver_name, engine_of, number_of
 from ._errors import Unavailable, code, judged, translating
+from ._sources import Run, Source, driver_connection, pid_of, ready
 
 log = logging.getLogger("rowlock")
 log.addHandler(logging.NullHandler())  # else Python prints warnings if nothing is configured
 REPLY = 5.0  # how long a call may take beyond its wait in the server, with a new connection
 WITHDRAW = 1.5  # a call that leaves the queue
 READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
-
-
-class Source(NamedTuple):
-    """Where sessions come from."""
-
-    open: Callable[[float], Awaitable[Any]]  # in so many seconds: a connection, or what wraps one
-    close: Callable[[Any, bool], Awaitable[None]]  # ends it, or gives it back; True: it is broken
-    pool: object  # that lends them; None: each is a session of its own
 
 
 class Half(NamedTuple):
     """How the blocking half, or that for asyncio, does what the decisions ask for."""
 
     source: Callable[[Any], Source]  # of what the application passed
-    ready: Callable[[Any, bool], Awaitable[Callable[[], Awaitable[Any]]]]  # puts a connection into
-    # autocommit mode; True: it goes back to a pool. Returns what makes it as it was.
     run: Run  # a statement on a driver's connection; its first row, or the procedure's answer
     to_its_end: Callable[[Coroutine[Any, Any, None], float], Awaitable[None]]  # or for so long;
     # an interrupt does not end it
@@ -50,14 +40,6 @@ class Half(NamedTuple):
     cut: Callable[[Any, Any], None]  # a task that does not answer, and its connection or None
     starter: Callable[[], Callable[[Callable[[], Coroutine[Any, Any, None]]], None]]  # what starts
     # a task from whatever thread, or not any more
-
-
-def driver_connection(handle: Any) -> Any:
-    """The driver's connection inside one of SQLAlchemy's, or of Django's."""
-    for attribute in ("driver_connection", "connection", "driver_connection"):
-        if type(handle).__module__.partition(".")[0] in ("sqlalchemy", "django"):
-            handle = getattr(handle, attribute, handle)
-    return handle
 
 
 class Line(NamedTuple):
@@ -111,7 +93,7 @@ class Call:
         handle = await source.open(limit)
         try:
             connection = driver_connection(handle)
-            restore = await half.ready(connection, source.pool is not None)
+            restore = await ready(half.run, connection, source.pool is not None)
         except BaseException:
             await source.close(handle, True)
             raise
@@ -239,14 +221,6 @@ class Session:
             if request:
                 await request.give_up()
         await self.close()
-
-
-def pid_of(connection: Any) -> Optional[int]:
-    """The number that the driver has for its session, which is not the server's behind a pooler."""
-    for name in ("get_server_pid", "get_backend_pid", "thread_id"):  # asyncpg, psycopg2, MariaDB's
-        if callable(getattr(connection, name, None)):
-            return number_of(getattr(connection, name)())
-    return number_of(getattr(getattr(connection, "info", None), "backend_pid", None))
 
 
 GATES: Dict[int, List[Any]] = {}  # of pools in which somebody waits: a lock, and how many wait

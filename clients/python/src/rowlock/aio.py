@@ -12,17 +12,17 @@ import contextlib
 import functools
 import importlib
 import inspect
-from functools import partial
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator, NamedTuple
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator
 from typing import Optional, Protocol, Sequence, Type, TypeVar, overload
 
 from . import _core, _lease
-from ._blocking import hang_up, unchanged
+from ._blocking import hang_up
 from ._core import Event, T
-from ._engine import FAKE, MARIADB, POSTGRESQL, Row, driver_of, engine_of, target, text_of
-from ._errors import Busy, RowlockError
+from ._engine import FAKE, Row, driver_name, engine_of
+from ._errors import Busy
 from ._lease import Gate, Handle
-from ._session import Half, Source, log
+from ._session import Half, log
+from ._sources import async_source
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
@@ -34,113 +34,14 @@ __all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "r
 __all__ += ["release_all"]
 
 
-def by_url(url: str) -> Callable[[], Any]:
-    engine, url = target(url)
-    if engine is MARIADB:
-        raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
-    module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
-    name = "rowlock/python"
-    if hasattr(module, "AsyncConnection"):
-        return lambda: module.AsyncConnection.connect(url, fallback_application_name=name)
-    named = {} if "application_name" in url else {"application_name": name}
-    return lambda: module.connect(url, server_settings=named)
-
-
-def source(of: Any) -> Source:
-    """What lends or opens sessions, as in the blocking half."""
-    package = type(of).__module__.partition(".")[0]
-    if package == "psycopg_pool":
-        return Source(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
-    if package == "asyncpg":
-        return Source(lambda limit: of.acquire(timeout=limit), partial(end_asyncpg, of), of)
-    if package == "sqlalchemy" and hasattr(of, "sync_engine"):
-        return Source(partial(open_alchemy, of), end_alchemy, of)
-    if isinstance(of, str):
-        of = by_url(of)
-    elif not callable(of):
-        raise TypeError(
-            "a lease needs a URL, a function that opens a connection, such as lambda:"
-            " asyncpg.connect(...), a pool of asyncpg or psycopg, or an AsyncEngine of SQLAlchemy,"
-            f" not {type(of).__module__}.{type(of).__qualname__}"
-        )
-
-    async def opening(_: float) -> Any:
-        opened = of()
-        return await opened if inspect.isawaitable(opened) else opened
-
-    return Source(opening, shut, None)
-
-
-async def shut(connection: Any, broken: bool) -> None:
-    closing = connection.close(**({"timeout": 1} if is_asyncpg(connection) else {}))
-    if inspect.isawaitable(closing):  # not of a fake
-        await closing
-
-
-async def end_psycopg(pool: Any, connection: Any, broken: bool) -> None:
-    if broken:
-        await connection.close()
-    await pool.putconn(connection)
-
-
-async def end_asyncpg(pool: Any, connection: Any, broken: bool) -> None:
-    if broken:
-        connection.terminate()
-    await pool.release(connection)
-
-
-async def open_alchemy(engine: Any, _: float) -> Any:
-    connection = await engine.connect()
-    return Borrowed(connection, (await connection.get_raw_connection()).driver_connection)
-
-
-class Borrowed(NamedTuple):
-    """An AsyncConnection of SQLAlchemy, which only asyncio can unwrap."""
-
-    alchemy: Any
-    driver_connection: Any
-
-
-Borrowed.__module__ = "sqlalchemy"  # for driver_connection()
-
-
-async def end_alchemy(handle: Borrowed, broken: bool) -> None:
-    if broken:
-        await handle.alchemy.invalidate()
-    await handle.alchemy.close()
-
-
-def is_asyncpg(connection: Any) -> bool:
-    return hasattr(connection, "fetchrow")
-
-
-async def ready(connection: Any, borrowed: bool) -> Callable[[], Awaitable[Any]]:
-    """Puts it into autocommit mode; returns what makes it as it was."""
-    if is_asyncpg(connection) or engine_of(connection) is not POSTGRESQL:
-        return unchanged
-    await connection.rollback()  # of what the application's function has begun
-    was, encoding = connection.autocommit, None
-    await connection.set_autocommit(True)
-    if connection.info.encoding != "utf-8":
-        encoding = text_of((await run(connection, "SHOW client_encoding", ()))[0])
-        await run(connection, "SET client_encoding TO 'UTF8'", ())
-
-    async def give_back() -> None:
-        if encoding:
-            await run(connection, f"SET client_encoding TO '{encoding}'", ())
-        await connection.set_autocommit(was)
-
-    return give_back
-
-
 async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
     row: Optional[Row]
     if engine_of(connection) is FAKE:
         row = connection.execute(statement, *values)
-    elif is_asyncpg(connection) and not values and not statement.startswith("SELECT"):
+    elif driver_name(connection) == "asyncpg" and not values and not statement.startswith("SELECT"):
         await connection.execute(statement)
         row = None
-    elif is_asyncpg(connection):
+    elif driver_name(connection) == "asyncpg":
         first, *others = statement.split("%s")
         numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
         record = importlib.import_module("asyncpg").Record  # not what the application makes of it
@@ -197,7 +98,7 @@ def cut(task: asyncio.Task[None], connection: Any) -> None:
     """Ends a call. To cancel psycopg's would block the loop until the server answers."""
     if connection is None:
         task.cancel()
-    elif is_asyncpg(connection):
+    elif driver_name(connection) == "asyncpg":
         connection.terminate()
     else:
         hang_up(connection)
@@ -232,7 +133,7 @@ def starter() -> Callable[[Callable[[], Coroutine[Any, Any, None]]], None]:
 
 
 ASYNCIO = Half(
-    source, ready, run, to_its_end, asyncio.Event, wait, asyncio.Lock, take, start, ended, cut,
+    async_source, run, to_its_end, asyncio.Event, wait, asyncio.Lock, take, start, ended, cut,
     starter,
 )  # fmt: skip
 

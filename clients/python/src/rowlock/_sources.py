@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adapters: where sessions come from. A URL, a function, a pool, or what a framework has.
+
+A pool is known by its class's package and by its methods, so that none is imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any, Awaitable, Callable, NamedTuple, Optional, Sequence
+from urllib.parse import unquote, urlsplit
+
+from ._engine import MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of, number_of
+from ._engine import target, text_of
+from ._errors import RowlockError
+
+Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
+
+
+class Source(NamedTuple):
+    """Where sessions come from."""
+
+    open: Callable[[float], Awaitable[Any]]  # in so many seconds: a connection, or what wraps one
+    close: Callable[[Any, bool], Awaitable[None]]  # ends it, or gives it back; True: it is broken
+    pool: object  # that lends them; None: each is a session of its own
+
+
+def driver_connection(handle: Any) -> Any:
+    """The driver's connection inside one of SQLAlchemy's, or of Django's."""
+    for attribute in ("driver_connection", "connection", "driver_connection"):
+        if type(handle).__module__.partition(".")[0] in ("sqlalchemy", "django"):
+            handle = getattr(handle, attribute, handle)
+    return handle
+
+
+def pid_of(connection: Any) -> Optional[int]:
+    """The number that the driver has for its session, which is not the server's behind a pooler."""
+    for name in ("get_server_pid", "get_backend_pid", "thread_id"):  # asyncpg, psycopg2, MariaDB's
+        if callable(getattr(connection, name, None)):
+            return number_of(getattr(connection, name)())
+    return number_of(getattr(getattr(connection, "info", None), "backend_pid", None))
+
+
+async def ready(run: Run, connection: Any, borrowed: bool) -> Callable[[], Awaitable[None]]:
+    """Puts a connection into autocommit mode; returns what makes it as it was."""
+    engine, encoding, settings = engine_of(connection), "UTF8", ""
+    if engine is MARIADB:
+        was = connection.get_autocommit()
+        await autocommit(connection, True)
+        if borrowed:  # the procedures set the isolation of the session
+            of_maria = "MariaDB" in str(connection.get_server_info())
+            level = "tx_isolation" if of_maria else "transaction_isolation"
+            row = await run(connection, f"SELECT @@{level}, @@innodb_lock_wait_timeout", ())
+            limit = number_of(row[1])
+            settings = f"SET {level} = '{text_of(row[0])}', innodb_lock_wait_timeout = {limit}"
+    elif engine is POSTGRESQL and driver_name(connection) != "asyncpg":
+        await done(connection.rollback())  # of what the application's function has begun
+        was = connection.autocommit
+        await autocommit(connection, True)
+        encoding = connection.info.parameter_status("client_encoding")
+        if encoding != "UTF8":
+            await encode(run, connection, "UTF8")
+    else:
+        return nothing
+
+    async def restore() -> None:
+        if encoding != "UTF8":
+            await encode(run, connection, encoding)
+        if settings:
+            await run(connection, settings, ())
+        await autocommit(connection, was)
+
+    return restore
+
+
+async def encode(run: Run, connection: Any, encoding: str) -> None:
+    if hasattr(connection, "set_client_encoding"):  # of psycopg2
+        connection.set_client_encoding(encoding)
+    else:
+        await run(connection, f"SET client_encoding TO '{encoding}'", ())
+
+
+async def autocommit(connection: Any, on: bool) -> None:
+    set_it = getattr(connection, "set_autocommit", None) or getattr(connection, "autocommit")
+    if callable(set_it):
+        await done(set_it(on))
+    else:
+        connection.autocommit = on
+
+
+async def nothing() -> None:
+    pass
+
+
+async def done(result: Any) -> Any:
+    return await result if inspect.isawaitable(result) else result
+
+
+# ---- for the blocking half
+
+
+def connects(url: str) -> Callable[[], Any]:
+    engine, url = target(url)
+    if engine is POSTGRESQL:
+        module = driver_of("PostgreSQL", "psycopg", "psycopg2")
+        return lambda: module.connect(url, fallback_application_name="rowlock/python")
+    module = driver_of("MariaDB", "pymysql")
+    parts = urlsplit(url)
+    return lambda: module.connect(
+        host=parts.hostname or "localhost",
+        port=parts.port or 3306,
+        user=unquote(parts.username or "") or None,
+        password=unquote(parts.password or ""),
+        database=unquote(parts.path.lstrip("/")),
+    )
+
+
+def source(of: Any) -> Source:
+    """What lends or opens sessions: a pool is known by its methods, so that none is imported."""
+    package = type(of).__module__.partition(".")[0]
+    if package == "psycopg_pool":
+        return pool_of(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
+    if hasattr(of, "getconn"):  # of psycopg2
+        return pool_of(lambda _: of.getconn(), lambda c, broken: of.putconn(c, close=broken), of)
+    if package == "sqlalchemy" and hasattr(of, "raw_connection"):  # an Engine
+        return pool_of(lambda _: of.raw_connection(), end_alchemy, of)
+    if hasattr(of, "ensure_connection"):  # of Django, whose connections may come from a pool
+        return pool_of(lambda _: copy_of_django(of), end_django, getattr(of, "pool", None))
+    if isinstance(of, str):
+        of = connects(of)
+    elif not callable(of):
+        raise TypeError(
+            "a lease needs a URL, a function that opens a connection, such as lambda:"
+            " psycopg.connect(...), a pool of psycopg or psycopg2, an Engine of SQLAlchemy, or a"
+            f" connection of Django, not {type(of).__module__}.{type(of).__qualname__}"
+        )
+    return pool_of(lambda _: of(), lambda connection, _: connection.close(), None)
+
+
+def pool_of(
+    open_: Callable[[float], Any], close: Callable[[Any, bool], object], pool: object
+) -> Source:
+    async def opening(limit: float) -> Any:
+        return open_(limit)
+
+    async def closing(handle: Any, broken: bool) -> None:
+        close(handle, broken)
+
+    return Source(opening, closing, pool)
+
+
+def end_psycopg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        connection.close()
+    pool.putconn(connection)
+
+
+def end_alchemy(handle: Any, broken: bool) -> None:
+    if broken:
+        handle.invalidate()
+    handle.close()
+
+
+def copy_of_django(connection: Any) -> Any:
+    copy = getattr(connection, "copy")()
+    copy.inc_thread_sharing()  # each call is in a thread of its own
+    copy.ensure_connection()
+    return copy
+
+
+def end_django(copy: Any, _: bool) -> None:
+    copy.close()
+
+
+# ---- for asyncio
+
+
+def connects_async(url: str) -> Callable[[], Any]:
+    engine, url = target(url)
+    if engine is MARIADB:
+        raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
+    module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
+    name = "rowlock/python"
+    if hasattr(module, "AsyncConnection"):
+        return lambda: module.AsyncConnection.connect(url, fallback_application_name=name)
+    named = {} if "application_name" in url else {"application_name": name}
+    return lambda: module.connect(url, server_settings=named)
+
+
+def async_source(of: Any) -> Source:
+    """What lends or opens sessions, as in the blocking half."""
+    package = type(of).__module__.partition(".")[0]
+    if package == "psycopg_pool":
+        return Source(lambda limit: of.getconn(timeout=limit), partial(end_async_psycopg, of), of)
+    if package == "asyncpg":
+        return Source(lambda limit: of.acquire(timeout=limit), partial(end_asyncpg, of), of)
+    if package == "sqlalchemy" and hasattr(of, "sync_engine"):
+        return Source(partial(open_async_alchemy, of), end_async_alchemy, of)
+    if isinstance(of, str):
+        of = connects_async(of)
+    elif not callable(of):
+        raise TypeError(
+            "a lease needs a URL, a function that opens a connection, such as lambda:"
+            " asyncpg.connect(...), a pool of asyncpg or psycopg, or an AsyncEngine of SQLAlchemy,"
+            f" not {type(of).__module__}.{type(of).__qualname__}"
+        )
+
+    async def opening(_: float) -> Any:
+        return await done(of())
+
+    return Source(opening, end_async, None)
+
+
+async def end_async(connection: Any, broken: bool) -> None:
+    limit = {"timeout": 1} if driver_name(connection) == "asyncpg" else {}
+    await done(connection.close(**limit))
+
+
+async def end_async_psycopg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        await connection.close()
+    await pool.putconn(connection)
+
+
+async def end_asyncpg(pool: Any, connection: Any, broken: bool) -> None:
+    if broken:
+        connection.terminate()
+    await pool.release(connection)
+
+
+async def open_async_alchemy(engine: Any, _: float) -> Any:
+    connection = await engine.connect()
+    return Borrowed(connection, (await connection.get_raw_connection()).driver_connection)
+
+
+class Borrowed(NamedTuple):
+    """An AsyncConnection of SQLAlchemy, which only asyncio can unwrap."""
+
+    alchemy: Any
+    driver_connection: Any
+
+
+Borrowed.__module__ = "sqlalchemy"  # for driver_connection()
+
+
+async def end_async_alchemy(handle: Borrowed, broken: bool) -> None:
+    if broken:
+        await handle.alchemy.invalidate()
+    await handle.alchemy.close()
