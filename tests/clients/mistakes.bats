@@ -30,9 +30,9 @@ is_hasty() { finds "${@:2}" 'a release during a renewal' "$1"; }
 loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 
 @test "mistakes in the package for Python are found" {
-    file=src/rowlock/_core.py
+    file=src/rowlock/_lease.py
     ignores python '/^                self._lose(error)$/{s/_lose.*/ttl/;n;d}' $file
-    from_reply python 's/_end = sent/_end = now()/; s/_end = \(.*\), sent/_end = \1, now()/' $file
+    from_reply python 's/_end = \(.*\), sent/_end = \1, now()/' $file
     is_hasty "$left" python 's/ended(self._renewer, .*/ended(self._renewer, 0.0)/' $file
     is_hasty "$left" asyncio 's/_, running = await asyncio.wait(.*/running = task.cancel()/' \
         src/rowlock/aio.py

@@ -377,9 +377,11 @@ class Test(unittest.IsolatedAsyncioTestCase):
         sent = []
 
         async def slow(connection: Any, statement: str, values: Any) -> Any:
-            sent.append(_core.now())
+            if values:
+                sent.append(_core.now())
             row = await aio.run(connection, statement, values)
-            await asyncio.sleep(0.7)  # the reply
+            if values:  # not BEGIN
+                await asyncio.sleep(0.7)  # the reply
             return row
 
         with changed(run=slow):
@@ -411,9 +413,12 @@ class Test(unittest.IsolatedAsyncioTestCase):
             if "request" in statement:
                 owners.append(values[2])
                 tokens.append(row[0])
-                if len(owners) == 1:
-                    raise ConnectionResetError("lost")
+            # the reply to what commits: by asyncpg that is the COMMIT
+            if len(owners) == 1 and statement.startswith(commits):
+                raise ConnectionResetError("lost")
             return row
+
+        commits = "COMMIT" if DRIVER == "asyncpg" else "SELECT"
 
         for wait in (20, 0):
             with changed(run=losing):
