@@ -13,8 +13,8 @@ load ../sql/snippets # jdbc_url
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
 FORMATTER=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps
 DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
-export ROWLOCK
 SOURCE=$BATS_TEST_DIRNAME/../../clients/java
+export ROWLOCK ROWLOCK_ERRORS=$SOURCE/../errors.txt
 PACKAGE=$BATS_FILE_TMPDIR/package # a copy, because the reports of the tests are written there
 
 maven() { # ARGUMENT...: Maven, one at a time

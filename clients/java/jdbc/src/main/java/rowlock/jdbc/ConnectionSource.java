@@ -4,11 +4,12 @@ package rowlock.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 
-/** Opens a connection: {@code () -> DriverManager.getConnection(url)}, or a pool's. */
+/** Opens a connection of its own for a lease: {@code () -> DriverManager.getConnection(url)}. */
 @FunctionalInterface
 public interface ConnectionSource {
   /**
-   * Opens a connection, or takes one from a pool. Rowlock closes it.
+   * Opens a connection. Rowlock keeps it while the lease is held, and closes it. It is called in
+   * another thread; a connection that comes too late is closed.
    *
    * @throws SQLException if there is none
    */

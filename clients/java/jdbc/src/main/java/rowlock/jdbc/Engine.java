@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
+import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
+import java.sql.Statement;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Set;
 
-/** What differs between the engines: the statements, and what their errors mean. */
+/** What differs between the engines: the statements. */
 record Engine(
+    String probe, // answers the session's number, and what Link compares
     String request, // name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
     String renew, // token, ttl_ms
     String cancel, // name, owner
@@ -20,17 +21,29 @@ record Engine(
     String next, // counter
     String refresh, // name, max_age_ms, wait_ms, host, pid, program
     String refreshed, // name, version
-    String holder) { // name
+    String holder, // name; a text
+    String holders) { // name; the fields of Holder
   static final Engine POSTGRESQL =
       new Engine(
           """
-          SELECT token, ticket, place, holder FROM rowlock.request(?::text,
+          SELECT pg_catalog.pg_backend_pid(),
+              pg_catalog.current_setting('default_transaction_isolation'),
+              pg_catalog.current_setting('default_transaction_read_only'),
+              pg_catalog.current_setting('application_name')\
+          """,
+          """
+          SELECT token, ticket, place, holder, pg_catalog.date_part('epoch', pause) * 1000
+              FROM rowlock.request(?::text,
               ?::bigint * interval '1 ms', ?::text, ?::bigint * interval '1 ms', ?::text,
               ?::integer, ?::text, ?::bigint, ?::text, ?::text)\
           """,
           "SELECT rowlock.renew(?::bigint, ?::bigint * interval '1 ms')",
           "SELECT rowlock.cancel(?::text, ?::text)",
-          "SELECT rowlock.release(?::bigint)",
+          // it waits for a transaction with a fence, which may be the caller's own
+          """
+          SELECT rowlock.release(?::bigint)
+              FROM pg_catalog.set_config('lock_timeout', '1s', true)\
+          """,
           "SELECT rowlock.fence(?::text, ?::bigint)",
           "SELECT rowlock.next(?::text)",
           """
@@ -38,9 +51,14 @@ record Engine(
               ?::bigint * interval '1 ms', ?::text, ?::bigint, ?::text)\
           """,
           "SELECT rowlock.refreshed(?::text, ?::bigint)",
-          "SELECT rowlock.holder(?::text)");
+          "SELECT rowlock.holder(?::text)",
+          """
+          SELECT kind, host, pid, program, since, note, waiting FROM rowlock.holders(?::text)
+              LIMIT 1\
+          """);
   static final Engine MARIADB =
       new Engine(
+          "SELECT CONNECTION_ID()",
           "CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
           "CALL rowlock_renew(?, ?)",
           "CALL rowlock_cancel(?, ?, @rowlock_canceled)", // which nobody reads
@@ -49,7 +67,11 @@ record Engine(
           "CALL rowlock_next(?, @rowlock_answer)",
           "CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)",
           "CALL rowlock_refreshed(?, ?)",
-          "CALL rowlock_describe_holder(?, @rowlock_answer)");
+          "CALL rowlock_describe_holder(?, @rowlock_answer)",
+          """
+          SELECT kind, host, pid, program, DATE_FORMAT(since, '%Y-%m-%dT%H:%i:%s.%fZ'), note,
+              waiting FROM rowlock_holders WHERE name = ? LIMIT 1\
+          """);
 
   static Engine of(Connection connection) throws SQLException {
     String product = connection.getMetaData().getDatabaseProductName();
@@ -62,10 +84,45 @@ record Engine(
     };
   }
 
+  /** Refuses a connection that sends another character for one of the name. */
+  void checkCharacters(Connection connection, String name) throws SQLException {
+    if (this == POSTGRESQL || name.chars().allMatch(c -> c < 128)) {
+      return; // PgJDBC sends UTF-8
+    }
+    for (Object set :
+        run(connection, "SELECT @@character_set_client, @@character_set_connection")) {
+      if (!"utf8mb4".equals(set)) {
+        throw new RowlockException(
+            "'%s' could become another name: the connection's character set is %s, not utf8mb4;"
+                    .formatted(name, set)
+                + " set characterEncoding=UTF-8 in its URL, and no other by SET NAMES",
+            null);
+      }
+    }
+  }
+
+  private interface Setting extends AutoCloseable {
+    @Override
+    void close() throws SQLException;
+  }
+
+  /** Executes a statement that waits for a row of MariaDB so many seconds at most. */
+  @SuppressWarnings("try") // restored is only closed; a failure then does not hide another error
+  static List<Object> runWithin(
+      long seconds, Connection connection, String statement, Object... values) throws SQLException {
+    String limit = "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ?";
+    String restore = "SET innodb_lock_wait_timeout = @rowlock_wait";
+    run(connection, limit, seconds);
+    try (Setting restored = () -> run(connection, restore)) {
+      return run(connection, statement, values);
+    }
+  }
+
   /** Executes a statement, and returns its first row, or a procedure's answer; or nothing. */
   static List<Object> run(Connection connection, String statement, Object... values)
       throws SQLException {
     try (PreparedStatement prepared = connection.prepareStatement(statement)) {
+      neverName(prepared);
       for (int i = 0; i < values.length; i++) {
         prepared.setObject(i + 1, values[i]);
       }
@@ -83,45 +140,33 @@ record Engine(
     }
   }
 
+  private static final ClassValue<Method> THRESHOLD =
+      new ClassValue<>() {
+        @Override
+        protected Method computeValue(Class<?> type) {
+          try {
+            return type.getMethod("setPrepareThreshold", int.class);
+          } catch (NoSuchMethodException error) {
+            return null; // another driver, or a pool that hides its own
+          }
+        }
+      };
+
+  /** PgJDBC names a statement that it executes often; behind a pooler another session has it. */
+  private static void neverName(PreparedStatement prepared) {
+    try {
+      Statement driver = prepared.unwrap(Statement.class);
+      Method threshold = driver == null ? null : THRESHOLD.get(driver.getClass());
+      if (threshold != null) {
+        threshold.invoke(driver, 0);
+      }
+    } catch (ReflectiveOperationException | SQLException | RuntimeException error) {
+      Session.LOG.log(System.Logger.Level.DEBUG, "the driver names its statements", error);
+    }
+  }
+
   /** Of boolean and TINYINT. */
   static boolean isTrue(Object answer) {
     return answer instanceof Number number ? number.longValue() != 0 : Boolean.TRUE.equals(answer);
-  }
-
-  private static final Set<String> GONE =
-      Set.of("57P01", "57P02", "57P03", "25P03", "25P04", "53300");
-  private static final Set<String> MISSING = Set.of("42883", "3F000", "42P01");
-
-  /** Whether the session is gone, or never was: the statement may have been executed. */
-  static boolean isConnection(SQLException error) {
-    String state = error.getSQLState() == null ? "" : error.getSQLState();
-    int code = error.getErrorCode();
-    if (state.equals("08001") && error.getMessage().startsWith("No suitable driver")
-        || state.equals("08004") && code != 1040) { // the server refuses this account
-      return false;
-    }
-    return state.startsWith("08")
-        || GONE.contains(state)
-        || Set.of(1040, 1053, 1927).contains(code) // of MariaDB: full, shutdown, killed
-        || error instanceof SQLTransientConnectionException; // of a pool
-  }
-
-  /** The exception of this package that a driver's error means. */
-  static RowlockException meaning(SQLException error, String name) {
-    String state = error.getSQLState() == null ? "" : error.getSQLState();
-    int code = error.getErrorCode();
-    if (state.equals("RL005")) {
-      return new LostException(name, error);
-    }
-    if (state.equals("55P03") || code == 1205) {
-      String[] parts = String.valueOf(error.getMessage()).split("held by ", 2);
-      return new BusyException(name, parts.length > 1 ? parts[1].split("\n")[0] : null, error);
-    }
-    if (MISSING.contains(state) || code == 1305) {
-      return new NotInstalledException(error);
-    }
-    return isConnection(error)
-        ? new UnavailableException(error)
-        : new RowlockException(error.getMessage(), error);
   }
 }

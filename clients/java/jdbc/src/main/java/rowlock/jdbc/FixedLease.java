@@ -5,15 +5,15 @@ import java.time.Duration;
 
 /** A lease that nothing renews in the background: {@link LeaseRequest#tryFixed()}. */
 public final class FixedLease {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final long LIMIT = 5 * Session.SECOND;
 
-  private final ConnectionSource source;
+  private final Source source;
   private final String name;
   private final long token;
   private volatile long sent; // by Clock, as is the end
   private volatile long end;
 
-  FixedLease(ConnectionSource source, String name, long token, Duration ttl, long sent) {
+  FixedLease(Source source, String name, long token, Duration ttl, long sent) {
     this.source = source;
     this.name = name;
     this.token = token;
@@ -37,21 +37,28 @@ public final class FixedLease {
    * @throws LostException if the lease is lost
    */
   public void renew(Duration ttl) {
+    long ttlMillis = Arguments.ttl(ttl).toMillis();
     long before = Clock.now();
     if (before - end >= 0) {
-      throw new LostException(name, null);
+      throw LostException.ofLease(name, "it has expired", null);
     }
     try (Session session = new Session(source, name)) {
-      session.call(Engine::renew, LIMIT, token, ttl.toMillis());
+      session.call(LIMIT, link -> link.run(link.engine().renew(), token, ttlMillis));
       end = Math.max(end - before, ttl.toNanos()) + before;
       sent = before;
     }
   }
 
-  /** Ends the lease. */
+  /** Ends the lease; false if it had ended. */
   public boolean release() {
     try (Session session = new Session(source, name)) {
-      return Engine.isTrue(session.call(Engine::release, LIMIT, token).get(0));
+      return session.call(LIMIT, link -> link.release(token));
     }
+  }
+
+  /** Shows the name and the token. */
+  @Override
+  public String toString() {
+    return "FixedLease[%s, token %d]".formatted(name, token);
   }
 }

@@ -6,17 +6,23 @@ import java.lang.System.Logger.Level;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import rowlock.jdbc.LeaseEvent.Kind;
 
 /** A request for a lease: {@code Rowlock.lease(source, name).ttl(...).acquire()}. */
 public final class LeaseRequest {
-  private static final Duration SLICE = Duration.ofSeconds(3); // the longest wait of one call
-  private static final Duration REPLY = Duration.ofSeconds(10); // beside that wait
-  private static final Duration CANCEL = Duration.ofSeconds(2); // an interrupt takes SLICE and this
+  private static final long SLICE = 5 * Session.SECOND; // the longest wait of one call
+  private static final long REPLY = 5 * Session.SECOND; // beside that wait, also with connecting
+  private static final long GIVE_UP = 4 * Session.SECOND; // for leaving the queue
+  private static final long BACKGROUND = Session.SECOND / 2; // if the database does not answer
 
   // what others see of this process
   static final String HOST = host();
@@ -24,47 +30,57 @@ public final class LeaseRequest {
   static final String PROGRAM =
       System.getProperty("sun.java.command", "java").split(" ")[0].replaceAll(".*/", "");
 
-  private final ConnectionSource source;
+  private final Source source;
   private final String name;
   private Duration ttl = Duration.ofSeconds(30);
   private Duration wait;
-  private String mode = "exclusive";
+  private boolean shared;
   private Integer permits;
   private String note;
+  private Consumer<? super LeaseEvent> hook = event -> {};
 
-  LeaseRequest(ConnectionSource source, String name) {
+  LeaseRequest(Source source, String name) {
     this.source = source;
-    this.name = name;
+    this.name = Arguments.name(name);
   }
 
   /** Sets when the lease ends by itself if it is not renewed: after a holder's death. */
   public LeaseRequest ttl(Duration ttl) {
-    this.ttl = ttl;
+    this.ttl = Arguments.ttl(ttl);
     return this;
   }
 
-  /** Limits the wait in the queue. */
+  /** Limits the wait in the queue, and for the database; zero: one attempt. */
   public LeaseRequest waitAtMost(Duration wait) {
-    this.wait = wait;
+    this.wait = Arguments.limit(wait);
     return this;
   }
 
   /** Shares the name with other shared holders. */
   public LeaseRequest shared() {
-    mode = "shared";
+    shared = true;
     return this;
   }
 
   /** Requests one of several permits of the name. */
   public LeaseRequest permits(int total) {
-    mode = "permit";
+    if (total < 1) {
+      throw new IllegalArgumentException("permits must be at least 1, not " + total);
+    }
     permits = total;
     return this;
   }
 
   /** Sets a text for those who look who holds the name. */
   public LeaseRequest note(String note) {
+    Arguments.size("the note", note);
     this.note = note;
+    return this;
+  }
+
+  /** Sets an action for what happens to the lease, such as to measure it. */
+  public LeaseRequest onEvent(Consumer<? super LeaseEvent> action) {
+    hook = action;
     return this;
   }
 
@@ -73,10 +89,14 @@ public final class LeaseRequest {
    * wait within 5 s, and leaves the queue.
    *
    * @throws BusyException if the name is held or waited for until the end of the wait
+   * @throws UnavailableException if the database does not answer until then; without a limit, if it
+   *     never did
    * @throws WaitInterruptedException if the thread is interrupted
    */
   public Lease acquire() {
-    return request(wait, (session, token, sent) -> new Lease(session, name, token, ttl, sent));
+    return request(
+        wait,
+        (session, token, sent) -> new Lease(new Keeper(session, name, token, ttl, sent, hook)));
   }
 
   /**
@@ -102,77 +122,145 @@ public final class LeaseRequest {
     T to(Session session, long token, long sent);
   }
 
-  /** Repeats one request with one owner, until it has a token that is still certain. */
   private <T> T request(Duration most, Grant<T> grant) {
+    if (shared && permits != null) {
+      throw new IllegalArgumentException("shared() and permits() exclude each other");
+    }
     Session session = new Session(source, name);
-    String owner = UUID.randomUUID().toString();
-    Pauses pauses = new Pauses();
-    long began = Clock.now();
-    String holder = null;
-    boolean repeated = false; // a lost reply is repeated at least once
-    boolean granted = false;
+    Attempt<T> attempt = new Attempt<>(session, most, grant);
     try {
+      T lease = attempt.repeat();
+      if (lease == null) {
+        Holder fields = session.withdraw(attempt.owner, true, GIVE_UP);
+        throw new BusyException(name, attempt.holder, fields, null);
+      }
+      return lease;
+    } catch (InterruptedException error) {
+      session.withdraw(attempt.owner, false, GIVE_UP);
+      Thread.currentThread().interrupt();
+      throw new WaitInterruptedException(name);
+    } catch (BusyException error) {
+      throw error;
+    } catch (Throwable error) {
+      session.withdraw(attempt.owner, false, BACKGROUND);
+      throw error;
+    }
+  }
+
+  /** One request, which is repeated with one owner until it has a token that is certain. */
+  private final class Attempt<T> {
+    final String owner = UUID.randomUUID().toString();
+    String holder;
+    private final Session session;
+    private final Duration most;
+    private final Grant<T> grant;
+    private final long began = Clock.now();
+    private boolean repeated; // a lost reply is repeated at least once
+    private boolean waited;
+
+    Attempt(Session session, Duration most, Grant<T> grant) {
+      this.session = session;
+      this.most = most;
+      this.grant = grant;
+    }
+
+    private long left() {
+      return most == null ? Long.MAX_VALUE : most.toNanos() - (Clock.now() - began);
+    }
+
+    /** The lease; null: busy. */
+    T repeat() throws InterruptedException {
+      Pauses pauses = new Pauses();
       while (true) {
-        if (Thread.currentThread().isInterrupted()) {
-          throw new WaitInterruptedException(name);
-        }
-        long sent = Clock.now();
-        long left = most == null ? Long.MAX_VALUE : most.toNanos() - (sent - began);
-        long slice = Math.min(SLICE.toMillis(), Math.max(0, left) / 1_000_000);
+        long pause;
         try {
-          List<Object> row = send(session, owner, slice);
-          if (row.get(0) instanceof Number token) {
-            if (Clock.now() - Lease.certain(sent, ttl) >= 0) {
-              throw new UnavailableException(
-                  new SQLTimeoutException("the reply took longer than the ttl"));
-            }
-            T lease = grant.to(session, token.longValue(), sent);
-            granted = true;
-            return lease;
+          long sent = Clock.now();
+          Answer answer = session.callAsWaiter(sliceNow() + REPLY, this::send);
+          if (answer.token() != 0) {
+            return granted(answer.token(), sent);
           }
-          holder = row.get(3) == null ? holder : row.get(3).toString();
-          boolean next = row.get(2) instanceof Number place && place.longValue() == 0;
-          if (isOver(began, most) && !next) {
-            throw new BusyException(name, holder, null);
+          holder = answer.holder() == null ? holder : answer.holder();
+          if (left() <= 0 && answer.place() != 0) {
+            tell(Kind.WAITED, 0, waited);
+            return null;
           }
+          waited = true;
           pauses = new Pauses();
+          pause = answer.pause();
         } catch (UnavailableException error) {
-          if (isOver(began, most) && repeated) {
+          if (isFinal()) {
             throw error;
           }
           repeated = true;
           Session.LOG.log(Level.DEBUG, "waiting for {0}: {1}", name, error.getMessage());
-          pauses.sleep();
+          pause = pauses.next();
         }
+        TimeUnit.NANOSECONDS.sleep(Math.min(pause, Math.max(0, left())));
       }
-    } finally {
-      if (!granted) {
-        giveUp(session, owner);
+    }
+
+    private boolean isFinal() {
+      boolean none = !session.reached();
+      return most == null && none
+          || left() <= 0 && (repeated || none)
+          || left() <= BACKGROUND - REPLY;
+    }
+
+    private long sliceNow() {
+      return Math.min(SLICE, Math.max(0, left()));
+    }
+
+    private Answer send(Link link) throws SQLException {
+      long slice = link.waits() ? sliceNow() : 0;
+      String mode = permits != null ? "permit" : shared ? "shared" : "exclusive";
+      List<Object> row =
+          link.run(
+              link.engine().request(),
+              name,
+              ttl.toMillis(),
+              owner,
+              slice / 1_000_000,
+              mode,
+              permits,
+              HOST,
+              PID,
+              PROGRAM,
+              note);
+      return Answer.of(row, link.waits());
+    }
+
+    private T granted(long token, long sent) {
+      if (Clock.now() - Keeper.certain(sent, ttl) >= 0) {
+        throw new UnavailableException(
+            new SQLTimeoutException("the reply took longer than the ttl"));
+      }
+      T lease = grant.to(session, token, sent);
+      tell(Kind.WAITED, token, waited);
+      tell(Kind.ACQUIRED, token, true);
+      return lease;
+    }
+
+    private void tell(Kind kind, long token, boolean happened) {
+      if (happened) {
+        Keeper.tell(hook, new LeaseEvent(kind, name, token, Duration.ofNanos(Clock.now() - began)));
       }
     }
   }
 
-  private static boolean isOver(long began, Duration most) {
-    return most != null && Clock.now() - began >= most.toNanos();
-  }
+  /** Of the server; token 0: none. */
+  private record Answer(long token, long place, String holder, long pause) {
+    /** A session that waits inside the server makes no pauses; others differ in theirs. */
+    static Answer of(List<Object> row, boolean waits) {
+      double share = waits ? 0 : ThreadLocalRandom.current().nextDouble(0.75, 1);
+      return new Answer(
+          number(row.get(0), 0),
+          number(row.get(2), -1),
+          row.get(3) == null ? null : row.get(3).toString(),
+          (long) (number(row.get(4), 0) * share * 1_000_000));
+    }
 
-  private List<Object> send(Session session, String owner, long slice) {
-    Object[] values = {name, ttl.toMillis(), owner, slice, mode, permits, HOST, PID, PROGRAM, note};
-    return session.call(Engine::request, REPLY.plusMillis(slice), values);
-  }
-
-  /** Leaves the queue, or releases; if that fails, a ticket is removed after 7 s. */
-  private void giveUp(Session session, String owner) {
-    boolean interrupted = Thread.interrupted(); // some drivers cannot work then
-    try {
-      session.call(Engine::cancel, interrupted ? CANCEL : REPLY, name, owner);
-    } catch (RowlockException error) {
-      Session.LOG.log(Level.DEBUG, "leaving the queue of {0}: {1}", name, error.getMessage());
-    } finally {
-      session.close();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    private static long number(Object value, long otherwise) {
+      return value instanceof Number number ? number.longValue() : otherwise;
     }
   }
 

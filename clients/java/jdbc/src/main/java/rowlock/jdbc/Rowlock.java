@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
@@ -16,14 +19,27 @@ import javax.sql.DataSource;
 public final class Rowlock {
   private Rowlock() {}
 
-  /** Begins a request for a lease. */
-  public static LeaseRequest lease(ConnectionSource source, String name) {
-    return new LeaseRequest(source, name);
+  /** Begins a request for a lease, which keeps a connection of its own by that JDBC URL. */
+  public static LeaseRequest lease(String url, String name) {
+    return lease(() -> DriverManager.getConnection(url), name);
   }
 
-  /** Begins a request for a lease. */
-  public static LeaseRequest lease(DataSource source, String name) {
-    return new LeaseRequest(source::getConnection, name);
+  /** Begins a request for a lease, which opens a connection of its own, and keeps it. */
+  public static LeaseRequest lease(ConnectionSource source, String name) {
+    return new LeaseRequest(Source.own(source), name);
+  }
+
+  /** Begins a request for a lease, which borrows a connection of the pool for each short call. */
+  public static LeaseRequest lease(DataSource pool, String name) {
+    return new LeaseRequest(Source.pool(pool), name);
+  }
+
+  /**
+   * Releases all leases of this process that are held, for a shutdown hook: {@code
+   * Runtime.getRuntime().addShutdownHook(new Thread(Rowlock::releaseAll))}.
+   */
+  public static void releaseAll() {
+    Keeper.closeAll();
   }
 
   /**
@@ -69,12 +85,20 @@ public final class Rowlock {
    * @throws LostException if the lease is lost
    */
   public static void fence(Connection connection, String name, long token) {
-    call(connection, name, Engine::fence, name, token);
+    call(connection, Arguments.name(name), Engine::fence, name, token);
   }
 
   /** Draws the next number of a counter, without a gap: a rollback takes it back. */
   public static long next(Connection connection, String counter) {
-    Object number = call(connection, "counter:" + counter, Engine::next, counter).get(0);
+    String locked = "counter:" + Arguments.shortName(counter);
+    Object number =
+        inTransaction(
+            connection,
+            locked,
+            engine -> {
+              refuseSnapshot(engine, connection, locked);
+              return Engine.run(connection, engine.next(), counter).get(0);
+            });
     return ((Number) number).longValue();
   }
 
@@ -114,16 +138,23 @@ public final class Rowlock {
   public static <E extends Exception> boolean refresh(
       Connection connection, String name, Duration maxAge, Duration timeout, Load<E> load)
       throws E {
-    String locked = "subject:" + name;
+    String locked = "subject:" + Arguments.shortName(name);
     Object[] values = {
       name,
-      maxAge == null ? null : maxAge.toMillis(),
-      timeout == null ? null : timeout.toMillis(),
+      Arguments.millis(Arguments.limit(maxAge)),
+      Arguments.millis(Arguments.limit(timeout)),
       LeaseRequest.HOST,
       LeaseRequest.PID,
       LeaseRequest.PROGRAM
     };
-    Object version = call(connection, locked, Engine::refresh, values).get(0);
+    Object version =
+        inTransaction(
+            connection,
+            locked,
+            engine -> {
+              refuseSnapshot(engine, connection, locked);
+              return Engine.run(connection, engine.refresh(), values).get(0);
+            });
     if (version == null) {
       return false;
     }
@@ -149,9 +180,11 @@ public final class Rowlock {
         throw new RowlockException(
             "'%s' needs a transaction: call setAutoCommit(false) first".formatted(name), null);
       }
-      return work.run(Engine.of(connection));
+      Engine engine = Engine.of(connection);
+      engine.checkCharacters(connection, name);
+      return work.run(engine);
     } catch (SQLException error) {
-      throw Engine.meaning(error, name);
+      throw Errors.meaning(error, name);
     }
   }
 
@@ -160,23 +193,64 @@ public final class Rowlock {
     return inTransaction(connection, name, e -> Engine.run(connection, statement.apply(e), values));
   }
 
+  /** On MariaDB a snapshot from before a lock was acquired would hide what its holder wrote. */
+  private static void refuseSnapshot(Engine engine, Connection connection, String name)
+      throws SQLException {
+    if (engine == Engine.MARIADB
+        && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
+      throw new RowlockException(
+          "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
+                  .formatted(name)
+              + " previous holder wrote: begin it after"
+              + " setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED)",
+          null);
+    }
+  }
+
   private static void lock(Connection connection, String name, String mode, Duration timeout) {
-    boolean got =
-        inTransaction(
-            connection,
-            name,
-            engine ->
-                engine == Engine.POSTGRESQL
-                    ? lockPostgresql(connection, name, mode, timeout)
-                    : lockMariadb(connection, name, mode, timeout));
-    if (!got) {
-      throw busy(connection, name);
+    Duration limit = Arguments.limit(timeout);
+    try {
+      boolean got =
+          inTransaction(
+              connection,
+              Arguments.name(name),
+              engine -> {
+                refuseSnapshot(engine, connection, name);
+                return engine == Engine.POSTGRESQL
+                    ? lockPostgresql(connection, name, mode, limit)
+                    : lockMariadb(connection, name, mode, limit);
+              });
+      if (!got) {
+        throw busy(connection, name);
+      }
+    } catch (BusyException error) { // of the server
+      throw error.holder().isPresent()
+          ? error
+          : new BusyException(name, error.getHolder(), fields(connection, name), error.getCause());
     }
   }
 
   private static BusyException busy(Connection connection, String name) {
-    Object holder = call(connection, name, Engine::holder, name).get(0);
-    return new BusyException(name, (String) holder, null);
+    Object text = call(connection, name, Engine::holder, name).get(0);
+    return new BusyException(name, (String) text, fields(connection, name), null);
+  }
+
+  /** The transaction continues, which on PostgreSQL an error would end. */
+  private static Holder fields(Connection connection, String name) {
+    try {
+      Engine engine = Engine.of(connection);
+      Savepoint before = engine == Engine.POSTGRESQL ? connection.setSavepoint() : null;
+      try {
+        return Holder.of(Engine.run(connection, engine.holders(), name));
+      } finally {
+        if (before != null) {
+          connection.rollback(before);
+        }
+      }
+    } catch (SQLException error) {
+      Session.LOG.log(Level.DEBUG, "the holder of {0}: {1}", name, error.getMessage());
+      return null;
+    }
   }
 
   private static boolean lockPostgresql(
@@ -186,39 +260,30 @@ public final class Rowlock {
       return true;
     }
     String statement = "SELECT rowlock.try_" + mode + "(?::text, ?::bigint * interval '1 ms')";
-    return Engine.isTrue(Engine.run(connection, statement, name, timeout.toMillis()).get(0));
+    return Engine.isTrue(Engine.run(connection, statement, name, Arguments.millis(timeout)).get(0));
   }
 
-  private interface Setting extends AutoCloseable {
-    @Override
-    void close() throws SQLException;
-  }
-
-  @SuppressWarnings("try") // restored is only closed; a failure then does not hide another error
+  /** Begins a transaction, which gives the name a row, if none is open yet. */
   private static boolean lockMariadb(
       Connection connection, String name, String mode, Duration timeout) throws SQLException {
-    if (timeout == null) {
-      return beginMariadb(connection, name, mode);
-    }
-    String limit = "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ?";
-    String restore = "SET innodb_lock_wait_timeout = @rowlock_wait";
-    Engine.run(connection, limit, timeout.plusMillis(999).toSeconds());
-    try (Setting restored = () -> Engine.run(connection, restore)) {
-      return beginMariadb(connection, name, mode);
-    }
-  }
-
-  /** Begins a transaction at READ COMMITTED, if none is open yet. */
-  private static boolean beginMariadb(Connection connection, String name, String mode)
-      throws SQLException {
     try {
-      Engine.run(connection, "CALL rowlock_begin_" + mode + "(?)", name);
+      callMariadb(connection, "CALL rowlock_begin_" + mode + "(?)", name, timeout);
     } catch (SQLException error) {
-      if (!"RL007".equals(error.getSQLState())) {
+      if (error.getErrorCode() != 30007 && !"RL007".equals(error.getSQLState())) {
         throw error;
       }
-      Engine.run(connection, "CALL rowlock_" + mode + "(?)", name);
+      callMariadb(connection, "CALL rowlock_" + mode + "(?)", name, timeout);
     }
     return true;
+  }
+
+  private static void callMariadb(
+      Connection connection, String statement, String name, Duration timeout) throws SQLException {
+    if (timeout == null) {
+      Engine.run(connection, statement, name);
+    } else { // of whole seconds, up to the server's greatest
+      long seconds = Math.min(timeout.plusMillis(999).toSeconds(), 1_000_000_000);
+      Engine.runWithin(seconds, connection, statement, name);
+    }
   }
 }

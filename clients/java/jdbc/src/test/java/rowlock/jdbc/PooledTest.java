@@ -29,4 +29,9 @@ class PooledTest extends Scenarios {
   Connection open() throws SQLException {
     return pool.getConnection();
   }
+
+  @Override
+  LeaseRequest lease(String name) {
+    return Rowlock.lease(pool, name);
+  }
 }

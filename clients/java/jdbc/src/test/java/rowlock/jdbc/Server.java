@@ -12,6 +12,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.Callable;
+import javax.sql.DataSource;
 
 /** The server of the tests (ROWLOCK_TEST_URL), the command, and connections with faults. */
 final class Server {
@@ -75,6 +76,17 @@ final class Server {
     }
   }
 
+  /** Whether the server has that session. */
+  static boolean lives(long session) throws SQLException {
+    String sql =
+        POSTGRESQL
+            ? "SELECT count(*) FROM pg_stat_activity WHERE pid = ?"
+            : "SELECT count(*) FROM information_schema.processlist WHERE id = ?";
+    try (Connection connection = connect()) {
+      return ((Number) Engine.run(connection, sql, session).get(0)).intValue() == 1;
+    }
+  }
+
   /** What happens at a statement that contains a word. */
   interface Fault {
     Object at(Callable<Object> execution) throws Exception;
@@ -98,6 +110,38 @@ final class Server {
                     method.equals("execute") ? fault.at(execution) : execution.call());
           });
     };
+  }
+
+  /** What a pool does when a connection comes back. */
+  interface Check {
+    void at(Connection connection) throws SQLException;
+  }
+
+  /** A pool that opens and closes connections. */
+  static DataSource pool(ConnectionSource source, Check back) {
+    return (DataSource)
+        Proxy.newProxyInstance(
+            Server.class.getClassLoader(),
+            new Class<?>[] {DataSource.class},
+            (self, method, arguments) ->
+                switch (method.getName()) {
+                  case "getConnection" -> checked(source.open(), back);
+                  case "hashCode" -> System.identityHashCode(self);
+                  case "equals" -> self == arguments[0];
+                  default -> null;
+                });
+  }
+
+  private static Connection checked(Connection inner, Check back) {
+    return proxy(
+        Connection.class,
+        inner,
+        (call, name, arguments) -> {
+          if (name.equals("close")) {
+            back.at(inner);
+          }
+          return call.call();
+        });
   }
 
   private interface Handler {

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import javax.sql.DataSource;
 import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
@@ -13,6 +14,7 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import rowlock.jdbc.ConnectionSource;
 import rowlock.jdbc.FixedLease;
+import rowlock.jdbc.LeaseRequest;
 import rowlock.jdbc.LostException;
 import rowlock.jdbc.Rowlock;
 import rowlock.jdbc.RowlockException;
@@ -33,21 +35,22 @@ public final class RowlockLockProvider implements ExtensibleLockProvider {
             return thread;
           });
 
-  private final ConnectionSource source;
+  private final Function<String, LeaseRequest> request; // of a name
 
-  /** A provider that takes a connection for each call. */
-  public RowlockLockProvider(DataSource source) {
-    this(source::getConnection);
+  /** A provider that borrows a connection for each call. */
+  public RowlockLockProvider(DataSource pool) {
+    request = name -> Rowlock.lease(pool, name);
   }
 
   /** A provider that opens a connection for each call. */
   public RowlockLockProvider(ConnectionSource source) {
-    this.source = source;
+    request = name -> Rowlock.lease(source, name);
   }
 
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
-    return Rowlock.lease(source, configuration.getName())
+    return request
+        .apply(configuration.getName())
         .ttl(ttl(configuration))
         .tryFixed()
         .map(lease -> new Lock(configuration, lease));

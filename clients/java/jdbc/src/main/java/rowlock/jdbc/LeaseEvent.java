@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import java.time.Duration;
+
+/**
+ * What happens to a lease, for metrics and traces: {@link LeaseRequest#onEvent}.
+ *
+ * @param kind what happened
+ * @param name the name
+ * @param token the number of the lease; 0 if it was not acquired
+ * @param duration of the wait; after LOST and RELEASED, for how long the lease was held
+ */
+public record LeaseEvent(Kind kind, String name, long token, Duration duration) {
+  /** What happened. */
+  public enum Kind {
+    /** The lease was acquired. */
+    ACQUIRED,
+    /** The request had to wait, and the wait ended, with or without the lease. */
+    WAITED,
+    /** The lease was lost. */
+    LOST,
+    /** The lease was released. */
+    RELEASED
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import java.lang.System.Logger.Level;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/** An open connection, set up for the calls of a lease. That of a pool goes back as it came. */
+final class Link {
+  private interface Step {
+    void run() throws SQLException;
+  }
+
+  private final Connection connection;
+  private final boolean own;
+  private final Deque<Step> undo = new ArrayDeque<>();
+  private Engine engine;
+  private boolean waits;
+
+  private Link(Connection connection, boolean own) {
+    this.connection = connection;
+    this.own = own;
+  }
+
+  static Link open(Source source) throws SQLException {
+    return new Link(source.connections().open(), source.isOwn());
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  /** Whether a call may wait inside the server: the session is our own, and no pooler's. */
+  boolean waits() {
+    return waits;
+  }
+
+  /** Sets an open connection up. What it changes on one of a pool, close() restores. */
+  void prepare(String name) throws SQLException {
+    engine = Engine.of(connection);
+    if (!connection.getAutoCommit()) {
+      connection.setAutoCommit(true);
+      undo.push(() -> connection.setAutoCommit(false));
+    }
+    if (connection.isReadOnly()) {
+      connection.setReadOnly(false);
+      undo.push(() -> connection.setReadOnly(true));
+    }
+    engine.checkCharacters(connection, name);
+    List<Object> found = run(engine.probe());
+    waits = own && isDirect(found.get(0));
+    if (engine == Engine.POSTGRESQL) {
+      set("default_transaction_isolation", "read committed", found.get(1));
+      set("default_transaction_read_only", "off", found.get(2));
+      if (own && List.of("", "PostgreSQL JDBC Driver").contains(found.get(3))) {
+        set("application_name", "rowlock/java", found.get(3));
+      }
+    } else if (own) { // the procedures set the isolation, and restore it
+      run("SET SESSION TRANSACTION READ WRITE");
+    }
+  }
+
+  private void set(String setting, String value, Object found) throws SQLException {
+    String statement = "SELECT pg_catalog.set_config(?::text, ?::text, false)";
+    if (!value.equals(found)) {
+      run(statement, setting, value);
+      undo.push(() -> run(statement, setting, found));
+    }
+  }
+
+  /** Whether the session that the driver knows is the server's; a pooler invents its number. */
+  private boolean isDirect(Object session) {
+    try {
+      Connection driver = connection.unwrap(Connection.class);
+      for (String number : List.of("getBackendPID", "getThreadId", "getServerThreadId", "getId")) {
+        try {
+          Object known = driver.getClass().getMethod(number).invoke(driver);
+          return ((Number) known).longValue() == ((Number) session).longValue();
+        } catch (NoSuchMethodException error) {
+          continue; // of another driver
+        }
+      }
+    } catch (ReflectiveOperationException | SQLException | RuntimeException error) {
+      Session.LOG.log(Level.DEBUG, "the number of the driver's session is unknown", error);
+    }
+    return false;
+  }
+
+  List<Object> run(String statement, Object... values) throws SQLException {
+    return Engine.run(connection, statement, values);
+  }
+
+  /** Ends a lease. It waits for a fence for a second at most, which may be the caller's own. */
+  boolean release(long token) throws SQLException {
+    List<Object> answer =
+        engine == Engine.POSTGRESQL
+            ? run(engine.release(), token)
+            : Engine.runWithin(1, connection, engine.release(), token);
+    return Engine.isTrue(answer.get(0));
+  }
+
+  /** Closes it, or gives it back as it came. A broken one leaves its pool, which sees an error. */
+  void close(boolean broken) {
+    try (Connection closed = connection) {
+      if (broken) {
+        closed.abort(Runnable::run);
+        closed.createStatement().close();
+      } else if (!own) {
+        while (!undo.isEmpty()) {
+          undo.pop().run();
+        }
+      }
+    } catch (SQLException error) {
+      Session.LOG.log(Level.DEBUG, "closing: {0}", error.getMessage());
+    }
+  }
+
+  /** Ends a statement that is on its way; its thread closes the connection. May block. */
+  void abort() {
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException error) {
+      Session.LOG.log(Level.DEBUG, "aborting: {0}", error.getMessage());
+    }
+  }
+}
