@@ -8,6 +8,8 @@ bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
 load ../sql/snippets # jdbc_url
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
 
 # Maven's downloads, and the built package; for all tests, because two may run at once
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
@@ -37,6 +39,15 @@ teardown() { end_started; }
 
 @test "its own tests pass with each driver, plain and through a pool" {
     maven -f "$PACKAGE/jdbc/pom.xml" surefire:test
+}
+
+@test "behind PgBouncer no waiter keeps a session of the server, and no holder loses its lease" {
+    on_postgresql || return 0
+    POOL=5 start_pooler java_pooler "$ROWLOCK_TEST_URL"
+    ROWLOCK_TEST_POOLER=$server_url maven -f "$PACKAGE/jdbc/pom.xml" surefire:test -Dtest=PoolerTest
+    stop_pooler java_pooler
+    grep -q 'tests="2" errors="0" skipped="0"' \
+        "$PACKAGE"/jdbc/target/surefire-reports/TEST-rowlock.jdbc.PoolerTest.xml
 }
 
 @test "ShedLock's own tests pass" {

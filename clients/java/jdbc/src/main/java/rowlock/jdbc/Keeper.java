@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -122,7 +123,7 @@ final class Keeper {
     }
     try {
       ended.join(); // also in an interrupted thread
-    } catch (java.util.concurrent.CompletionException error) {
+    } catch (CompletionException error) {
       throw Errors.meaning(error.getCause(), name);
     }
     if (loss != null) {

@@ -175,7 +175,8 @@ public final class LeaseRequest {
         long pause;
         try {
           long sent = Clock.now();
-          Answer answer = session.callAsWaiter(sliceNow() + REPLY, this::send);
+          Answer answer =
+              session.callAsWaiter((source.isOwn() ? sliceNow() : 0) + REPLY, this::send);
           if (answer.token() != 0) {
             return granted(answer.token(), sent);
           }

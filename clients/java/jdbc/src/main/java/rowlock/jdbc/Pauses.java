@@ -12,13 +12,4 @@ final class Pauses {
     nanos = Math.min(2 * nanos, 1_000_000_000);
     return pause;
   }
-
-  /** An interrupt ends the pause, and stays set. */
-  void sleep() {
-    try {
-      Thread.sleep(next() / 1_000_000);
-    } catch (InterruptedException error) {
-      Thread.currentThread().interrupt();
-    }
-  }
 }

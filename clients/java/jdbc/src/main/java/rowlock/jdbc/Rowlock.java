@@ -91,14 +91,7 @@ public final class Rowlock {
   /** Draws the next number of a counter, without a gap: a rollback takes it back. */
   public static long next(Connection connection, String counter) {
     String locked = "counter:" + Arguments.shortName(counter);
-    Object number =
-        inTransaction(
-            connection,
-            locked,
-            engine -> {
-              refuseSnapshot(engine, connection, locked);
-              return Engine.run(connection, engine.next(), counter).get(0);
-            });
+    Object number = callWithoutSnapshot(connection, locked, Engine::next, counter).get(0);
     return ((Number) number).longValue();
   }
 
@@ -147,14 +140,7 @@ public final class Rowlock {
       LeaseRequest.PID,
       LeaseRequest.PROGRAM
     };
-    Object version =
-        inTransaction(
-            connection,
-            locked,
-            engine -> {
-              refuseSnapshot(engine, connection, locked);
-              return Engine.run(connection, engine.refresh(), values).get(0);
-            });
+    Object version = callWithoutSnapshot(connection, locked, Engine::refresh, values).get(0);
     if (version == null) {
       return false;
     }
@@ -194,33 +180,39 @@ public final class Rowlock {
   }
 
   /** On MariaDB a snapshot from before a lock was acquired would hide what its holder wrote. */
-  private static void refuseSnapshot(Engine engine, Connection connection, String name)
-      throws SQLException {
-    if (engine == Engine.MARIADB
-        && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
-      throw new RowlockException(
-          "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
-                  .formatted(name)
-              + " previous holder wrote: begin it after"
-              + " setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED)",
-          null);
-    }
+  private static <T> T withoutSnapshot(Connection connection, String name, Work<T> work) {
+    return inTransaction(
+        connection,
+        name,
+        engine -> {
+          if (engine == Engine.MARIADB
+              && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
+            throw new RowlockException(
+                "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
+                        .formatted(name)
+                    + " previous holder wrote: begin it after"
+                    + " setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED)",
+                null);
+          }
+          return work.run(engine);
+        });
+  }
+
+  private static List<Object> callWithoutSnapshot(
+      Connection connection, String name, Function<Engine, String> statement, Object... values) {
+    return withoutSnapshot(
+        connection, name, e -> Engine.run(connection, statement.apply(e), values));
   }
 
   private static void lock(Connection connection, String name, String mode, Duration timeout) {
     Duration limit = Arguments.limit(timeout);
+    Work<Boolean> attempt =
+        engine ->
+            engine == Engine.POSTGRESQL
+                ? lockPostgresql(connection, name, mode, limit)
+                : lockMariadb(connection, name, mode, limit);
     try {
-      boolean got =
-          inTransaction(
-              connection,
-              Arguments.name(name),
-              engine -> {
-                refuseSnapshot(engine, connection, name);
-                return engine == Engine.POSTGRESQL
-                    ? lockPostgresql(connection, name, mode, limit)
-                    : lockMariadb(connection, name, mode, limit);
-              });
-      if (!got) {
+      if (!withoutSnapshot(connection, Arguments.name(name), attempt)) {
         throw busy(connection, name);
       }
     } catch (BusyException error) { // of the server

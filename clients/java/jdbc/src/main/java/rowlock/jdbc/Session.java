@@ -77,10 +77,12 @@ final class Session implements AutoCloseable {
   <T> T callAsWaiter(long limit, Work<T> work) throws InterruptedException {
     long end = Clock.now() + limit;
     Call<T> call = start(end, source.gate(), work);
-    interrupted = call;
-    T answer = answer(call, end);
-    interrupted = null;
-    return answer;
+    try {
+      return answer(call, end);
+    } catch (InterruptedException error) {
+      interrupted = call;
+      throw error;
+    }
   }
 
   private <T> Call<T> start(long end, Semaphore gate, Work<T> work) throws InterruptedException {
@@ -117,7 +119,6 @@ final class Session implements AutoCloseable {
     } catch (ExecutionException error) {
       throw Errors.meaning(error.getCause(), name);
     } catch (TimeoutException error) {
-      interrupted = null;
       call.giveUp();
       throw new UnavailableException(
           new SQLTimeoutException(call.hasBegun() ? "no answer in time" : "no connection in time"));

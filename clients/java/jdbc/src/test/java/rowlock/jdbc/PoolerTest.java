@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package rowlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static rowlock.jdbc.Server.until;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+
+/** Through PgBouncer with few sessions, in transaction mode: ROWLOCK_TEST_POOLER is its URL. */
+@Timeout(300)
+@EnabledIfEnvironmentVariable(named = "ROWLOCK_TEST_POOLER", matches = ".+")
+class PoolerTest {
+  private final String url = Server.jdbcUrl(System.getenv("ROWLOCK_TEST_POOLER"));
+
+  @Test
+  void theSessionIsNotTakenForOurOwn() throws Exception {
+    Link link = Link.open(Source.own(() -> DriverManager.getConnection(url)));
+    link.prepare("x");
+    assertFalse(link.waits());
+    link.close(false);
+  }
+
+  @Test
+  void waitersLeaveItsSessionsToOthers() throws Exception {
+    AtomicInteger acquired = new AtomicInteger();
+    List<Thread> waiters = new ArrayList<>();
+    try (Lease held = Rowlock.lease(url, "pooler").ttl(Duration.ofSeconds(10)).acquire()) {
+      for (int i = 0; i < 20; i++) {
+        Thread waiter =
+            new Thread(
+                () -> {
+                  try (Lease mine = Rowlock.lease(url, "pooler").acquire()) {
+                    mine.check();
+                    acquired.incrementAndGet();
+                  }
+                });
+        waiters.add(waiter);
+        waiter.start();
+      }
+      until(() -> Server.command("ls", "pooler").split("waiting", -1).length > 20);
+      Duration first = held.remaining();
+      until(() -> held.remaining().compareTo(first) > 0); // it is renewed
+      for (int i = 0; i < 20; i++) {
+        try (Connection connection = DriverManager.getConnection(url)) {
+          assertEquals("1", Engine.run(connection, "SELECT '1'").get(0));
+        }
+      }
+      held.check();
+    }
+    for (Thread waiter : waiters) {
+      waiter.join();
+    }
+    assertEquals(20, acquired.get());
+  }
+}
