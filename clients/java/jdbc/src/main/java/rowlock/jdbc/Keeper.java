@@ -217,7 +217,9 @@ final class Keeper {
   }
 
   private void tell(Kind kind) {
-    tell(hook, new LeaseEvent(kind, name, token, Duration.ofNanos(Clock.now() - sent)));
+    Duration held = Duration.ofNanos(Clock.now() - sent);
+    String reason = loss == null ? "" : loss.reason();
+    tell(hook, new LeaseEvent(kind, name, token, held, reason));
   }
 
   private void keep() {

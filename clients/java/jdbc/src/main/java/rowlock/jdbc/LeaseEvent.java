@@ -9,14 +9,15 @@ import java.time.Duration;
  * @param kind what happened
  * @param name the name
  * @param token the number of the lease; 0 if it was not acquired
- * @param duration of the wait; after LOST and RELEASED, for how long the lease was held
+ * @param duration since the lease was requested; after LOST and RELEASED, since it was acquired
+ * @param reason of WAITED and LOST; else empty
  */
-public record LeaseEvent(Kind kind, String name, long token, Duration duration) {
+public record LeaseEvent(Kind kind, String name, long token, Duration duration, String reason) {
   /** What happened. */
   public enum Kind {
     /** The lease was acquired. */
     ACQUIRED,
-    /** The request had to wait, and the wait ended, with or without the lease. */
+    /** The request ended without the lease. */
     WAITED,
     /** The lease was lost. */
     LOST,

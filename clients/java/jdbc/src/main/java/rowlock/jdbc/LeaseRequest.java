@@ -138,11 +138,12 @@ public final class LeaseRequest {
     } catch (InterruptedException error) {
       session.withdraw(attempt.owner, false, GIVE_UP);
       Thread.currentThread().interrupt();
-      throw new WaitInterruptedException(name);
+      throw attempt.inVain(new WaitInterruptedException(name));
     } catch (BusyException error) {
-      throw error;
-    } catch (Throwable error) {
+      throw attempt.inVain(error);
+    } catch (RuntimeException | Error error) {
       session.withdraw(attempt.owner, false, BACKGROUND);
+      attempt.inVain(error);
       throw error;
     }
   }
@@ -156,7 +157,6 @@ public final class LeaseRequest {
     private final Grant<T> grant;
     private final long began = Clock.now();
     private boolean repeated; // a lost reply is repeated at least once
-    private boolean waited;
 
     Attempt(Session session, Duration most, Grant<T> grant) {
       this.session = session;
@@ -182,10 +182,8 @@ public final class LeaseRequest {
           }
           holder = answer.holder() == null ? holder : answer.holder();
           if (left() <= 0 && answer.place() != 0) {
-            tell(Kind.WAITED, 0, waited);
             return null;
           }
-          waited = true;
           pauses = new Pauses();
           pause = answer.pause();
         } catch (UnavailableException error) {
@@ -236,15 +234,18 @@ public final class LeaseRequest {
             new SQLTimeoutException("the reply took longer than the ttl"));
       }
       T lease = grant.to(session, token, sent);
-      tell(Kind.WAITED, token, waited);
-      tell(Kind.ACQUIRED, token, true);
+      tell(Kind.ACQUIRED, token, "");
       return lease;
     }
 
-    private void tell(Kind kind, long token, boolean happened) {
-      if (happened) {
-        Keeper.tell(hook, new LeaseEvent(kind, name, token, Duration.ofNanos(Clock.now() - began)));
-      }
+    <E extends Throwable> E inVain(E error) {
+      tell(Kind.WAITED, 0, error.getMessage());
+      return error;
+    }
+
+    private void tell(Kind kind, long token, String reason) {
+      Duration duration = Duration.ofNanos(Clock.now() - began);
+      Keeper.tell(hook, new LeaseEvent(kind, name, token, duration, reason));
     }
   }
 

@@ -12,7 +12,6 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -174,28 +173,38 @@ class HangingTest {
     AtomicInteger most = new AtomicInteger();
     AtomicInteger now = new AtomicInteger();
     AtomicInteger calls = new AtomicInteger();
-    DataSource counting =
-        Server.pool(
-            () -> {
-              most.accumulateAndGet(now.incrementAndGet(), Math::max);
-              calls.incrementAndGet();
-              return DriverManager.getConnection(Server.jdbcUrl(Server.URL));
-            },
-            connection -> now.decrementAndGet());
     List<Thread> waiters = new ArrayList<>();
-    try (Lease held = Rowlock.lease(Server::connect, "gate").acquire()) {
-      for (int i = 0; i < 6; i++) {
-        LeaseRequest request = Rowlock.lease(counting, "gate");
-        Thread waiter =
-            new Thread(() -> assertThrows(WaitInterruptedException.class, request::acquire));
-        waiters.add(waiter);
-        waiter.start();
-      }
-      until(() -> calls.get() > 30);
-      assertEquals(1, most.get());
-      waiters.forEach(Thread::interrupt);
-      for (Thread waiter : waiters) {
-        waiter.join();
+    try (HikariDataSource pool = pool(10);
+        Lease held = Rowlock.lease(Server::connect, "gate").acquire()) {
+      ConnectionSource counted =
+          Server.faulty(
+              pool::getConnection,
+              "request",
+              execution -> {
+                most.accumulateAndGet(now.incrementAndGet(), Math::max);
+                try {
+                  calls.incrementAndGet();
+                  return execution.call();
+                } finally {
+                  now.decrementAndGet();
+                }
+              });
+      DataSource counting = Server.pool(counted, connection -> {});
+      try {
+        for (int i = 0; i < 6; i++) {
+          LeaseRequest request = Rowlock.lease(counting, "gate").waitAtMost(Duration.ofHours(1));
+          Thread waiter =
+              new Thread(() -> assertThrows(WaitInterruptedException.class, request::acquire));
+          waiters.add(waiter);
+          waiter.start();
+        }
+        until(() -> calls.get() > 30);
+        assertEquals(1, most.get());
+      } finally {
+        waiters.forEach(Thread::interrupt);
+        for (Thread waiter : waiters) {
+          waiter.join();
+        }
       }
       held.check();
     }

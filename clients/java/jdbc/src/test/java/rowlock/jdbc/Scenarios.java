@@ -613,6 +613,7 @@ abstract class Scenarios {
       assertEquals(List.of(Kind.ACQUIRED, Kind.WAITED), kinds(events));
       assertEquals(held.getToken(), events.get(0).token());
       assertTrue(events.get(1).duration().toMillis() >= 300);
+      assertTrue(events.get(1).reason().contains("held by"), events.get(1).reason());
     }
     assertEquals(Kind.RELEASED, kinds(events).get(2));
     events.clear();
