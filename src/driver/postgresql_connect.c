@@ -20,7 +20,8 @@
 #define HOST_MS 10000 /* for each of several hosts, if the caller has no deadline */
 
 /* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
-   not. jit is off, because compiling our queries takes longer than executing them. The server
+   not. jit is off, because compiling our queries takes longer than executing them, and so is
+   exit_on_error, because functions catch errors. The server
    should notice a client that died while it waited (PostgreSQL 14, if its system supports that);
    and one whose machine is gone, unless the URL sets that ($2), or the server notices it sooner.
    Statements are prepared only if we talk to the backend itself: behind a pooler it may be another
@@ -32,6 +33,7 @@ static const struct rowlock_statement set_up = {
     "pg_catalog.set_config('lock_timeout', '0', false) || "
     "pg_catalog.set_config('statement_timeout', '0', false) || "
     "pg_catalog.set_config('jit', 'off', false) || "
+    "pg_catalog.set_config('exit_on_error', 'off', false) || "
     "CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 140000 "
     "AND pg_catalog.version() LIKE '%-linux-%' "
     "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END || "

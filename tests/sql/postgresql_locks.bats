@@ -260,3 +260,29 @@ frees_lease() { [ "$(db "SET lock_timeout = '100ms'" "SELECT rowlock.release($1)
     in_session one "SELECT 'open'" # the transaction has continued
     grep -qx open one
 }
+
+# The server ends a session at an error even if a function catches it.
+@test "exit_on_error = on: a session, also one of rowlock itself, survives a busy name" {
+    local database=${ROWLOCK_TEST_URL##*/}
+    sql "ALTER DATABASE $database SET exit_on_error = on"
+    open_session a
+    ask a BEGIN "SELECT rowlock.exclusive('x'), 'locked'"
+    answer a 'locked$'
+    token=$(db "SELECT rowlock.acquire('leased', '5 min')")
+    open_session b
+    ask b "SHOW exit_on_error" BEGIN "SELECT rowlock.try_exclusive('x'), 'first'" \
+        "SELECT rowlock.try_exclusive('x', '20 ms'), 'second'" \
+        "SELECT rowlock.try_exclusive('leased'), 'third'" COMMIT \
+        "SELECT rowlock.acquire('x', '5 min') IS NULL, 'fourth'" \
+        "SELECT rowlock.acquire('leased', '5 min') IS NULL, 'fifth'" \
+        "SHOW exit_on_error" "SELECT 'lives'"
+    answer b '^lives$'
+    [ "$(cat b)" = $'on\nf|first\nf|second\nf|third\nt|fourth\nt|fifth\non\nlives' ] || {
+        cat b
+        return 1
+    }
+    run -75 rowlock run --tx -n x -- true
+    run -75 rowlock run --tx -w 5 x -- true
+    run -75 rowlock run -n leased -- true
+    sql "ALTER DATABASE $database RESET exit_on_error"
+}

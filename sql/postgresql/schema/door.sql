@@ -8,7 +8,7 @@
 -- raise an error, because a transaction whose lock was refused continues. A waiter of the owner
 -- `asker` is the caller itself, and is not counted.
 CREATE FUNCTION rowlock.holder(name text, asker text DEFAULT NULL) RETURNS text
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 BEGIN
     RETURN (SELECT pg_catalog.concat_ws(', ', 'a ' || h.kind,
                        nullif(pg_catalog.concat_ws(' ',

@@ -3,6 +3,7 @@
 -- `rowlock schema install` runs.
 \echo Use "CREATE EXTENSION rowlock" to load this file. \quit
 
+SET LOCAL exit_on_error = off; -- some errors are caught
 SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
 DO $$
 BEGIN

@@ -39,7 +39,8 @@ END $$;
 
 -- Deletes at most `batch` rows whose time has passed, and returns their number; 0 after any error,
 -- such as a missing table or right. Waits for no lock.
-CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     rules record;
     now_ constant timestamptz := pg_catalog.clock_timestamp();
@@ -68,7 +69,8 @@ END $$;
 
 -- Describes how a lease ended, for the end of a sentence; NULL if the history does not know, or the
 -- caller may not read it.
-CREATE FUNCTION rowlock.how_ended(token bigint) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.how_ended(token bigint) RETURNS text
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 BEGIN
     RETURN (SELECT CASE WHEN h.token < 0
                         THEN pg_catalog.concat_ws(' ', 'was broken', 'by ' || nullif(h.command, ''),
@@ -86,7 +88,7 @@ END $$;
 -- Writes the history of a lease that ends, if the level includes it; its lease rows must still
 -- exist. Ignores every error, because none may prevent the deletion of the lease.
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' SET exit_on_error = off AS $$
 DECLARE
     level text;
     end_time constant timestamptz := least(expires, pg_catalog.clock_timestamp());
@@ -119,7 +121,7 @@ END $$;
 
 -- The same for a lease of one row that a release has deleted.
 CREATE FUNCTION rowlock.log_release(gone rowlock.lease) RETURNS void
-LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' SET exit_on_error = off AS $$
 DECLARE
     end_time constant timestamptz := pg_catalog.clock_timestamp();
 BEGIN
@@ -143,7 +145,7 @@ END $$;
 -- level all a wait under a second leaves no row, because the caller may try again. Ignores every
 -- error.
 CREATE FUNCTION rowlock.log_waiter(ticket bigint, owner text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' SET exit_on_error = off AS $$
 DECLARE
     rules record;
 BEGIN

@@ -285,7 +285,7 @@ END $$;
 
 -- Tries the name lock: 0, 1 or 6. INSERT has no NOWAIT, so it uses the shortest timeout.
 CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
     status integer;

@@ -167,7 +167,8 @@ SELECT pg_catalog.hashint8extended(
 -- of a character that it lacks. So the end of a run is recorded whatever its command printed. The
 -- pattern takes hexadecimal digits apart: ASCII, a character of several bytes, and bytes that are
 -- neither.
-CREATE FUNCTION rowlock.storable(given bytea) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.storable(given bytea) RETURNS text
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     piece text;
     stored text := '';
@@ -301,7 +302,7 @@ END $$;
 -- conflict whatever its expiry time, because its renewal may be in progress. Each lock wait lasts
 -- at most limit_ms.
 CREATE FUNCTION rowlock.clear(wants text, limit_ms bigint) RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     saved text := pg_catalog.current_setting('lock_timeout');
 BEGIN
@@ -392,7 +393,7 @@ END $$;
 -- but reports them.
 CREATE FUNCTION rowlock.lock(wants text, wait_ms bigint, lease_ms bigint, sweep integer,
                              OUT status integer, OUT name text, OUT stays integer, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     deadline constant timestamptz := rowlock.after(wait_ms);
     may_wait constant boolean := wait_ms <> 0;

@@ -16,7 +16,8 @@
 -- go back behind it. The error at the end rolls back the subtransaction: this releases the lock,
 -- however the caller's transaction ends, and undoes no setval. The lift is recorded last, in case
 -- the session ends in between.
-CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.lift_numbers() RETURNS void
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     numbers record;
     lifted bigint;
@@ -138,7 +139,7 @@ END $$;
 -- tokens, under one savepoint. The caller has the name locks. Returns 0, 3 or 13 as look_lease.
 CREATE FUNCTION rowlock.clear_lease(wants text, limit_ms bigint, OUT status integer, OUT name text,
                                     OUT number bigint, OUT expires timestamptz, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     dead bigint;
 BEGIN
@@ -220,7 +221,7 @@ END $$;
 -- The same with a wait: a timeout is a status. (A try needs no savepoint for that.)
 CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer,
                                  OUT name text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 BEGIN
     SELECT t.status, t.name INTO status, name FROM rowlock.name_lock_all(wants, owner, wait_ms) t;
 EXCEPTION WHEN lock_not_available THEN
@@ -299,7 +300,7 @@ END $$;
 -- replication carries leases, but no sequences. As in lift_numbers, the error at the end releases
 -- the lock and undoes no setval.
 CREATE FUNCTION rowlock.lift_above(foreign_number bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
     PERFORM pg_catalog.setval('rowlock.lifted', foreign_number)
@@ -680,7 +681,7 @@ END $$;
 -- server raises an error for a deleted row, which is caught so that the transaction survives.
 CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
                               OUT fenced text, OUT stays integer, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
 BEGIN

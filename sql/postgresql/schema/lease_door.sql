@@ -38,7 +38,8 @@ END $$;
 
 -- Creates the row of the name (technique row). Returns false if another session is inserting it and
 -- has not committed.
-CREATE FUNCTION rowlock.prepare_soon(name text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.prepare_soon(name text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 BEGIN
     PERFORM rowlock.limit_wait(pg_catalog.clock_timestamp() + interval '250 ms');
     PERFORM rowlock.create_name(name);

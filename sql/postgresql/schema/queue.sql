@@ -69,7 +69,8 @@ END $$;
 -- Releases the session lock of a grant or a ticket that was rolled back: the rollback undid the
 -- list of session locks, but not the lock. The sequence knows the number that this session drew
 -- last.
-CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     last bigint;
     key bigint;
@@ -369,7 +370,7 @@ END $$;
 -- See dialect.h, await. It takes the lock in shared mode, so that any number of sessions may wait,
 -- and as a transaction lock, so that a cancel leaves nothing on the session.
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+RETURNS integer LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     key constant bigint := rowlock.session_key(number);
     left_ms bigint := CASE WHEN limit_ms > 0 THEN rowlock.slice(limit_ms) ELSE 0 END;
@@ -417,7 +418,7 @@ END $$;
 -- See dialect.h, overtake. A live waiter clears its roll call at its next look. A later roll call
 -- is another caller's, and too recent.
 CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, roll_call bigint, limit_ms bigint)
-RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+RETURNS bigint LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     number bigint := roll_call;
     unmarked record;
