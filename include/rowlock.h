@@ -278,7 +278,8 @@ ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
 /*
  * Creates the names' rows in a transaction of its own, before your own BEGIN. Needed for technique
  * row only, harmless elsewhere. Once is enough: rowlock_vacuum keeps the rows, until
- * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs it does not, but a lock creates a missing row.)
+ * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs it does not: a lock creates a missing row, on a
+ * handle of yours only where options.url is given.)
  * Blocks for statement_ms at most.
  *
  * EINTX   a transaction is open: call it before

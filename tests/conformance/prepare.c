@@ -155,9 +155,11 @@ TEST(a_prepared_name_stays_prepared_through_vacuum)
     t_ok(t_begin(cleaner, want, 0));
     t_ok(rowlock_commit(cleaner, &t_error));
     t_ok(rowlock_vacuum(cleaner, NULL, &t_error));
-    t_own_begin(handle, t_engine()->begin);
-    t_ok(t_lock(own, want, 0));
-    t_native_sql(handle, "COMMIT");
+    if (strncmp(t_url(), "odbc:", 5) != 0) { /* there a vacuum removes it: see rowlock_prepare */
+        t_own_begin(handle, t_engine()->begin);
+        t_ok(t_lock(own, want, 0));
+        t_native_sql(handle, "COMMIT");
+    }
     t_ok(rowlock_vacuum_name(cleaner, want.name, &t_error));
     t_own_begin(handle, t_engine()->begin);
     if (t_facts()->must_be_known)
