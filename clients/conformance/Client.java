@@ -20,6 +20,7 @@ import rowlock.jdbc.Lease;
 import rowlock.jdbc.LeaseRequest;
 import rowlock.jdbc.LostException;
 import rowlock.jdbc.Rowlock;
+import rowlock.jdbc.UnavailableException;
 import rowlock.jdbc.WaitInterruptedException;
 
 /** The conformance client in Java: a command a line on standard input, an answer a line. */
@@ -44,13 +45,13 @@ public final class Client {
             uri.getScheme(), uri.getHost(), uri.getPort(), uri.getPath(), account[0], account[1]);
   }
 
-  private Connection connect() throws SQLException {
+  private static Connection connect(String url) throws SQLException {
     return DriverManager.getConnection(jdbcUrl(url));
   }
 
   private Connection own() throws SQLException {
     if (connection == null) {
-      connection = connect();
+      connection = connect(url);
       connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
       connection.setAutoCommit(false);
     }
@@ -62,7 +63,9 @@ public final class Client {
   }
 
   private String acquire(Map<String, String> o) {
-    LeaseRequest request = Rowlock.lease(this::connect, o.get("name")).ttl(millis(o.get("ttl")));
+    String at = o.getOrDefault("url", url);
+    LeaseRequest request =
+        Rowlock.lease(() -> connect(at), o.get("name")).ttl(millis(o.get("ttl")));
     if (o.containsKey("wait")) {
       request.waitAtMost(millis(o.get("wait")));
     }
@@ -172,7 +175,9 @@ public final class Client {
     } catch (BusyException error) {
       return "{\"is\": \"busy\", \"holder\": " + quoted(error.getHolder()) + "}";
     } catch (LostException | Announced error) {
-      return "{\"is\": \"lost\"}";
+      return "{\"is\": \"lost\", \"text\": " + quoted(error.getMessage()) + "}";
+    } catch (UnavailableException error) {
+      return "{\"is\": \"unavailable\"}";
     } catch (WaitInterruptedException | InterruptedException error) {
       return "{\"is\": \"cancelled\"}";
     } catch (SQLException | RuntimeException error) {
@@ -190,7 +195,9 @@ public final class Client {
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
       Map<String, String> command = new HashMap<>();
       for (Matcher m = MEMBER.matcher(line); m.find(); ) {
-        command.put(m.group(1), m.group(2) != null ? m.group(2) : m.group(3));
+        String text = m.group(2);
+        command.put(
+            m.group(1), text != null ? text.replaceAll("\\\\(.)", "$1") : m.group(3));
       }
       System.out.println(client.answer(command));
     }

@@ -35,21 +35,27 @@ static void on_lost(struct rowlock_lease *which, const struct rowlock_error *why
         abort();
 }
 
-/* The value of a member of this flat object; NULL: it has none. Its texts have no quotes. */
+/* The value of a member of this flat object; NULL: it has none. */
 static const char *member(const char *line, const char *name, char *value, size_t size)
 {
     char key[40];
     const char *at;
+    size_t length = 0;
 
     snprintf(key, sizeof key, "\"%s\": ", name);
     at = strstr(line, key);
     if (!at)
         return NULL;
     at += strlen(key);
-    if (*at == '"')
-        snprintf(value, size, "%.*s", (int)strcspn(at + 1, "\""), at + 1);
-    else
+    if (*at != '"') {
         snprintf(value, size, "%.*s", (int)strcspn(at, ",}"), at);
+        return value;
+    }
+    for (at++; *at && *at != '"' && length + 1 < size; at++) {
+        at += *at == '\\';
+        value[length++] = *at;
+    }
+    value[length] = '\0';
     return value;
 }
 

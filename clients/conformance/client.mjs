@@ -7,14 +7,19 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { acquire, BusyError, lock, LostError, nextNumber, refresh } from 'rowlock';
+import { acquire, lock, nextNumber, refresh } from 'rowlock';
+import { BusyError, LostError, UnavailableError } from 'rowlock';
 
 const url = process.argv[2];
 const isPostgresql = url.startsWith('postgresql:');
 const server = url.replace(/^mariadb:/, 'mysql:');
-const pool = isPostgresql ? new pg.Pool({ connectionString: url }) : mysql.createPool(server);
 const cut = () => {}; // the next query of a connection that was cut fails
-if (isPostgresql) pool.on('error', cut);
+const pool = poolOf(url);
+
+function poolOf(at) {
+    if (!isPostgresql) return mysql.createPool(at.replace(/^mariadb:/, 'mysql:'));
+    return new pg.Pool({ connectionString: at }).on('error', cut);
+}
 
 let lease;
 let connection; // of the transactions
@@ -41,11 +46,11 @@ async function end(statement) {
 }
 
 const calls = {
-    async acquire({ name, ttl, wait, mode, permits, note }) {
+    async acquire({ name, ttl, wait, mode, permits, note, url: at }) {
         interrupt = new AbortController();
         const { signal } = interrupt;
         const shared = mode === 'shared';
-        lease = await acquire(pool, name, { ttl, wait, shared, permits, note, signal });
+        lease = await acquire(at ? poolOf(at) : pool, name, { ttl, wait, shared, permits, note, signal });
         return { token: Number(lease.token) };
     },
     check() {
@@ -86,7 +91,8 @@ const calls = {
 
 function failure(error) {
     if (error instanceof BusyError) return { is: 'busy', holder: error.holder };
-    if (error instanceof LostError) return { is: 'lost' };
+    if (error instanceof LostError) return { is: 'lost', text: String(error) };
+    if (error instanceof UnavailableError) return { is: 'unavailable' };
     if (error?.name === 'AbortError') return { is: 'cancelled' };
     return { is: 'error', text: String(error) };
 }

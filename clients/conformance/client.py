@@ -30,6 +30,7 @@ def connect() -> Any:
 
 class Client:
     def __init__(self) -> None:
+        self.lock_object: Any = None
         self.lease: Any = None
         self.connection: Any = None  # of the transactions
         self.begun = False
@@ -49,11 +50,16 @@ class Client:
         mode: str = "exclusive",
         permits: Optional[int] = None,
         note: Optional[str] = None,
+        url: str = URL,
     ) -> Dict[str, Any]:
-        self.lease = rowlock.lease(
-            URL, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+        self.lock_object = rowlock.lease(
+            url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
             shared=mode == "shared", permits=permits, note=note,
-        ).acquire()  # fmt: skip
+        )  # fmt: skip
+        return self.again()
+
+    def again(self) -> Dict[str, Any]:
+        self.lease = self.lock_object.acquire()
         return {"token": self.lease.token}
 
     def check(self) -> Dict[str, Any]:
@@ -115,8 +121,10 @@ while line := sys.stdin.readline():
         say({"is": "ok", **(getattr(client, command.pop("do"))(**command) or {})})
     except rowlock.Busy as error:
         say({"is": "busy", "holder": error.holder})
-    except rowlock.Lost:
-        say({"is": "lost"})
+    except rowlock.Lost as error:
+        say({"is": "lost", "text": str(error)})
+    except rowlock.Unavailable:
+        say({"is": "unavailable"})
     except KeyboardInterrupt:
         say({"is": "cancelled"})
     except Exception as error:

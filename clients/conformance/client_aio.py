@@ -17,6 +17,7 @@ URL = sys.argv[1]
 
 class Client:
     def __init__(self) -> None:
+        self.lock_object: Any = None
         self.lease: Any = None
         self.connection: Any = None  # of the transactions
 
@@ -33,11 +34,16 @@ class Client:
         mode: str = "exclusive",
         permits: Optional[int] = None,
         note: Optional[str] = None,
+        url: str = URL,
     ) -> Dict[str, Any]:
-        self.lease = await aio.lease(
-            URL, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+        self.lock_object = aio.lease(
+            url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
             shared=mode == "shared", permits=permits, note=note,
         )  # fmt: skip
+        return await self.again()
+
+    async def again(self) -> Dict[str, Any]:
+        self.lease = await self.lock_object
         return {"token": self.lease.token}
 
     async def check(self) -> Dict[str, Any]:
@@ -92,8 +98,10 @@ async def answer(client: Client, command: Dict[str, Any]) -> Dict[str, Any]:
         return {"is": "ok", **(await call or {})}
     except rowlock.Busy as error:
         return {"is": "busy", "holder": error.holder}
-    except rowlock.Lost:
-        return {"is": "lost"}
+    except rowlock.Lost as error:
+        return {"is": "lost", "text": str(error)}
+    except rowlock.Unavailable:
+        return {"is": "unavailable"}
     except asyncio.CancelledError:
         return {"is": "cancelled"}
     except Exception as error:
