@@ -23,10 +23,10 @@ import (
 )
 
 type command struct {
-	Do, Name, Mode, Note, Counter, SQL, Load string
-	TTL, Limit, Age                          int64
-	Permits                                  int
-	Wait                                     *int64
+	Do, Name, Mode, Note, Counter, SQL, Load, URL string
+	TTL, Limit, Age                               int64
+	Permits, Callers, Pool                        int
+	Wait                                          *int64
 }
 type answer map[string]any
 
@@ -66,8 +66,8 @@ func (c *client) acquire(o command) (answer, error) {
 	lost, announce := context.WithCancel(context.Background())
 	c.lost = lost
 	opts := rowlock.Options{TTL: millis(o.TTL), Shared: o.Mode == "shared", Permits: o.Permits,
-		Note: o.Note, Debug: func(message string, _ ...any) {
-			if message == "rowlock: the lease is lost" { // also when Do has ended held
+		Note: o.Note, OnEvent: func(e rowlock.Event) {
+			if e.Kind == rowlock.Lost { // also when Do has ended held
 				announce()
 			}
 		}}
@@ -77,11 +77,16 @@ func (c *client) acquire(o command) (answer, error) {
 			opts.Wait = rowlock.NoWait
 		}
 	}
+	db := c.db
+	if o.URL != "" {
+		db = open(o.URL)
+		defer db.Close()
+	}
 	began, leave := make(chan bool), make(chan bool)
 	c.ended = make(chan error, 1)
 	c.leave = func() { close(leave) }
 	go func() {
-		c.ended <- rowlock.Do(ctx, c.db, o.Name, opts,
+		c.ended <- rowlock.Do(ctx, db, o.Name, opts,
 			func(held context.Context, lease *rowlock.Lease) error {
 				c.lease = lease
 				close(began)
@@ -102,6 +107,29 @@ func (c *client) acquire(o command) (answer, error) {
 		stop()
 		return nil, err
 	}
+}
+
+// crowd has so many callers of one name, which query the same pool while they hold the lease.
+func (c *client) crowd(o command) (answer, error) {
+	db := open(os.Args[1])
+	defer db.Close()
+	db.SetMaxOpenConns(o.Pool)
+	done := make(chan error, o.Callers)
+	for caller := 0; caller < o.Callers; caller++ {
+		go func() {
+			done <- rowlock.Do(context.Background(), db, o.Name, rowlock.Options{},
+				func(ctx context.Context, _ *rowlock.Lease) error {
+					_, err := db.ExecContext(ctx, "SELECT 1")
+					return err
+				})
+		}()
+	}
+	for caller := 0; caller < o.Callers; caller++ {
+		if err := <-done; err != nil {
+			return nil, err
+		}
+	}
+	return answer{"number": o.Callers}, nil
 }
 
 // begin begins a transaction, unless one is open.
@@ -170,6 +198,8 @@ func (c *client) call(o command) (answer, error) {
 	switch o.Do {
 	case "acquire":
 		return c.acquire(o)
+	case "crowd":
+		return c.crowd(o)
 	case "check":
 		left := c.lease.Remaining().Milliseconds()
 		return answer{"remaining": left}, c.lease.Check()
@@ -231,7 +261,9 @@ func main() {
 		case errors.As(err, &busy):
 			result = answer{"is": "busy", "holder": busy.Holder}
 		case errors.Is(err, rowlock.ErrLost):
-			result = answer{"is": "lost"}
+			result = answer{"is": "lost", "text": err.Error()}
+		case errors.Is(err, rowlock.ErrUnavailable):
+			result = answer{"is": "unavailable"}
 		case err != nil:
 			result = answer{"is": "error", "text": err.Error()}
 		case result == nil:

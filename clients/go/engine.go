@@ -5,65 +5,77 @@ package rowlock
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	"encoding/hex"
 	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
-	"time"
 )
 
 // A call is a statement of each engine. On MariaDB a procedure returns its number in a session
-// variable.
+// variable, and a text is sent as hexadecimal digits: so a name is the same in each character set
+// and sql_mode of the connection.
 type call struct{ postgresql, mariadb string }
 
-const ms = `::bigint::double precision * interval '1 ms'`
+const (
+	ms   = `::bigint::double precision * interval '1 ms'`
+	text = `CONVERT(UNHEX(?) USING utf8mb4)`
+)
 
 var (
-	// name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
-	request = call{`SELECT token, ticket, place, holder, NULL FROM rowlock.request($1::text,
-		$2` + ms + `, $3::text, $4` + ms + `, $5::text, $6::integer, $7::text, $8::bigint, $9::text,
-		$10::text)`, `CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`}
+	// name, ttl_ms, owner, mode, limit, host, pid, program, note
+	request = call{`SELECT token, ticket, place, holder, (extract(epoch FROM pause) * 1000)::bigint
+		FROM rowlock.request($1::text, $2` + ms + `, $3::text, '0', $4::text, $5::integer, $6::text,
+		$7::bigint, $8::text, $9::text)`,
+		`CALL rowlock_request_row(` + text + `, ?, ` + text + `, 0, ` + text + `, ?, ` + text +
+			`, ?, ` + text + `, ` + text + `)`}
 	// token, ttl_ms
 	renew = call{`SELECT rowlock.renew($1::bigint, $2` + ms + `)`, `CALL rowlock_renew(?, ?)`}
 	// name, owner
 	cancelRequest = call{`SELECT rowlock.cancel($1::text, $2::text)`,
-		`CALL rowlock_cancel(?, ?, @rowlock_canceled)`}
-	// token
-	release = call{`SELECT rowlock.release($1::bigint)::integer`,
-		`CALL rowlock_release(?, @rowlock_answer)`}
+		`CALL rowlock_cancel(` + text + `, ` + text + `, @rowlock_canceled)`}
+	// token; it waits for a transaction that has fenced, which may be the caller's own
+	release = call{`SELECT CASE WHEN pg_catalog.set_config('lock_timeout', '1s', true) = '1s'
+		THEN rowlock.release($1::bigint)::integer END`, `CALL rowlock_release(?, @rowlock_answer)`}
 	// name
-	prepare    = call{`SELECT rowlock.prepare($1::text)`, `CALL rowlock_prepare(?)`}
-	lock       = call{`SELECT rowlock.exclusive($1::text)`, `CALL rowlock_exclusive(?)`}
-	lockShared = call{`SELECT rowlock.shared($1::text)`, `CALL rowlock_shared(?)`}
+	prepare    = call{`SELECT rowlock.prepare($1::text)`, `CALL rowlock_prepare(` + text + `)`}
+	lock       = call{`SELECT rowlock.exclusive($1::text)`, `CALL rowlock_exclusive(` + text + `)`}
+	lockShared = call{`SELECT rowlock.shared($1::text)`, `CALL rowlock_shared(` + text + `)`}
 	// name, wait_ms
 	try = call{`SELECT rowlock.try_exclusive($1::text, $2` + ms + `)::integer`,
-		`CALL rowlock_try_exclusive(?, ?, @rowlock_answer)`}
+		`CALL rowlock_try_exclusive(` + text + `, ?, @rowlock_answer)`}
 	tryShared = call{`SELECT rowlock.try_shared($1::text, $2` + ms + `)::integer`,
-		`CALL rowlock_try_shared(?, ?, @rowlock_answer)`}
+		`CALL rowlock_try_shared(` + text + `, ?, @rowlock_answer)`}
 	// name, token
-	fence = call{`SELECT rowlock.fence($1::text, $2::bigint)`, `CALL rowlock_fence(?, ?)`}
+	fence = call{`SELECT rowlock.fence($1::text, $2::bigint)`, `CALL rowlock_fence(` + text + `, ?)`}
 	// counter
-	next = call{`SELECT rowlock.next($1::text)`, `CALL rowlock_next(?, @rowlock_answer)`}
+	next = call{`SELECT rowlock.next($1::text)`, `CALL rowlock_next(` + text + `, @rowlock_answer)`}
 	// name, max_age_ms, wait_ms, host, pid, program
 	refresh = call{`SELECT rowlock.refresh($1::text, $2` + ms + `, $3` + ms + `, $4::text,
-		$5::bigint, $6::text)`, `CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)`}
+		$5::bigint, $6::text)`, `CALL rowlock_refresh(` + text + `, ?, ?, ` + text + `, ?, ` + text +
+		`, @rowlock_answer)`}
 	// name, version
 	refreshed = call{`SELECT rowlock.refreshed($1::text, $2::bigint)`,
-		`CALL rowlock_refreshed(?, ?)`}
+		`CALL rowlock_refreshed(` + text + `, ?)`}
 	// name
-	holder = call{`SELECT rowlock.holder($1::text)`,
-		`SELECT (SELECT CONCAT_WS(', ', CONCAT('a ', kind), CONCAT('pid ', pid, ' on ', host),
-		CONCAT('since ', since), CONCAT('note: ', note)) FROM rowlock_holders WHERE name = ? LIMIT 1)`}
+	holders = call{`SELECT kind, pid, host, program, since, expires, note, waiting
+		FROM rowlock.holders($1::text) LIMIT 1`, `CALL rowlock_holder(` + text + `)`}
+	// name; the holders of PostgreSQL have this number
+	waiting = call{"", `SELECT count(*) FROM rowlock_waiter WHERE name = UNHEX(?)
+		AND (alive_until IS NULL OR alive_until > UTC_TIMESTAMP(6))`}
 )
 
-// An answer is the row of a request, the number of a function, or the text of holder.
+// An answer is the row of a request, or the number of a function.
 type answer struct {
-	token, ticket, place, number sql.NullInt64
-	holder                       sql.NullString
+	token, place, number, pause sql.NullInt64
+	holder                      sql.NullString
 }
 
-// A session is a *sql.Conn or a *sql.Tx.
-type session interface {
+// A querier is a *sql.Conn or a *sql.Tx.
+type querier interface {
 	ExecContext(ctx context.Context, statement string, values ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, statement string, values ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, statement string, values ...any) *sql.Row
 }
 
@@ -72,38 +84,175 @@ type engine string
 
 const postgresql, mariadb engine = "PostgreSQL", "MariaDB"
 
-func (e engine) execute(ctx context.Context, s session, c call, v ...any) (a answer, err error) {
-	numbers, statement := strings.Contains(c.mariadb, "@rowlock_answer"), c.postgresql
-	if e == mariadb {
-		statement = c.mariadb
+// A session sends statements on a connection or in a transaction. On a connection no statement gets
+// a name, because a pooler may execute the next one on another session of the server.
+type session struct {
+	on     querier
+	engine engine
+	mode   any  // pgx's name of such statements, an argument before the values; nil: none
+	quotes bool // lib/pq's statement is without a name and one round trip if it has no values
+}
+
+// prepared is the statement that is sent, and its values. They are int64, string, or nil.
+func (s session) prepared(c call, values []any) (statement string, sent []any) {
+	statement = c.postgresql
+	switch {
+	case s.engine == mariadb:
+		statement, values = c.mariadb, digits(values)
+	case s.quotes:
+		statement, values = quoted(statement, values), nil
+	case s.mode != nil:
+		values = append([]any{s.mode}, values...)
 	}
+	return statement, values
+}
+
+// row returns the row of a statement.
+func (s session) row(ctx context.Context, c call, values ...any) *sql.Row {
+	statement, values := s.prepared(c, values)
+	return s.on.QueryRowContext(ctx, statement, values...)
+}
+
+func (s session) execute(ctx context.Context, c call, values ...any) (a answer, err error) {
+	numbers := strings.Contains(c.mariadb, "@rowlock_answer")
 	switch {
 	case c == request:
-		err = s.QueryRowContext(ctx, statement, v...).
-			Scan(&a.token, &a.ticket, &a.place, &a.holder, new(any))
-	case c == holder:
-		err = s.QueryRowContext(ctx, statement, v...).Scan(&a.holder)
-	case numbers && e == postgresql:
-		err = s.QueryRowContext(ctx, statement, v...).Scan(&a.number)
-	default:
-		_, err = s.ExecContext(ctx, statement, v...)
+		err = s.row(ctx, c, values...).
+			Scan(&a.token, new(any), &a.place, &a.holder, &a.pause)
+	case s.engine == mariadb:
+		_, err = s.on.ExecContext(ctx, c.mariadb, digits(values)...)
 		if numbers && err == nil {
-			err = s.QueryRowContext(ctx, "SELECT @rowlock_answer").Scan(&a.number)
+			err = s.on.QueryRowContext(ctx, "SELECT @rowlock_answer").Scan(&a.number)
 		}
+	case numbers:
+		err = s.row(ctx, c, values...).Scan(&a.number)
+	default:
+		err = s.row(ctx, c, values...).Scan(new(any))
 	}
 	return a, err
 }
 
+// holder describes the first holder of a name.
+func (s session) holder(ctx context.Context, name string) (h Holder, err error) {
+	statement, values := s.prepared(holders, []any{name})
+	rows, err := s.on.QueryContext(ctx, statement, values...)
+	if err != nil {
+		return h, err
+	}
+	defer rows.Close()
+	// MariaDB: without the privilege PROCESS an empty result comes first
+	for !rows.Next() {
+		if !rows.NextResultSet() {
+			return h, rows.Err()
+		}
+	}
+	var pid, waits sql.NullInt64
+	var kind, host, program, since, expires, note sql.NullString
+	err = rows.Scan(&kind, &pid, &host, &program, &since, &expires, &note, &waits)
+	if err == nil {
+		err = rows.Close()
+	}
+	if err == nil && s.engine == mariadb && kind.String == "lease" {
+		err = s.row(ctx, waiting, name).Scan(&waits)
+	}
+	of := func(text sql.NullString) string { return strings.ToValidUTF8(text.String, "?") }
+	return Holder{Kind: kind.String, Host: of(host), PID: pid.Int64, Program: of(program),
+		Since: moment(since.String), Expires: moment(expires.String), Note: of(note),
+		Waiting: int(waits.Int64)}, err
+}
+
+// digits has the texts as hexadecimal digits.
+func digits(values []any) []any {
+	sent := make([]any, len(values))
+	for i, value := range values {
+		sent[i] = value
+		if text, is := value.(string); is {
+			sent[i] = hex.EncodeToString([]byte(text))
+		}
+	}
+	return sent
+}
+
+var placeholder = regexp.MustCompile(`\$[0-9]+`)
+
+// quoted writes the values into a statement of PostgreSQL.
+func quoted(statement string, values []any) string {
+	return placeholder.ReplaceAllStringFunc(statement, func(place string) string {
+		number, _ := strconv.Atoi(place[1:])
+		switch value := values[number-1].(type) {
+		case nil:
+			return "NULL"
+		case string: // E'': whatever standard_conforming_strings is
+			return ` E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + `'`
+		default:
+			return fmt.Sprintf("(%d)", value)
+		}
+	})
+}
+
+// sessionOf finds the engine of a connection, and how statements are sent, by its driver.
+func sessionOf(ctx context.Context, conn *sql.Conn) (s session, err error) {
+	s.on = conn
+	err = conn.Raw(func(raw any) error {
+		of := reflect.TypeOf(raw)
+		path := of.String()
+		if of.Kind() == reflect.Pointer {
+			path = of.Elem().PkgPath()
+		}
+		switch {
+		case strings.HasPrefix(path, "github.com/jackc/pgx/"):
+			s.engine, s.mode = postgresql, unnamed(of)
+		case path == "github.com/lib/pq":
+			s.engine, s.quotes = postgresql, true
+		case path == "github.com/go-sql-driver/mysql":
+			s.engine = mariadb
+		}
+		return nil
+	})
+	if err == nil && s.engine == "" {
+		s.engine, err = engineOf(ctx, conn)
+	}
+	return s, err
+}
+
+// unnamed is QueryExecModeExec of the pgx that has this type of connection; nil: it has none. This
+// package imports no driver, but Conn() *pgx.Conn and Config() *pgx.ConnConfig lead to the type.
+func unnamed(of reflect.Type) any {
+	for _, name := range []string{"Conn", "Config"} {
+		method, found := of.MethodByName(name)
+		if !found || method.Type.NumOut() != 1 || method.Type.Out(0).Kind() != reflect.Pointer {
+			return nil
+		}
+		of = method.Type.Out(0)
+	}
+	field, found := of.Elem().FieldByName("DefaultQueryExecMode")
+	if !found || !field.Type.ConvertibleTo(reflect.TypeOf(0)) {
+		return nil
+	}
+	for number := 0; number < 10; number++ {
+		if mode := reflect.ValueOf(number).Convert(field.Type).Interface(); named(mode) == "exec" {
+			return mode
+		}
+	}
+	return nil
+}
+
+// named is the name of a mode; that of an unknown one panics.
+func named(mode any) (name string) {
+	defer func() { _ = recover() }()
+	return mode.(fmt.Stringer).String()
+}
+
 // engineOf tells the engine by the drivers in the program. If they are for both engines, or
 // unknown, it asks the server.
-func engineOf(ctx context.Context, s session) (engine, error) {
+func engineOf(ctx context.Context, on querier) (engine, error) {
 	if known := engineOfDrivers(sql.Drivers()); known != "" {
 		return known, nil
 	}
 	var version string
-	err := s.QueryRowContext(ctx, "SELECT version()").Scan(&version)
+	err := on.QueryRowContext(ctx, "SELECT version()").Scan(&version)
 	switch {
-	case err != nil && kindOf(err) == ErrUnavailable && !strings.Contains(err.Error(), "version"):
+	case err != nil && !strings.Contains(err.Error(), "version"):
 		return "", err
 	case strings.HasPrefix(version, "PostgreSQL"):
 		return postgresql, nil
@@ -124,86 +273,4 @@ func engineOfDrivers(names []string) (found engine) {
 		found = of
 	}
 	return found
-}
-
-// A line is the connection of the pool that a lease has for itself. It is opened when it is needed,
-// and again after it was lost.
-type line struct {
-	db     *sql.DB
-	name   string
-	conn   *sql.Conn
-	engine engine
-}
-
-// call executes a statement, and returns at its end, even if the driver does not, and also if the
-// machine was suspended meanwhile. When ctx ends, the statement may end by itself for interruptMost:
-// a connection that is closed during a statement may acquire the lease later. After an
-// ErrUnavailable it may have been executed.
-func (l *line) call(ctx context.Context, end time.Duration, which call, v ...any) (answer, error) {
-	own, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	interrupt, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		if !sleep(interrupt.Done(), end) {
-			sleep(own.Done(), least(end, now()+interruptMost))
-		}
-		cancel()
-	}()
-	type result struct {
-		line
-		answer
-		err error
-	}
-	done := make(chan result, 1)
-	r := result{line: *l}
-	l.conn = nil
-	go func() {
-		r.answer, r.err = r.execute(own, which, v)
-		done <- r
-	}()
-	select {
-	case r := <-done:
-		*l = r.line
-		return r.answer, translated(r.err, l.name)
-	case <-own.Done():
-		go func() { discard((<-done).conn) }()
-		return answer{}, translated(context.DeadlineExceeded, l.name)
-	}
-}
-
-func (l *line) execute(ctx context.Context, which call, values []any) (a answer, err error) {
-	if l.conn == nil {
-		l.conn, err = l.db.Conn(ctx)
-	}
-	if err == nil && l.engine == "" {
-		l.engine, err = engineOf(ctx, l.conn)
-	}
-	if err == nil {
-		a, err = l.engine.execute(ctx, l.conn, which, values...)
-	}
-	if err != nil && kindOf(err) == ErrUnavailable {
-		discard(l.conn)
-		l.conn = nil
-	}
-	return a, err
-}
-
-// close returns the connection to the pool. MariaDB's procedures have set its session to READ
-// COMMITTED, which its next user would inherit.
-func (l *line) close() {
-	if l.conn != nil && l.engine != mariadb {
-		_ = l.conn.Close()
-	} else {
-		discard(l.conn)
-	}
-	l.conn = nil
-}
-
-// discard closes a connection, also for the pool, when the transaction on it has ended.
-func discard(conn *sql.Conn) {
-	if conn != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		_ = conn.Close()
-	}
 }

@@ -1,3 +1,3 @@
 module rowlock.example/rowlock
 
-go 1.19
+go 1.21

@@ -40,7 +40,7 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 
 @test "mistakes in the package for Go are found" {
     ignores go 's/case err == nil && /case (err == nil || errors.Is(err, ErrLost)) \&\& /' lease.go
-    from_reply go 's/token.Int64, sent/token.Int64, now()/; s/l.sent, end = /sent = now(); &/' \
+    from_reply go 's/sent: sent,/sent: sent - sent + now(),/; s/l.extend(sent)/l.extend(now())/' \
         lease.go
     is_hasty "$loud" go 's/^\t<-l.left$/if sleep(l.left, now()+1e8) { l.opts.TTL = 1 }/' \
         lease.go

@@ -1,6 +1,6 @@
 module rowlock.example/rowlock/tests
 
-go 1.19
+go 1.21
 
 require (
 	github.com/go-sql-driver/mysql v1.8.1

@@ -163,13 +163,18 @@ func TestItIsRenewedBeyondItsTTL(t *testing.T) {
 func TestABreakIsReported(t *testing.T) {
 	db := open(t)
 	for _, fails := range []error{nil, errBody} {
-		debug := make(chan string, 9)
+		warned := make(chan string, 9)
 		opts := rowlock.Options{TTL: 3 * time.Second,
-			Debug: func(message string, _ ...any) { debug <- message }}
+			Warn: func(message string, _ ...any) { warned <- message }}
 		err := rowlock.Do(background, db, "x", opts, func(ctx context.Context, l *lease) error {
 			command(t, "break", "x")
 			<-ctx.Done()
 			mustBe(t, l.Check(), rowlock.ErrLost)
+			var gone *rowlock.LostError
+			if cause := context.Cause(ctx); !errors.As(cause, &gone) ||
+				!strings.HasPrefix(gone.Reason, "was broken on ") {
+				t.Errorf("cause: %v", cause)
+			}
 			if l.Remaining() != 0 {
 				t.Errorf("remaining: %v", l.Remaining())
 			}
@@ -179,8 +184,8 @@ func TestABreakIsReported(t *testing.T) {
 		if fails != nil {
 			mustBe(t, err, fails)
 		}
-		if first := <-debug; !strings.Contains(first, "lost") {
-			t.Errorf("debug: %s", first)
+		if first := <-warned; !strings.Contains(first, "lost") {
+			t.Errorf("warned: %s", first)
 		}
 	}
 }
@@ -382,7 +387,11 @@ func TestADatabaseThatIsNotThere(t *testing.T) {
 func TestASchemaThatIsNotThere(t *testing.T) {
 	database := "/postgres"
 	if mariadb {
-		database = "/" // no database
+		database = "/test_without_rowlock"
+		db := open(t)
+		_, err := db.Exec("CREATE DATABASE IF NOT EXISTS test_without_rowlock")
+		fine(t, err)
+		defer func() { _, _ = db.Exec("DROP DATABASE test_without_rowlock") }()
 	}
 	db := openAt(t, address(t).Host, database)
 	mustBe(t, rowlock.Do(background, db, "x", rowlock.Options{}, never(t)), rowlock.ErrNotInstalled)

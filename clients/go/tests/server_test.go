@@ -6,6 +6,7 @@ package tests
 import (
 	"bytes"
 	"database/sql"
+	"encoding/hex"
 	"net"
 	"net/url"
 	"os"
@@ -34,12 +35,13 @@ func address(t *testing.T) *url.URL {
 	return parts
 }
 
-// openAt opens the database, or another one of the server, at HOST:PORT.
+// openAt opens the database, or another one of the server, at HOST:PORT; also DATABASE?SETTINGS.
 func openAt(t *testing.T, at, database string) *sql.DB {
 	t.Helper()
 	parts := *address(t)
-	parts.Host, parts.Path, parts.RawQuery = at, database, "sslmode=disable"
-	source := parts.String()
+	name, settings, _ := strings.Cut(database, "?")
+	parts.Host, parts.Path, parts.RawQuery = at, name, "sslmode=disable&"+settings
+	source := strings.TrimSuffix(parts.String(), "&")
 	if mariadb {
 		password, _ := parts.User.Password()
 		source = parts.User.Username() + ":" + password + "@tcp(" + at + ")" + database
@@ -133,7 +135,8 @@ func (p *proxy) serve(program net.Conn) {
 	go p.forward(program, server, func(sent []byte) bool {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
-		if p.text != "" && bytes.Contains(sent, []byte(p.text)) {
+		if p.text != "" && (bytes.Contains(sent, []byte(p.text)) ||
+			bytes.Contains(sent, []byte(hex.EncodeToString([]byte(p.text))))) { // to MariaDB
 			p.text = ""
 			matched <- p.delay
 		}
