@@ -26,7 +26,7 @@ URL = os.environ["ROWLOCK_TEST_URL"]
 LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
 TEXTS = {"name", "mode", "note", "counter", "load", "url"}
 # whose refusal names the holder's program on MariaDB, too
-NAMES_PROGRAM = {"go"}
+NAMES_PROGRAM = {"go", "java", "python"}
 
 
 class Failure(Exception):
