@@ -134,9 +134,9 @@ typedef int64_t rowlock_duration; /* milliseconds */
 
 struct rowlock_connection; /* a database session, opened by rowlock or wrapped */
 
-/* Reads a URL again from where it came, for example from a file with a new password. 0, and a
-   malloc'd URL, which becomes the library's; or any other code, with the reason in why->text, ""
-   for none. Must not use the connection. */
+/* Reads the URL again from its source, for example from a file that now has a new password. Returns
+   0 and stores a malloc'd URL, which the library frees; or returns another code, and may write the
+   reason to why->text. Must not use the connection. */
 typedef int rowlock_reread_url(void *data, char **url, struct rowlock_error *why);
 
 struct rowlock_options {            /* all zero: the defaults */
@@ -166,12 +166,12 @@ struct rowlock_options {            /* all zero: the defaults */
  * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
  *
- * If the server refuses the login, options->reread_url is asked for the URL again: here, and
- * whenever the connection opens a session later, to replace a lost one or as a second one. It is
- * called in the thread that opens the session, until rowlock_close. A URL that differs in user,
- * password, TLS and authentication only is tried once, and replaces the former if the server
- * accepts it. Any other URL is not used (EDENIED), because leases in another database would be
- * others. Behind ODBC and JDBC that includes another user, because it may have other tables.
+ * If the server refuses the login, rowlock calls options->reread_url: here, and whenever the
+ * connection opens a session later, to replace a lost one or as a second one, until rowlock_close.
+ * The call is in the thread that opens the session. If the new URL differs only in user, password,
+ * TLS or authentication, rowlock tries it once, and keeps it if the server accepts it. It refuses
+ * any other URL (EDENIED), because another database has other leases. Behind ODBC and JDBC it also
+ * refuses another user, because that user may have other tables.
  *
  * EINVAL   the URL or an option is invalid, or a jdbc: URL means a database inside this process;
  *          nothing was sent

@@ -115,4 +115,7 @@ SELECT 'tables', coalesce(pg_catalog.max(w.status), 0),
                                      k.inhrelid::pg_catalog.regclass,
                                      k.inhparent::pg_catalog.regclass)
               FROM pg_catalog.pg_inherits k WHERE c.oid IN (k.inhrelid, k.inhparent)) h
-         GROUP BY h.what) w;
+         GROUP BY h.what) w
+HAVING EXISTS (SELECT FROM pg_catalog.pg_class c
+                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE n.nspname = 'rowlock' AND c.relname = 'meta');

@@ -63,11 +63,15 @@ arrived() { on_new ls x | grep -q "$1"; }
     token=$(rowlock acquire --ttl 1h w)
     rowlock release w --token "$token"
     [ "$(on_new acquire --ttl 1h before)" -lt "$token" ]
-    last=$(at "$old_admin" "$(page 'SELECT last_value')")
+    last=$(at "$old_admin" "$(page 'SELECT greatest')")
     statement=$(page 'SELECT setval')
     at "$new_admin" "${statement//NUMBER/$last}"
     next=$(on_new acquire --ttl 1h w)
     [ "$next" -gt "$token" ]
     at "$new_admin" "${statement//NUMBER/1}" # again, with less: nothing falls
-    [ "$(on_new acquire --ttl 1h z)" -gt "$next" ]
+    next=$(on_new acquire --ttl 1h z)
+    [ "$next" -gt "$token" ]
+    # A second move, from the new server: its sequence number is still behind the lifted one.
+    last=$(at "$new_admin" "$(page 'SELECT greatest')")
+    [ "$last" -ge "$token" ]
 }

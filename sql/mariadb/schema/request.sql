@@ -296,7 +296,7 @@ CREATE OR REPLACE PROCEDURE rowlock_request(
     OUT token BIGINT, OUT ticket BIGINT, OUT place BIGINT,
     OUT holder VARCHAR(400) CHARACTER SET utf8mb4, OUT pause_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once after place 0, else within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue; pause_ms: how long a client that does not wait here should pause. mode, limit_: as in rowlock_acquire; host, pid, program, note: for those who look who holds it, or NULL. Call it outside a transaction.'
+    COMMENT 'Acquires a lease and returns its token, or enters the queue and returns token NULL, the place in the queue and the holder. Repeat the call with the same owner, a random text, until it returns a token: at once after place 0, else within 5 s. It waits at most wait_ms, up to 5000, once it is in the queue; pause_ms: how long a client that does not wait here should pause. mode, limit_: as in rowlock_acquire; host, pid, program, note: shown to those who list the holders, or NULL. Call it outside a transaction.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;

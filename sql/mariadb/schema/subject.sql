@@ -157,7 +157,7 @@ CREATE OR REPLACE PROCEDURE rowlock_refresh(
     IN host VARCHAR(255) CHARACTER SET utf8mb4, IN pid BIGINT,
     IN program VARCHAR(255) CHARACTER SET utf8mb4, OUT version BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Begins a refresh in the open transaction, if the data is older than max_age_ms (NULL: fresh at any age). version: NULL if it is fresh; 0 if it was not locked within wait_ms (NULL: waits as rowlock_exclusive does). Otherwise refresh the data, and call rowlock_refreshed with this version before COMMIT. host, pid, program: for those who look who refreshes it, or NULL.'
+    COMMENT 'Begins a refresh in the open transaction, if the data is older than max_age_ms (NULL: fresh at any age). version: NULL if it is fresh; 0 if it was not locked within wait_ms (NULL: waits as rowlock_exclusive does). Otherwise refresh the data, and call rowlock_refreshed with this version before COMMIT. host, pid, program: shown to those who list the refreshes, or NULL.'
 BEGIN
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, CONCAT('subject:', name), 1);
     DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, CONCAT('subject:', name), 1);

@@ -4,11 +4,11 @@
 -- runs it in a transaction of its own, because renewals wait for the change of a table.
 {show_rows};
 
--- If it is switched on later, two policies raise an error in place of a row: one that restricts,
--- whatever other policies permit; and one that permits, because without that the server reads none
--- that restrict. It evaluates those that restrict in the order of their names. While row level
--- security is off, a policy costs nothing. A table that is in use gets none for now: rowlock doctor
--- names it, and an install tries again. Renewals wait for the last two tables only.
+-- If it is switched on later, two policies on each table raise an error in place of a row. One is
+-- restrictive, so no other policy can override it. One is permissive, because without a permissive
+-- policy the server evaluates no restrictive one; these in the order of their names. While row
+-- level security is off, a policy costs nothing. A table that is in use gets none for now: rowlock
+-- doctor names it, and an install tries again. Renewals wait for the last two tables only.
 DO $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');

@@ -321,7 +321,7 @@ COMMENT ON FUNCTION rowlock.request(text, interval, text, interval, text, intege
     'place in the queue and the holder. Repeat the call with the same owner, a random text, until'
     ' it returns a token: at once after place 0, else within 5 s. It waits at most wait, up to 5 '
     's, once it is in the queue; pause: how long a client that does not wait here should pause. '
-    'mode, limit_: as in acquire; host, pid, program, note: for those who look who holds it.';
+    'mode, limit_: as in acquire; host, pid, program, note: shown to those who list the holders.';
 
 CREATE FUNCTION rowlock.cancel(name text, owner text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$

@@ -66,8 +66,8 @@ static void say_other_user(const struct run *run)
         (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOSUID))
         return;
     owner = getpwuid(file.st_uid);
-    message("%s is a set-user-ID program of %s, which this user may be unable to end: it would "
-            "work on if the lock were lost",
+    message("%s is a set-user-ID program of %s, which this user may be unable to end: it works on "
+            "if the lock is lost; run rowlock itself as that user",
             shown(word), owner ? owner->pw_name : "another user");
 }
 
@@ -75,6 +75,6 @@ void say_unendable(const struct run *run)
 {
     if (!tree_born(getpid()))
         message("/proc does not show the processes: one that the command moves into another "
-                "session cannot be ended, and would work on if the lock were lost");
+                "session cannot be ended, and works on if the lock is lost");
     say_other_user(run);
 }
