@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls on the application's own connection, in its transaction.
 
-import { type Connection, Link, type Row } from './engine';
-import { BusyError, LostError, refreshLost, RowlockError, sqlstate, translated } from './errors';
-import { caller } from './session';
+import { patience, sent, text } from './arguments';
+import { type Call, type Connection, Link, type Row, type Values } from './engine';
+import { BusyError, codeOf, heldBy, Holder, LostError, refreshLost } from './errors';
+import { RowlockError, translated } from './errors';
+import { caller, type Session, WITHDRAW } from './session';
 
 export interface LockOptions {
     /** Together with other shared locks. */ shared?: boolean;
@@ -11,60 +13,83 @@ export interface LockOptions {
 }
 
 /** Locks a name until the transaction ends; BusyError. MariaDB: begins one if none is open. */
-export async function lock(connection: Connection, name: string, options: LockOptions = {}) {
+export async function lock(
+    connection: Connection,
+    name: string,
+    { shared = false, timeout }: LockOptions = {},
+): Promise<void> {
+    text('name', name, 255);
+    if (typeof shared !== 'boolean') throw new TypeError('shared must be a boolean');
+    const limit = patience('timeout', timeout);
     const link = new Link(connection);
-    const mode = options.shared ? 'shared' : 'exclusive';
-    const lockIt = link.isPostgresql ? lockPostgresql : lockMariadb;
-    await meaning(name, lockIt(link, name, mode, options.timeout));
+    const mode = shared ? 'Shared' : 'Exclusive';
+    const lockIt = link.isMariadb ? lockMariadb : lockPostgresql;
+    await meaning(name, lockIt(link, name, mode, limit));
 }
 
-async function lockPostgresql(link: Link, name: string, mode: string, timeout?: number) {
-    const wait = `SELECT rowlock.${mode}($1::text)`;
-    if (timeout === undefined) return inside(link, link.row(wait, [name]));
-    const call = `SELECT rowlock.try_${mode}($1::text, $2::bigint * interval '1 ms')`;
-    const row = await inside(link, link.row(call, [name, Math.ceil(timeout)]));
-    if (row?.[0] !== 't') throw await busy(link, name);
-    return row;
-}
-
-async function busy(link: Link, name: string): Promise<BusyError> {
-    const holder = 'SELECT rowlock.holder($1::text)';
-    const row = link.isPostgresql ? await link.row(holder, [name]) : undefined;
-    return new BusyError(name, row?.[0]);
+type Mode = 'Shared' | 'Exclusive';
+async function lockPostgresql(link: Link, name: string, mode: Mode, limit: number) {
+    const wait = mode === 'Shared' ? 'shared' : 'exclusive';
+    if (limit === Infinity) return void (await inside(link, wait, [name]));
+    const row = await inside(link, `try${mode}`, [name, Math.ceil(limit)]);
+    if (row?.[0] !== '1') throw await busy(link, name);
 }
 
 /** The lock of a statement that is its own transaction protects nothing. */
-async function inside(link: Link, call: Promise<Row>): Promise<Row> {
-    const row = await call;
+async function inside(link: Link, which: Call, values: Values): Promise<Row> {
+    const row = await link.call(which, values);
     if (link.isOpen === false) throw new RowlockError('no transaction is open: send BEGIN first');
     return row;
 }
 
-async function lockMariadb(link: Link, name: string, mode: string, timeout?: number) {
-    if (timeout !== undefined) {
-        const limit = `SESSION innodb_lock_wait_timeout = ${Math.ceil(timeout / 1000)}`;
-        await link.row(`SET @rowlock_wait = @@innodb_lock_wait_timeout, ${limit}`);
+async function lockMariadb(link: Link, name: string, mode: Mode, limit: number) {
+    const attempt = () =>
+        link.call(`begin${mode}`, [name]).catch((error: unknown) => {
+            if (codeOf(error) !== '30007') throw error; // a transaction is open
+            return link.call(mode === 'Shared' ? 'shared' : 'exclusive', [name]);
+        });
+    if (limit === Infinity) return void (await attempt());
+    await link.limited(Math.ceil(limit / 1000), attempt).catch(async (error: unknown) => {
+        const meant = translated(error, name);
+        throw meant instanceof BusyError ? await busy(link, name, meant) : error;
+    });
+}
+
+async function busy(link: Link, name: string, known?: BusyError): Promise<BusyError> {
+    const row = await link.call('holder', [name]).catch(() => undefined); // the refusal is told
+    const holder = row ? holderIn(row) : (known?.holder ?? heldBy(undefined));
+    return new BusyError(name, holder, known?.cause);
+}
+
+function holderIn(row: NonNullable<Row>): Holder {
+    const [kind, pid, host, program, since, , note, waiting] = row.map(
+        (value) => value ?? undefined,
+    );
+    const process = pid === undefined ? undefined : Number(pid);
+    return new Holder(kind, host, process, program, since, note, Number(waiting ?? 0));
+}
+
+/** Who holds a lease that was refused; `known` if that cannot be found any more. */
+export async function describe(session: Session, name: string, known: Holder): Promise<Holder> {
+    try {
+        const row = await session.call('holder', [name], WITHDRAW);
+        return row ? holderIn(row) : known;
+    } catch (why) {
+        session.debug('looking for the holder', why);
+        return known;
     }
-    const call = link.row(`CALL rowlock_begin_${mode}(?)`, [name]).catch((error: unknown) => {
-        if (sqlstate(error) !== 'RL007') throw error; // a transaction is open
-        return link.row(`CALL rowlock_${mode}(?)`, [name]);
-    });
-    if (timeout === undefined) return call;
-    const restore = () => link.row('SET SESSION innodb_lock_wait_timeout = @rowlock_wait');
-    return call.then(restore, async (error: unknown) => {
-        await restore().catch(() => {}); // the first error is the reason
-        throw error;
-    });
 }
 
 /** Keeps a lease valid until the connection's transaction ends. LostError: it is lost. */
-export async function fence(connection: Connection, name: string, token: bigint) {
-    const link = new Link(connection);
-    await meaning(name, inside(link, link.call('fence', [name, `${token}`])));
+export async function fence(connection: Connection, name: string, token: bigint): Promise<void> {
+    text('name', name, 255);
+    if (typeof token !== 'bigint') throw new TypeError('token must be a bigint');
+    await meaning(name, inside(new Link(connection), 'fence', [name, token]));
 }
 
 /** The next number of a counter, without a gap: a rollback takes it back. */
-export async function nextNumber(connection: Connection, counter: string) {
+export async function nextNumber(connection: Connection, counter: string): Promise<bigint> {
+    text('counter', counter, 247);
     const row = await meaning(`counter:${counter}`, new Link(connection).call('next', [counter]));
     return BigInt(row?.[0] ?? 0);
 }
@@ -79,19 +104,23 @@ export async function refresh(
     name: string,
     maxAge: number,
     load: () => unknown,
-    { timeout = Infinity }: Pick<LockOptions, 'timeout'> = {},
+    { timeout }: Pick<LockOptions, 'timeout'> = {},
 ): Promise<boolean> {
+    text('name', name, 247);
+    if (typeof load !== 'function') throw new TypeError('load must be a function');
+    const limits = [patience('maxAge', maxAge), patience('timeout', timeout)].map(sent);
     const link = new Link(connection);
     const locked = `subject:${name}`;
-    const limits = [maxAge, timeout].map((ms) => (ms === Infinity ? null : Math.ceil(ms)));
-    const begin = link.call('refresh', [name, ...limits, ...caller()]);
-    const version = (await meaning(locked, inside(link, begin)))?.[0] ?? null;
+    const begin = inside(link, 'refresh', [name, ...limits, ...caller()]);
+    const version = (await meaning(locked, begin))?.[0] ?? null;
     if (version === '0') throw await busy(link, locked);
     if (version === null) return false;
     await load();
-    await meaning(locked, link.call('refreshed', [name, version])).catch((error: unknown) => {
-        throw error instanceof LostError ? refreshLost(name, error.cause) : error;
-    });
+    await meaning(locked, link.call('refreshed', [name, BigInt(version)])).catch(
+        (error: unknown) => {
+            throw error instanceof LostError ? refreshLost(name, error.cause) : error;
+        },
+    );
     return true;
 }
 
