@@ -47,7 +47,8 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 }
 
 @test "mistakes in the package for Node are found" {
-    ignores node 's/LostError) return this.#lose(error.*;/LostError) this.#end = sent + this.ttl;/' \
+    ignores node \
+        's/LostError) return this.#lose(error.*;/LostError) this.#end = sent + this.ttl;/' \
         src/lease.ts
     from_reply node 's/#end = certainUntil(sent/#end = certainUntil(now()/' src/lease.ts
     is_hasty "$loud" node 's/if (this.#released || \(this.*\) return;/if (\1 return;/' src/lease.ts

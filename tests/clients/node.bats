@@ -110,12 +110,13 @@ EOF
         sed -n '/metrics.getMeter/,/^};/p' "$CLIENT/README.md"
         cat <<'EOF'
 await withLease(pool, 'x', { onEvent }, () => {});
-console.log(JSON.stringify(recorded));
+for (const one of recorded) console.log(JSON.stringify(one));
 await pool.end();
 EOF
     } >meter.mjs
     run node meter.mjs "$ROWLOCK_TEST_URL"
-    [ "$output" = '[["number",{"name":"x","type":"acquired"}],["number",{"name":"x","type":"released"}]]' ]
+    [ "$output" = '["number",{"name":"x","type":"acquired"}]
+["number",{"name":"x","type":"released"}]' ]
 }
 
 example() { # the program of the README; on MariaDB with a pool of mysql2
