@@ -54,13 +54,12 @@ async function request(session: Session, of: Terms, deadline: number, signal?: A
     try {
         return await repeat(session, of, owner, deadline, signal);
     } catch (error) {
-        // a request that gets no answer may have queued, or acquired; nobody waits for that
-        const leaving = session.withdraw(owner);
         if (error instanceof UnavailableError) {
-            void leaving.then(() => session.close());
+            // a request without an answer may have queued, or acquired; nobody waits for its end
+            void session.withdraw(owner, REPLY).then(() => session.close());
             throw error;
         }
-        await leaving;
+        await session.withdraw(owner, WITHDRAW);
         const isBusy = error instanceof BusyError;
         const holder = isBusy ? await describe(session, of.name, error.holder) : undefined;
         await session.close();

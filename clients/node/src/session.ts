@@ -189,9 +189,9 @@ export class Session {
      * Leaves the queue; if that fails, the ticket is removed after 7 s. A request that is still on
      * its way may queue or acquire: it is withdrawn after its end.
      */
-    async withdraw(owner: string): Promise<void> {
+    async withdraw(owner: string, limit: number): Promise<void> {
         const request = this.#request;
-        const cancel = () => this.call('cancel', [this.name, owner], WITHDRAW);
+        const cancel = () => this.call('cancel', [this.name, owner], limit);
         try {
             if (request && !request.isOver && request.link) {
                 if (this.isDirect) await cancel(); // ends its wait in the server
