@@ -7,9 +7,9 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
-load ../sql/snippets # jdbc_url
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
+load ../sql/snippets # jdbc_url, after that of server.sh
 
 # Maven's downloads, and the built package; for all tests, because two may run at once
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
