@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { acquire, lock, nextNumber, refresh } from 'rowlock';
+import { acquire, lock, nextNumber, refresh, withLease } from 'rowlock';
 import { BusyError, LostError, UnavailableError } from 'rowlock';
 
 const url = process.argv[2];
@@ -52,6 +52,15 @@ const calls = {
         const shared = mode === 'shared';
         lease = await acquire(at ? poolOf(at) : pool, name, { ttl, wait, shared, permits, note, signal });
         return { token: Number(lease.token) };
+    },
+    async crowd({ name, callers, pool: max }) {
+        const few = isPostgresql
+            ? new pg.Pool({ connectionString: url, max })
+            : mysql.createPool({ uri: server, connectionLimit: max });
+        const query = () => few.query('SELECT 1');
+        await Promise.all(Array.from({ length: callers }, () => withLease(few, name, {}, query)));
+        await few.end();
+        return { number: callers };
     },
     check() {
         lease.check();
