@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { mock, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import {
     acquire,
     BusyError,
@@ -35,6 +35,9 @@ let asleep = 0; // for how many milliseconds the machine was asleep
 mock.method(os, 'uptime', () => uptime() + asleep / 1000);
 const warnings: Error[] = [];
 process.on('warning', (warning) => warnings.push(warning));
+after(() => {
+    setTimeout(() => process.exit(), 10_000).unref(); // a test that failed may hold a lease
+});
 
 type Answer = (text: string) => unknown;
 const hangs = (): Promise<never> => new Promise(() => {});
