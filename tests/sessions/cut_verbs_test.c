@@ -119,7 +119,8 @@ static void draw_cut(enum proxy_fault fault)
         }
         t_text(second.out, t_say("%lld\n", ++last));
     }
-    t_true(drawn > 0 && returned > 0); /* cut before COMMIT reached the server, and after */
+    /* cut before COMMIT reached the server, and after; plain dialects skip most cuts */
+    t_true(t_facts()->plain || (drawn > 0 && returned > 0));
 }
 
 TEST(cut_at_every_trip_of_next)
@@ -177,7 +178,7 @@ TEST(p1_acquire_and_a_database_that_is_away_after_the_cut)
         t_int(second.status, first.status && !second.status ? 0 : NOT_ACQUIRED);
         t_int(leases_of(hand, name), 1);
     }
-    t_true(left > 0);
+    t_true(t_facts()->plain || left > 0);
     t_forget_leases(hand);
 }
 

@@ -55,7 +55,8 @@ BEGIN NOT ATOMIC
 
     SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert';
     IF v_object IS NOT NULL THEN
-        EXECUTE IMMEDIATE CONCAT('GRANT SELECT, INSERT, DELETE ON ', v_object, ' TO application');
+        -- double quotes, because an account has single ones; they are allowed in the mode above
+        EXECUTE IMMEDIATE CONCAT("GRANT SELECT, INSERT, DELETE ON ", v_object, " TO application");
     END IF;
 END//
 DELIMITER ;
