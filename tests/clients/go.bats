@@ -6,6 +6,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+use_newer_go
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
 MODULE=rowlock.example/rowlock VERSION=v0.1.0

@@ -7,6 +7,21 @@ GO_FOLDER=$(realpath "${ROWLOCK_TEST_BIN:-build}")/go
 export ROWLOCK GOCACHE=$GO_FOLDER/cache GOMODCACHE=$GO_FOLDER/modules
 export GOFLAGS="-buildvcs=false -modcacherw -trimpath" # so that what is built is the same anywhere
 
+# Debian 12 has a Go that is older than clients/go/go.mod asks for; the module proxy has others.
+use_newer_go() {
+    local least=1.21 module
+    module=golang.org/toolchain@v0.0.1-go$least.13.linux-$(go env GOARCH)
+    printf '%s\n' "$least" "$(go env GOVERSION | tr -d go)" | sort -C -V && return
+    mkdir -p "$GO_FOLDER"
+    (
+        flock 9
+        [ -x "$GOMODCACHE/$module/bin/go" ] && exit
+        go mod download "$module" && # which extracts no modes
+            chmod +x "$GOMODCACHE/$module"/bin/* "$GOMODCACHE/$module"/pkg/tool/*/*
+    ) 9>"$GO_FOLDER/lock" || return
+    export PATH="$GOMODCACHE/$module/bin:$PATH" GOROOT="$GOMODCACHE/$module" GOTOOLCHAIN=local
+}
+
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }
 

@@ -8,6 +8,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+use_newer_go
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 

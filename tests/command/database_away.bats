@@ -107,7 +107,7 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     held c
     start_rowlock acquire -w 10m --ttl 60s c
     long=$started
-    start_rowlock acquire -w 4 --ttl 60s c
+    start_rowlock acquire -w 15 --ttl 60s c # long enough to queue on a busy machine
     short=$started
     until_true are_waiting c 2
     stop_server "$own"

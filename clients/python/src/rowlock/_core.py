@@ -202,7 +202,8 @@ async def refresh(
 
 
 async def busy(run: Run, connection: Any, name: str) -> Busy:
-    return Busy(name, Holder(None, await run(connection, engine_of(connection)["holders"], (name,))))
+    row = await run(connection, engine_of(connection)["holders"], (name,))
+    return Busy(name, Holder(None, row))
 
 
 def this_process() -> Tuple[str, int, str]:

@@ -28,7 +28,8 @@ POSTGRESQL: Engine = {
     " THEN rowlock.release(%s::bigint)::integer END",
     "exclusive": "SELECT rowlock.exclusive(%s::text)",  # name
     "shared": "SELECT rowlock.shared(%s::text)",
-    "try exclusive": "SELECT rowlock.try_exclusive(%s::text, %s::bigint * interval '1 ms')::integer",
+    "try exclusive": "SELECT rowlock.try_exclusive(%s::text,"
+    " %s::bigint * interval '1 ms')::integer",
     "try shared": "SELECT rowlock.try_shared(%s::text, %s::bigint * interval '1 ms')::integer",
     "fence": "SELECT rowlock.fence(%s::text, %s::bigint)",  # name, token
     "next": "SELECT rowlock.next(%s::text)",  # counter

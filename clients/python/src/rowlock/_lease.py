@@ -108,7 +108,7 @@ class State:
             log.debug("release of %s: %s", self.name, error)
 
     async def _send_release(self, failed: bool) -> None:
-        limit = max(1.0, min(self.ttl / 3, REPLY))
+        limit = max(2.0, min(self.ttl / 3, REPLY))  # longer than its wait for a fence
         stopped = await self.half.ended(self._renewer, max(0.0, self._end - now()))
         self._lost_by_now()
         try:

@@ -95,8 +95,9 @@ class Connection:
             return tuple(call(*values))
 
     def _request(
-        self, name: str, ttl_ms: int, owner: str, _: int, mode: str, limit: Optional[int], *about: Any
-    ) -> Tuple[Any, ...]:
+        self, name: str, ttl_ms: int, owner: str, _: int, mode: str, limit: Optional[int],
+        *about: Any
+    ) -> Tuple[Any, ...]:  # fmt: skip
         fake, ticket = self._fake, (name, owner)
         if ticket not in fake.queue:
             fake.queue.append(ticket)
