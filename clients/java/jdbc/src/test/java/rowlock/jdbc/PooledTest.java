@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
 /** The same drivers through HikariCP. */
-class PooledTest extends Scenarios {
+class PooledTest extends SourceScenarios {
   private static HikariDataSource pool;
 
   @BeforeAll
