@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
-import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
@@ -101,19 +101,39 @@ record Engine(
     }
   }
 
-  private interface Setting extends AutoCloseable {
+  /** On MariaDB a snapshot from before a lock was acquired would hide what its holder wrote. */
+  void refuseSnapshot(Connection connection, String name) throws SQLException {
+    if (this == MARIADB
+        && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
+      throw new RowlockException(
+          "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
+                  .formatted(name)
+              + " previous holder wrote: begin it after"
+              + " setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED)",
+          null);
+    }
+  }
+
+  /** What restores a setting. */
+  interface Step extends AutoCloseable {
     @Override
     void close() throws SQLException;
   }
 
-  /** Executes a statement that waits for a row of MariaDB so many seconds at most. */
+  /** Executes a statement that waits for a row of MariaDB at most that long; null: its default. */
   @SuppressWarnings("try") // restored is only closed; a failure then does not hide another error
   static List<Object> runWithin(
-      long seconds, Connection connection, String statement, Object... values) throws SQLException {
+      Duration timeout, Connection connection, String statement, Object... values)
+      throws SQLException {
+    if (timeout == null) {
+      return run(connection, statement, values);
+    }
+    // of whole seconds, up to the server's greatest
+    long seconds = Math.min(timeout.plusMillis(999).toSeconds(), 1_000_000_000);
     String limit = "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ?";
     String restore = "SET innodb_lock_wait_timeout = @rowlock_wait";
     run(connection, limit, seconds);
-    try (Setting restored = () -> run(connection, restore)) {
+    try (Step restored = () -> run(connection, restore)) {
       return run(connection, statement, values);
     }
   }
@@ -140,26 +160,15 @@ record Engine(
     }
   }
 
-  private static final ClassValue<Method> THRESHOLD =
-      new ClassValue<>() {
-        @Override
-        protected Method computeValue(Class<?> type) {
-          try {
-            return type.getMethod("setPrepareThreshold", int.class);
-          } catch (NoSuchMethodException error) {
-            return null; // another driver, or a pool that hides its own
-          }
-        }
-      };
-
   /** PgJDBC names a statement that it executes often; behind a pooler another session has it. */
   private static void neverName(PreparedStatement prepared) {
     try {
       Statement driver = prepared.unwrap(Statement.class);
-      Method threshold = driver == null ? null : THRESHOLD.get(driver.getClass());
-      if (threshold != null) {
-        threshold.invoke(driver, 0);
+      if (driver != null) {
+        driver.getClass().getMethod("setPrepareThreshold", int.class).invoke(driver, 0);
       }
+    } catch (NoSuchMethodException error) {
+      return; // another driver, or a pool that hides its own
     } catch (ReflectiveOperationException | SQLException | RuntimeException error) {
       Session.LOG.log(System.Logger.Level.DEBUG, "the driver names its statements", error);
     }

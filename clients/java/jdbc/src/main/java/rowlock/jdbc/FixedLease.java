@@ -13,12 +13,12 @@ public final class FixedLease {
   private volatile long sent; // by Clock, as is the end
   private volatile long end;
 
-  FixedLease(Source source, String name, long token, Duration ttl, long sent) {
+  FixedLease(Source source, Terms terms, long token, long sent) {
     this.source = source;
-    this.name = name;
+    name = terms.name();
     this.token = token;
     this.sent = sent;
-    end = sent + ttl.toNanos();
+    end = sent + terms.ttl().toNanos();
   }
 
   /** Returns the number for {@link Rowlock#fence}. */

@@ -9,8 +9,9 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.concurrent.TimeoutException;
 import rowlock.jdbc.LeaseEvent.Kind;
 
 /** The state of a lease, and the thread that renews it, announces its end, and releases it. */
@@ -21,67 +22,43 @@ final class Keeper {
   private static final long BACKGROUND = SECOND / 2; // how long an end after a loss may take
   private static final Set<Keeper> HELD = ConcurrentHashMap.newKeySet();
 
-  final String name;
+  final Terms terms;
   final long token;
   private final Session session; // used by keep() only
-  private final Duration ttl;
-  private final long sent;
-  private final Consumer<? super LeaseEvent> hook;
+  private final long acquired; // when its request was sent
   private final CompletableFuture<Void> thread;
-  private volatile long certain; // until then, by Clock
+  private final CompletableFuture<Boolean> closing = new CompletableFuture<>(); // true: dropped
+  private volatile long proven; // when the last successful call was sent
   private volatile LostException loss; // null: none
-  private volatile boolean closed;
-  private boolean dropped;
-  private String failure = ""; // of the last renewal
+  private volatile String failure = ""; // of the last renewal
   private List<Runnable> listeners = new ArrayList<>(); // null: they were called
 
-  Keeper(
-      Session session,
-      String name,
-      long token,
-      Duration ttl,
-      long sent,
-      Consumer<? super LeaseEvent> hook) {
+  Keeper(Session session, Terms terms, long token, long sent) {
     this.session = session;
-    this.name = name;
+    this.terms = terms;
     this.token = token;
-    this.ttl = ttl;
-    this.sent = sent;
-    this.hook = hook;
-    certain = certain(sent, ttl);
+    acquired = sent;
+    proven = sent;
     thread = CompletableFuture.runAsync(this::keep, this::startThread);
     HELD.add(this);
     thread.whenComplete((nothing, error) -> HELD.remove(this));
   }
 
-  /** Until when a lease is certain: a margin before its end. */
-  static long certain(long sent, Duration ttl) {
-    long margin = Math.min(SECOND, Math.max(SECOND / 10, ttl.toNanos() / 10));
-    return sent + ttl.toNanos() - margin;
-  }
-
-  static void tell(Consumer<? super LeaseEvent> hook, LeaseEvent event) {
-    try {
-      hook.accept(event);
-    } catch (RuntimeException error) {
-      Session.LOG.log(Level.WARNING, "an action for the lease of " + event.name(), error);
-    }
-  }
-
   private void startThread(Runnable work) {
-    Thread started = new Thread(work, "rowlock " + name);
+    Thread started = new Thread(work, "rowlock " + terms.name());
     started.setDaemon(true);
     started.start();
   }
 
   Duration remaining() {
-    return Duration.ofNanos(loss != null || closed ? 0 : Math.max(0, certain - Clock.now()));
+    boolean ended = loss != null || closing.isDone();
+    return Duration.ofNanos(ended ? 0 : Math.max(0, terms.certain(proven) - Clock.now()));
   }
 
   boolean isLost() {
-    if (loss == null && !closed && remaining().isZero()) {
-      long since = (Clock.now() - (certain - certain(0, ttl))) / SECOND;
-      lose(LostException.ofLease(name, "not renewed for %d s%s".formatted(since, failure), null));
+    long now = Clock.now(); // not remaining(), which another thread's close() makes 0
+    if (loss == null && !closing.isDone() && now - terms.certain(proven) >= 0) {
+      lose("not renewed for %d s%s".formatted((now - proven) / SECOND, failure), null);
     }
     return loss != null;
   }
@@ -90,14 +67,14 @@ final class Keeper {
     if (isLost()) {
       throw loss();
     }
-    if (closed) {
-      throw LostException.ofReleased(name);
+    if (closing.isDone()) {
+      throw LostException.ofReleased(terms.name());
     }
   }
 
   /** A new exception, with the caller's stack. */
   private LostException loss() {
-    return LostException.ofLease(name, loss.reason(), loss.getCause());
+    return LostException.ofLease(terms.name(), loss.reason(), loss.getCause());
   }
 
   void onLost(Runnable action) {
@@ -113,7 +90,7 @@ final class Keeper {
   /** Releases once, and waits for that: after a loss only for a moment. */
   void close() {
     boolean late = isLost();
-    if (!end(false)) {
+    if (!closing.complete(false)) {
       return;
     }
     CompletableFuture<Void> ended = thread.copy();
@@ -124,7 +101,7 @@ final class Keeper {
     try {
       ended.join(); // also in an interrupted thread
     } catch (CompletionException error) {
-      throw Errors.meaning(error.getCause(), name);
+      throw Errors.meaning(error.getCause(), terms.name());
     }
     if (loss != null) {
       announce();
@@ -134,71 +111,46 @@ final class Keeper {
 
   static void closeAll() {
     List<Keeper> held = List.copyOf(HELD);
-    held.forEach(keeper -> keeper.end(false));
-    for (Keeper keeper : held) {
-      keeper
-          .thread
-          .copy()
-          .completeOnTimeout(null, RELEASE, TimeUnit.NANOSECONDS)
-          .exceptionally(error -> null)
-          .join();
-    }
+    held.forEach(keeper -> keeper.closing.complete(false));
+    CompletableFuture.allOf(held.stream().map(k -> k.thread).toArray(CompletableFuture[]::new))
+        .completeOnTimeout(null, RELEASE, TimeUnit.NANOSECONDS)
+        .exceptionally(error -> null)
+        .join();
   }
 
-  /** Nobody has the lease any more, and nobody closed it. */
+  /** Nobody has the lease any more. */
   void drop() {
-    if (loss == null && end(true)) {
+    if (closing.complete(true) && loss == null) {
       Session.LOG.log(
           Level.WARNING,
           "a lease of ''{0}'' was dropped without close(): it is not renewed, and will expire",
-          name);
+          terms.name());
     }
   }
 
-  private synchronized boolean end(boolean drops) {
-    if (closed) {
-      return false;
+  private synchronized void lose(String reason, Throwable cause) {
+    if (loss == null) {
+      Session.LOG.log(Level.WARNING, "the lease of ''{0}'' is lost: {1}", terms.name(), reason);
+      loss = LostException.ofLease(terms.name(), reason, cause);
     }
-    closed = true;
-    dropped = drops;
-    notifyAll();
-    return true;
   }
 
   // ---- the thread
 
   /** Sleeps until then; false if the lease has ended meanwhile. The machine may sleep, too. */
-  private synchronized boolean sleepUntil(long time) {
-    while (!closed && !isLost()) {
-      long left = Math.min(time, certain) - Clock.now();
+  private boolean sleepUntil(long time) {
+    while (!closing.isDone() && !isLost()) {
+      long left = Math.min(time, terms.certain(proven)) - Clock.now();
       if (left <= 0) {
         return true;
       }
-      pause(Math.min(SECOND, left) / 1_000_000 + 1);
+      try {
+        closing.get(Math.min(SECOND, left), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException | ExecutionException | TimeoutException error) {
+        continue; // nobody has this thread
+      }
     }
     return false;
-  }
-
-  private synchronized void awaitClose() {
-    while (!closed) {
-      pause(0);
-    }
-  }
-
-  private synchronized void pause(long ms) {
-    try {
-      wait(ms);
-    } catch (InterruptedException error) { // nobody has this thread
-      Session.LOG.log(Level.DEBUG, "interrupted", error);
-    }
-  }
-
-  private synchronized void lose(LostException why) {
-    if (loss == null) {
-      Session.LOG.log(Level.WARNING, "the lease of ''{0}'' is lost: {1}", name, why.reason());
-      loss = why;
-      notifyAll();
-    }
   }
 
   private void announce() {
@@ -210,16 +162,8 @@ final class Keeper {
       actions = listeners;
       listeners = null;
     }
-    tell(Kind.LOST);
-    for (Runnable action : actions) {
-      tell(event -> action.run(), null);
-    }
-  }
-
-  private void tell(Kind kind) {
-    Duration held = Duration.ofNanos(Clock.now() - sent);
-    String reason = loss == null ? "" : loss.reason();
-    tell(hook, new LeaseEvent(kind, name, token, held, reason));
+    terms.tell(Kind.LOST, token, acquired, loss.reason());
+    actions.forEach(terms::run);
   }
 
   private void keep() {
@@ -228,8 +172,7 @@ final class Keeper {
       if (loss != null) {
         announce();
       }
-      awaitClose();
-      if (!dropped) {
+      if (!closing.join()) {
         release();
       }
     } finally {
@@ -238,26 +181,24 @@ final class Keeper {
   }
 
   private void renew() {
-    long third = ttl.toNanos() / 3;
+    long third = terms.ttl().toNanos() / 3;
     Pauses pauses = new Pauses();
-    long due = sent + third;
+    long due = proven + third;
     while (sleepUntil(due)) {
       long before = Clock.now();
-      long limit = Math.min(Math.min(Math.max(SECOND, third), RENEWAL), certain - before);
+      long limit =
+          Math.min(Math.min(Math.max(SECOND, third), RENEWAL), terms.certain(proven) - before);
       try {
-        session.call(limit, link -> link.run(link.engine().renew(), token, ttl.toMillis()));
-        certain = certain(before, ttl);
+        session.call(limit, link -> link.run(link.engine().renew(), token, terms.ttl().toMillis()));
+        proven = before;
         due = before + third;
         pauses = new Pauses();
         failure = "";
       } catch (LostException error) {
-        lose(error);
+        lose(error.reason(), error.getCause());
       } catch (RuntimeException error) { // until the end
-        Session.LOG.log(
-            Level.WARNING,
-            "a renewal of ''{0}'' failed, and is repeated: {1}",
-            name,
-            error.getMessage());
+        String text = "a renewal of ''{0}'' failed, and is repeated: {1}";
+        Session.LOG.log(Level.WARNING, text, terms.name(), error.getMessage());
         failure = ": " + error.getMessage();
         due = Clock.now() + pauses.next();
       }
@@ -265,7 +206,7 @@ final class Keeper {
   }
 
   private void release() {
-    long limit = Math.min(RELEASE, Math.max(SECOND, ttl.toNanos() / 3));
+    long limit = Math.min(RELEASE, Math.max(SECOND, terms.ttl().toNanos() / 3));
     try {
       boolean ended;
       try {
@@ -275,18 +216,18 @@ final class Keeper {
         ended = true;
       }
       if (!ended) {
-        lose(LostException.ofLease(name, "it had ended before its release", null));
+        lose("it had ended before its release", null);
       } else if (loss == null) {
-        tell(Kind.RELEASED);
+        terms.tell(Kind.RELEASED, token, acquired, "");
       }
     } catch (BusyException error) {
       throw new RowlockException(
           "the lease of '%s' was not released, and stays until it expires: a transaction that"
-                  .formatted(name)
+                  .formatted(terms.name())
               + " called fence() is open; commit it before the lease's block ends",
           error);
     } catch (RowlockException error) { // it expires
-      Session.LOG.log(Level.DEBUG, "release of {0}: {1}", name, error.getMessage());
+      Session.LOG.log(Level.DEBUG, "release of {0}: {1}", terms.name(), error.getMessage());
     }
   }
 }

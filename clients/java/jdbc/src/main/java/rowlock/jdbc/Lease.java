@@ -26,7 +26,7 @@ public final class Lease implements AutoCloseable {
 
   /** Returns the name. */
   public String getName() {
-    return keeper.name;
+    return keeper.terms.name();
   }
 
   /** Returns the number of this lease; that of a later lease of the name is greater. */
@@ -68,7 +68,7 @@ public final class Lease implements AutoCloseable {
    */
   public void fence(Connection connection) {
     keeper.check();
-    Rowlock.fence(connection, keeper.name, keeper.token);
+    Rowlock.fence(connection, keeper.terms.name(), keeper.token);
   }
 
   /**
@@ -90,6 +90,6 @@ public final class Lease implements AutoCloseable {
   @Override
   public String toString() {
     String state = keeper.isLost() ? "lost" : remaining().toMillis() + " ms";
-    return "Lease[%s, token %d, %s]".formatted(keeper.name, keeper.token, state);
+    return "Lease[%s, token %d, %s]".formatted(keeper.terms.name(), keeper.token, state);
   }
 }

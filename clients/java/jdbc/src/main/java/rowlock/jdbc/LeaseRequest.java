@@ -95,8 +95,7 @@ public final class LeaseRequest {
    */
   public Lease acquire() {
     return request(
-        wait,
-        (session, token, sent) -> new Lease(new Keeper(session, name, token, ttl, sent, hook)));
+        wait, (session, terms, token, sent) -> new Lease(new Keeper(session, terms, token, sent)));
   }
 
   /**
@@ -109,9 +108,9 @@ public final class LeaseRequest {
       return Optional.of(
           request(
               Duration.ZERO,
-              (session, token, sent) -> {
+              (session, terms, token, sent) -> {
                 session.close();
-                return new FixedLease(source, name, token, ttl, sent);
+                return new FixedLease(source, terms, token, sent);
               }));
     } catch (BusyException error) {
       return Optional.empty();
@@ -119,49 +118,54 @@ public final class LeaseRequest {
   }
 
   private interface Grant<T> {
-    T to(Session session, long token, long sent);
+    T to(Session session, Terms terms, long token, long sent);
   }
 
   private <T> T request(Duration most, Grant<T> grant) {
     if (shared && permits != null) {
       throw new IllegalArgumentException("shared() and permits() exclude each other");
     }
-    Session session = new Session(source, name);
-    Attempt<T> attempt = new Attempt<>(session, most, grant);
-    try {
-      T lease = attempt.repeat();
-      if (lease == null) {
-        Holder fields = session.withdraw(attempt.owner, true, GIVE_UP);
-        throw new BusyException(name, attempt.holder, fields, null);
-      }
-      return lease;
-    } catch (InterruptedException error) {
-      session.withdraw(attempt.owner, false, GIVE_UP);
-      Thread.currentThread().interrupt();
-      throw attempt.inVain(new WaitInterruptedException(name));
-    } catch (BusyException error) {
-      throw attempt.inVain(error);
-    } catch (RuntimeException | Error error) {
-      session.withdraw(attempt.owner, false, BACKGROUND);
-      attempt.inVain(error);
-      throw error;
-    }
+    return new Attempt<>(most, grant).run();
   }
 
   /** One request, which is repeated with one owner until it has a token that is certain. */
   private final class Attempt<T> {
-    final String owner = UUID.randomUUID().toString();
-    String holder;
-    private final Session session;
+    private final Session session = new Session(source, name);
+    private final Terms terms = new Terms(name, ttl, hook);
+    private final String owner = UUID.randomUUID().toString();
+    private final long began = Clock.now();
     private final Duration most;
     private final Grant<T> grant;
-    private final long began = Clock.now();
+    private String holder;
     private boolean repeated; // a lost reply is repeated at least once
 
-    Attempt(Session session, Duration most, Grant<T> grant) {
-      this.session = session;
+    Attempt(Duration most, Grant<T> grant) {
       this.most = most;
       this.grant = grant;
+    }
+
+    T run() {
+      try {
+        T lease = repeat();
+        if (lease != null) {
+          return lease;
+        }
+      } catch (InterruptedException error) {
+        session.withdraw(owner, false, GIVE_UP);
+        Thread.currentThread().interrupt();
+        throw inVain(new WaitInterruptedException(name));
+      } catch (RuntimeException | Error error) {
+        session.withdraw(owner, false, BACKGROUND);
+        inVain(error);
+        throw error;
+      }
+      Holder fields = session.withdraw(owner, true, GIVE_UP);
+      throw inVain(new BusyException(name, holder, fields, null));
+    }
+
+    private <E extends Throwable> E inVain(E error) {
+      terms.tell(Kind.WAITED, 0, began, error.getMessage());
+      return error;
     }
 
     private long left() {
@@ -169,7 +173,7 @@ public final class LeaseRequest {
     }
 
     /** The lease; null: busy. */
-    T repeat() throws InterruptedException {
+    private T repeat() throws InterruptedException {
       Pauses pauses = new Pauses();
       while (true) {
         long pause;
@@ -225,35 +229,8 @@ public final class LeaseRequest {
               PID,
               PROGRAM,
               note);
-      return Answer.of(row, link.waits());
-    }
-
-    private T granted(long token, long sent) {
-      if (Clock.now() - Keeper.certain(sent, ttl) >= 0) {
-        throw new UnavailableException(
-            new SQLTimeoutException("the reply took longer than the ttl"));
-      }
-      T lease = grant.to(session, token, sent);
-      tell(Kind.ACQUIRED, token, "");
-      return lease;
-    }
-
-    <E extends Throwable> E inVain(E error) {
-      tell(Kind.WAITED, 0, error.getMessage());
-      return error;
-    }
-
-    private void tell(Kind kind, long token, String reason) {
-      Duration duration = Duration.ofNanos(Clock.now() - began);
-      Keeper.tell(hook, new LeaseEvent(kind, name, token, duration, reason));
-    }
-  }
-
-  /** Of the server; token 0: none. */
-  private record Answer(long token, long place, String holder, long pause) {
-    /** A session that waits inside the server makes no pauses; others differ in theirs. */
-    static Answer of(List<Object> row, boolean waits) {
-      double share = waits ? 0 : ThreadLocalRandom.current().nextDouble(0.75, 1);
+      // a session that waits inside the server makes no pauses; others differ in theirs
+      double share = link.waits() ? 0 : ThreadLocalRandom.current().nextDouble(0.75, 1);
       return new Answer(
           number(row.get(0), 0),
           number(row.get(2), -1),
@@ -261,9 +238,22 @@ public final class LeaseRequest {
           (long) (number(row.get(4), 0) * share * 1_000_000));
     }
 
-    private static long number(Object value, long otherwise) {
-      return value instanceof Number number ? number.longValue() : otherwise;
+    private T granted(long token, long sent) {
+      if (Clock.now() - terms.certain(sent) >= 0) {
+        throw new UnavailableException(
+            new SQLTimeoutException("the reply took longer than the ttl"));
+      }
+      T lease = grant.to(session, terms, token, sent);
+      terms.tell(Kind.ACQUIRED, token, began, "");
+      return lease;
     }
+  }
+
+  /** Of the server; token 0: none. */
+  private record Answer(long token, long place, String holder, long pause) {}
+
+  private static long number(Object value, long otherwise) {
+    return value instanceof Number number ? number.longValue() : otherwise;
   }
 
   /** The machine's name, on Linux the kernel's: Java's own way asks DNS, and may get none. */

@@ -4,29 +4,22 @@ package rowlock.jdbc;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
 /** An open connection, set up for the calls of a lease. That of a pool goes back as it came. */
 final class Link {
-  private interface Step {
-    void run() throws SQLException;
-  }
-
   private final Connection connection;
   private final boolean own;
-  private final Deque<Step> undo = new ArrayDeque<>();
+  private final Deque<Engine.Step> undo = new ArrayDeque<>();
   private Engine engine;
   private boolean waits;
 
-  private Link(Connection connection, boolean own) {
-    this.connection = connection;
-    this.own = own;
-  }
-
-  static Link open(Source source) throws SQLException {
-    return new Link(source.connections().open(), source.isOwn());
+  Link(Source source) throws SQLException {
+    connection = source.connections().open();
+    own = source.isOwn();
   }
 
   Engine engine() {
@@ -98,7 +91,7 @@ final class Link {
     List<Object> answer =
         engine == Engine.POSTGRESQL
             ? run(engine.release(), token)
-            : Engine.runWithin(1, connection, engine.release(), token);
+            : Engine.runWithin(Duration.ofSeconds(1), connection, engine.release(), token);
     return Engine.isTrue(answer.get(0));
   }
 
@@ -110,7 +103,7 @@ final class Link {
         closed.createStatement().close();
       } else if (!own) {
         while (!undo.isEmpty()) {
-          undo.pop().run();
+          undo.pop().close();
         }
       }
     } catch (SQLException error) {

@@ -179,40 +179,28 @@ public final class Rowlock {
     return inTransaction(connection, name, e -> Engine.run(connection, statement.apply(e), values));
   }
 
-  /** On MariaDB a snapshot from before a lock was acquired would hide what its holder wrote. */
-  private static <T> T withoutSnapshot(Connection connection, String name, Work<T> work) {
+  private static List<Object> callWithoutSnapshot(
+      Connection connection, String name, Function<Engine, String> statement, Object... values) {
     return inTransaction(
         connection,
         name,
         engine -> {
-          if (engine == Engine.MARIADB
-              && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
-            throw new RowlockException(
-                "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
-                        .formatted(name)
-                    + " previous holder wrote: begin it after"
-                    + " setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED)",
-                null);
-          }
-          return work.run(engine);
+          engine.refuseSnapshot(connection, name);
+          return Engine.run(connection, statement.apply(engine), values);
         });
-  }
-
-  private static List<Object> callWithoutSnapshot(
-      Connection connection, String name, Function<Engine, String> statement, Object... values) {
-    return withoutSnapshot(
-        connection, name, e -> Engine.run(connection, statement.apply(e), values));
   }
 
   private static void lock(Connection connection, String name, String mode, Duration timeout) {
     Duration limit = Arguments.limit(timeout);
     Work<Boolean> attempt =
-        engine ->
-            engine == Engine.POSTGRESQL
-                ? lockPostgresql(connection, name, mode, limit)
-                : lockMariadb(connection, name, mode, limit);
+        engine -> {
+          engine.refuseSnapshot(connection, name);
+          return engine == Engine.POSTGRESQL
+              ? lockPostgresql(connection, name, mode, limit)
+              : lockMariadb(connection, name, mode, limit);
+        };
     try {
-      if (!withoutSnapshot(connection, Arguments.name(name), attempt)) {
+      if (!inTransaction(connection, Arguments.name(name), attempt)) {
         throw busy(connection, name);
       }
     } catch (BusyException error) { // of the server
@@ -259,23 +247,13 @@ public final class Rowlock {
   private static boolean lockMariadb(
       Connection connection, String name, String mode, Duration timeout) throws SQLException {
     try {
-      callMariadb(connection, "CALL rowlock_begin_" + mode + "(?)", name, timeout);
+      Engine.runWithin(timeout, connection, "CALL rowlock_begin_" + mode + "(?)", name);
     } catch (SQLException error) {
       if (error.getErrorCode() != 30007 && !"RL007".equals(error.getSQLState())) {
         throw error;
       }
-      callMariadb(connection, "CALL rowlock_" + mode + "(?)", name, timeout);
+      Engine.runWithin(timeout, connection, "CALL rowlock_" + mode + "(?)", name);
     }
     return true;
-  }
-
-  private static void callMariadb(
-      Connection connection, String statement, String name, Duration timeout) throws SQLException {
-    if (timeout == null) {
-      Engine.run(connection, statement, name);
-    } else { // of whole seconds, up to the server's greatest
-      long seconds = Math.min(timeout.plusMillis(999).toSeconds(), 1_000_000_000);
-      Engine.runWithin(seconds, connection, statement, name);
-    }
   }
 }

@@ -5,6 +5,8 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -86,30 +88,21 @@ final class Session implements AutoCloseable {
   }
 
   private <T> Call<T> start(long end, Semaphore gate, Work<T> work) throws InterruptedException {
-    enter(gate, end);
-    Call<T> call = null;
+    Call<T> call = new Call<>(work);
+    link = null;
     try {
-      if (link == null) {
-        enter(connecting, end);
+      if (gate != null) {
+        call.enter(gate, end);
       }
-      call = new Call<>(link, gate, work);
-      link = null;
+      if (!call.hasBegun()) {
+        call.enter(connecting, end);
+      }
       THREADS.execute(call);
       return call;
     } catch (Throwable error) {
-      if (call != null) {
-        call.end(null, error);
-        link = call.take();
-      } else if (gate != null) {
-        gate.release();
-      }
+      call.end(null, error);
+      link = call.take();
       throw error;
-    }
-  }
-
-  private void enter(Semaphore gate, long end) throws InterruptedException {
-    if (gate != null && !gate.tryAcquire(Math.max(0, end - Clock.now()), TimeUnit.NANOSECONDS)) {
-      throw new UnavailableException(new SQLTimeoutException("other calls have no answer yet"));
     }
   }
 
@@ -131,17 +124,24 @@ final class Session implements AutoCloseable {
   private final class Call<T> implements Runnable {
     final CompletableFuture<T> answer = new CompletableFuture<>();
     private final Work<T> work;
-    private final Semaphore gate;
-    private Link used;
-    private boolean connects;
+    private final List<Semaphore> entered = new ArrayList<>();
+    private volatile Link used = link; // null: none yet, or no more
+    private Link left; // after it
     private boolean givenUp;
-    private boolean ended;
 
-    Call(Link link, Semaphore gate, Work<T> work) {
-      used = link;
-      connects = link == null;
-      this.gate = gate;
+    Call(Work<T> work) {
       this.work = work;
+    }
+
+    void enter(Semaphore gate, long end) throws InterruptedException {
+      if (!gate.tryAcquire(Math.max(0, end - Clock.now()), TimeUnit.NANOSECONDS)) {
+        throw new UnavailableException(new SQLTimeoutException("other calls have no answer yet"));
+      }
+      entered.add(gate);
+    }
+
+    boolean hasBegun() {
+      return used != null;
     }
 
     @Override
@@ -150,7 +150,7 @@ final class Session implements AutoCloseable {
       Throwable failure = null;
       try {
         boolean fresh = used == null;
-        if (begin(fresh ? Link.open(source) : used)) {
+        if (begin(fresh ? new Link(source) : used)) {
           if (fresh) {
             used.prepare(name);
             reached = true;
@@ -166,37 +166,25 @@ final class Session implements AutoCloseable {
     /** False if nobody waits for it any more: nothing is sent. */
     private synchronized boolean begin(Link opened) {
       used = opened;
-      stopConnecting();
-      return !givenUp;
-    }
-
-    private void stopConnecting() {
-      if (connects) {
-        connects = false;
+      if (entered.remove(connecting)) {
         connecting.release();
       }
-    }
-
-    synchronized boolean hasBegun() {
-      return used != null;
+      return !givenUp;
     }
 
     private void end(T result, Throwable failure) {
       boolean broken = Errors.isGone(failure);
       synchronized (this) {
-        stopConnecting();
-        ended = source.isOwn() && !broken && !givenUp; // and the connection is kept
+        if (source.isOwn() && !broken && !givenUp) {
+          left = used;
+          used = null;
+        }
       }
-      if (!ended && used != null) {
+      if (used != null) {
         used.close(broken);
+        used = null;
       }
-      synchronized (this) {
-        used = ended ? used : null;
-        ended = true;
-      }
-      if (gate != null) {
-        gate.release();
-      }
+      entered.forEach(Semaphore::release);
       if (failure == null) {
         answer.complete(result);
       } else {
@@ -206,21 +194,16 @@ final class Session implements AutoCloseable {
 
     /** The connection that is left after it. */
     synchronized Link take() {
-      Link left = answer.isDone() ? used : null;
-      used = left == null ? used : null;
-      return left;
+      Link taken = left;
+      left = null;
+      return taken;
     }
 
     /** Ends the connection, at once or as soon as it is open. */
-    void giveUp() {
-      Link kept;
-      Link hanging;
-      synchronized (this) {
-        givenUp = true;
-        kept = ended ? used : null;
-        hanging = ended ? null : used;
-        used = hanging;
-      }
+    synchronized void giveUp() {
+      givenUp = true;
+      Link kept = take();
+      Link hanging = used;
       if (kept != null) {
         THREADS.execute(() -> kept.close(false));
       } else if (hanging != null) { // a driver may connect in order to abort
@@ -261,13 +244,14 @@ final class Session implements AutoCloseable {
           };
       Holder holder = call(WITHDRAW, cancel);
       if (request != null) {
-        request.answer.exceptionally(error -> null).get(SECOND, TimeUnit.NANOSECONDS);
+        request
+            .answer
+            .handle((answer, error) -> null)
+            .completeOnTimeout(null, SECOND, TimeUnit.NANOSECONDS)
+            .join();
         call(WITHDRAW, cancel);
       }
       return holder;
-    } catch (InterruptedException | ExecutionException | TimeoutException error) {
-      LOG.log(Level.DEBUG, "the request of {0} does not end", name);
-      return null;
     } finally {
       if (request != null) {
         request.giveUp();

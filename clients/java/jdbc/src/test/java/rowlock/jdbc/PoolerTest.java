@@ -23,7 +23,7 @@ class PoolerTest {
 
   @Test
   void theSessionIsNotTakenForOurOwn() throws Exception {
-    Link link = Link.open(Source.own(() -> DriverManager.getConnection(url)));
+    Link link = new Link(Source.own(() -> DriverManager.getConnection(url)));
     link.prepare("x");
     assertFalse(link.waits());
     link.close(false);

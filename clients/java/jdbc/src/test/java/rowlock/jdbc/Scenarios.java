@@ -366,6 +366,23 @@ abstract class Scenarios extends SourceScenarios {
   }
 
   @Test
+  void aRequestThatIsBusyByItselfClosesItsConnection() throws Exception {
+    AtomicReference<Connection> opened = new AtomicReference<>();
+    ConnectionSource refused =
+        Server.faulty(
+            () -> {
+              opened.set(open());
+              return opened.get();
+            },
+            "request",
+            execution -> {
+              throw new SQLException("canceling statement due to lock timeout", "55P03");
+            });
+    assertThrows(BusyException.class, Rowlock.lease(refused, "x")::acquire);
+    until(() -> opened.get().isClosed());
+  }
+
+  @Test
   void aSessionThatTheServerEndedBecauseItWasIdleIsReplaced() throws Exception {
     AtomicLong session = new AtomicLong();
     ConnectionSource impatient =
@@ -442,6 +459,20 @@ abstract class Scenarios extends SourceScenarios {
         () -> {
           System.gc();
           return command("ls", "x").isEmpty();
+        });
+  }
+
+  @Test
+  void aLostLeaseThatIsDroppedLeavesNoThread() throws Exception {
+    CountDownLatch told = new CountDownLatch(1);
+    lease("dropped").ttl(SHORT).acquire().onLost(told::countDown);
+    command("break", "--now", "dropped");
+    told.await();
+    until(
+        () -> {
+          System.gc();
+          return Thread.getAllStackTraces().keySet().stream()
+              .noneMatch(thread -> thread.getName().equals("rowlock dropped"));
         });
   }
 
