@@ -53,11 +53,10 @@ TEXT
     until_true said backup blocked
     call="CALL rowlock_request_row('stalled', 600000, 'the owner called a', 0, 'shared', NULL, NULL,
           NULL, NULL, NULL); SELECT 'returned';"
-    for session in first:5 second:6; do
-        tr '\n' ' ' <<<"$call" >&"${session#*:}"
-        echo >&"${session#*:}"
-        until_true commits "${session%:*}"
-    done
+    tell 5 "$call"
+    until_true commits first
+    tell 6 "$call"
+    until_true waits_for_first second
     echo "BACKUP STAGE END;" >&4
     until_true said first returned
     until_true said second returned
@@ -68,9 +67,54 @@ TEXT
     is_free stalled
     [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'stalled'")" = 0 ]
 }
+tell() { echo "${2//$'\n'/ }" >&"$1"; } # DESCRIPTOR STATEMENTS
+waits_for_first() { # FILE: its session waits for the first call of its request
+    [ "$(sql "SELECT count(*) FROM $processlist
+              WHERE id = $(session_of "$1") AND state = 'User lock'")" = 1 ]
+}
 commits() { # FILE: its session waits in a COMMIT
     [ "$(sql "SELECT count(*) FROM $processlist
               WHERE id = $(session_of "$1") AND state = 'Waiting for backup lock'")" = 1 ]
+}
+
+# The name is leased. The first call is refused, and cannot write its ticket before session tickets
+# ends its transaction.
+start_first() { # NAME CALL_OF_SECOND
+    acquire "$1"
+    open_session tickets 4
+    open_session first 5
+    open_session second 6
+    tell 4 "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION;
+            SELECT count(*) FROM rowlock_waiter FOR UPDATE; SELECT 'locked';"
+    until_true said tickets locked
+    tell 5 "$(request "$1")"
+    until_true waits_for_a_row first
+    tell 6 "$2"
+    until_true waits_or_ends second
+    tell 4 "ROLLBACK;"
+    until_true said first 'ticket [0-9]*'
+}
+waits_or_ends() { # without the session lock it waits for a row, or ends
+    waits_for_first "$1" || waits_for_a_row "$1" || said "$1" 'canceled [01]'
+}
+request() { # NAME
+    echo "CALL rowlock_request('$1', 600000, 'the owner of $1', 0, 'exclusive', NULL, NULL, NULL,
+          NULL, NULL, @token, @ticket, @place, @holder, @pause);
+          SELECT CONCAT('ticket ', @ticket);"
+}
+
+@test "a request that is repeated while its first call still runs returns the same ticket" {
+    start_first repeated "$(request repeated)"
+    until_true said second 'ticket [0-9]*'
+    [ "$(grep ^ticket first)" = "$(grep ^ticket second)" ]
+}
+
+@test "a cancel waits for the ticket of a first call, and removes it" {
+    start_first canceled "CALL rowlock_cancel('canceled', 'the owner of canceled', @c);
+                          SELECT CONCAT('canceled ', @c);"
+    until_true said second 'canceled [01]'
+    said second 'canceled 1'
+    [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'canceled'")" = 0 ]
 }
 
 @test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {

@@ -288,11 +288,11 @@ END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
 -- it. With a shared name lock it locks the owner too, because an earlier call of that owner, whose
--- reply was lost, may still be about to commit; and with any if p_cancelable, because a cancel
--- waits for that lock. p_end NULL: no limit; p_try: does not wait. p_status as rowlock_name_lock.
+-- reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait. p_status
+-- as rowlock_name_lock.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_cancelable TINYINT,
-    IN p_try TINYINT, IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
+    IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -308,7 +308,7 @@ BEGIN
         SET v_seconds = CASE WHEN p_try THEN 0 WHEN p_end IS NULL THEN 100000000
             ELSE GREATEST(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) / 1000000),
                           1) END;
-        IF (v_mode = 's' AND v_technique <> 'insert' OR p_cancelable) AND p_owner IS NOT NULL THEN
+        IF v_mode = 's' AND v_technique <> 'insert' AND p_owner IS NOT NULL THEN
             BEGIN
                 DECLARE EXIT HANDLER FOR 1205
                 BEGIN
@@ -469,9 +469,7 @@ BEGIN
 
     SET p_token = 0, p_number = 0;
     START TRANSACTION READ WRITE;
-    -- session -1: of a request
-    CALL rowlock_name_lock_all(p_wants, p_owner, p_session = -1 AND p_ticket = 0, p_try, p_end,
-                               p_status, p_name, p_detail);
+    CALL rowlock_name_lock_all(p_wants, p_owner, p_try, p_end, p_status, p_name, p_detail);
     IF p_status = 0 THEN
         CALL rowlock_decide_grant(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);

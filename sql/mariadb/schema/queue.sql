@@ -513,7 +513,7 @@ BEGIN
         {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
-        CALL rowlock_name_lock_all(p_wants, NULL, 0, 0, {after ABS(p_limit_ms)}, v_status, v_name,
+        CALL rowlock_name_lock_all(p_wants, NULL, 0, {after ABS(p_limit_ms)}, v_status, v_name,
                                    v_detail);
         IF v_status = 0 THEN
             {find_conflicts p_wants, p_ticket};

@@ -217,7 +217,7 @@ whole: BEGIN
     DECLARE v_end, v_due, v_until DATETIME(6);
     DECLARE v_others INT;
     DECLARE v_number BIGINT;
-    DECLARE v_next, v_waited TINYINT;
+    DECLARE v_next, v_waited, v_locked TINYINT;
     DECLARE v_name VARBINARY(255);
 
     CALL rowlock_require_no_transaction();
@@ -246,15 +246,36 @@ whole: BEGIN
         END IF;
     END IF;
     IF p_ticket = 0 THEN
-        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, -1, p_host, p_pid, p_program,
-                                  p_note, p_status, v_name, p_token, v_number, p_detail);
-        IF p_status IN (0, 6, 7, 13) THEN
-            LEAVE whole;
-        END IF;
-        SET @rowlock_number = NULL;
-        CALL rowlock_enqueue(p_want, p_owner, -1, 7000, p_host, p_pid, p_program, p_note);
-        SET p_status = @rowlock_status, p_ticket = @rowlock_number, p_detail = @rowlock_detail;
-        CALL rowlock_check_answer(p_ticket);
+        BEGIN
+            {owner_lock p_owner};
+            DECLARE EXIT HANDLER FOR SQLEXCEPTION
+            BEGIN
+                DO RELEASE_LOCK(v_lock);
+                RESIGNAL;
+            END;
+
+            -- A cancel waits for the grant or the ticket of this call. This call may wait here for
+            -- an earlier one, whose reply was lost: then its ticket is there now.
+            {take_owner_lock 5};
+            CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, v_until,
+                                      p_token, v_others);
+            CALL rowlock_check_answer(v_others);
+            IF v_locked AND p_ticket = 0 THEN
+                CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, -1, p_host, p_pid,
+                                          p_program, p_note, p_status, v_name, p_token, v_number,
+                                          p_detail);
+                IF p_status IN (0, 6, 7, 13) THEN
+                    DO RELEASE_LOCK(v_lock);
+                    LEAVE whole;
+                END IF;
+                SET @rowlock_number = NULL;
+                CALL rowlock_enqueue(p_want, p_owner, -1, 7000, p_host, p_pid, p_program, p_note);
+                SET p_status = @rowlock_status, p_ticket = @rowlock_number,
+                    p_detail = @rowlock_detail;
+                CALL rowlock_check_answer(p_ticket);
+            END IF;
+            DO RELEASE_LOCK(v_lock);
+        END;
         IF p_status = 13 THEN
             LEAVE whole;
         END IF;
@@ -349,9 +370,10 @@ CREATE OR REPLACE PROCEDURE rowlock_cancel(
 BEGIN
     DECLARE v_name VARBINARY(255) DEFAULT CONVERT(name USING utf8mb4);
     DECLARE v_owner VARBINARY(255) DEFAULT owner;
-    DECLARE v_ticket, v_token, v_key BIGINT;
-    DECLARE v_rows, v_locked INT DEFAULT 0;
-    DECLARE v_seconds INT DEFAULT @@innodb_lock_wait_timeout;
+    DECLARE v_ticket, v_token BIGINT;
+    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_locked TINYINT DEFAULT 0;
+    {owner_lock v_owner};
     {ends_own};
     CALL rowlock_require_no_transaction();
     again: LOOP
@@ -361,10 +383,13 @@ BEGIN
         IF v_locked OR v_ticket IS NOT NULL OR v_owner IS NULL THEN
             LEAVE again;
         END IF;
-        START TRANSACTION READ WRITE;           -- a call without a ticket may be about to commit
-        {lock_owner v_owner};
-        COMMIT AND NO CHAIN NO RELEASE;
-        SET v_locked = 1;
+        -- a call without a ticket may be about to commit
+        {take_owner_lock @@innodb_lock_wait_timeout};
+        DO RELEASE_LOCK(v_lock);
+        IF NOT v_locked THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT =
+                'rowlock: a call of this request still runs: repeat the cancel';
+        END IF;
     END LOOP;
     IF v_ticket IS NOT NULL THEN
         CALL rowlock_leave_queue(v_ticket, v_owner, 1);
