@@ -237,6 +237,19 @@ let_b_wait_for() {
     sql "DELETE FROM rowlock_waiter WHERE name = 'rolled'"
 }
 
+@test "the command's lists of holders are one result set, with PROCESS and without" {
+    sql "CALL rowlock_acquire('one set', 600000, 'exclusive', NULL, @t)"
+    for user in root "$app"; do
+        for procedure in rowlock_list rowlock_holder; do
+            mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$user" -vv \
+                "$database" -e "CALL $procedure('one set')" >sets
+            cat sets
+            [ "$(grep -cE '^Empty set|^[0-9]* rows? in set' sets)" = 1 ]
+            grep -q '^1 row in set' sets
+        done
+    done
+}
+
 @test "every view runs with its reader's rights" {
     [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database()
               AND security_type <> 'INVOKER'")" = 0 ]

@@ -640,6 +640,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
 CREATE OR REPLACE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    DECLARE v_n BIGINT;
     DECLARE EXIT HANDLER FOR 1142, 1227
         SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
          ORDER BY state, name, ticket, token;
@@ -648,6 +649,7 @@ BEGIN
         CALL rowlock_restore_idle_limit();
     END IF;
     CALL rowlock_real_time();
+    SELECT count(*) INTO v_n FROM information_schema.innodb_trx;    -- as in rowlock_holder
     SELECT h.* FROM (
         SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
         UNION ALL
