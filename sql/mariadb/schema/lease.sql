@@ -288,8 +288,8 @@ END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
 -- it. With a shared name lock it locks the owner too, because an earlier call of that owner, whose
--- reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait. p_status
--- as rowlock_name_lock.
+-- reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait.
+-- p_status as rowlock_name_lock.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
     IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),

@@ -6,9 +6,10 @@
 
 -- If it is switched on later, two policies on each table raise an error in place of a row. One is
 -- restrictive, so no other policy can override it. One is permissive, because without a permissive
--- policy the server evaluates no restrictive one; these in the order of their names. While row
--- level security is off, a policy costs nothing. A table that is in use gets none for now: rowlock
--- doctor names it, and an install tries again. Renewals wait for the last two tables only.
+-- policy the server evaluates no restrictive one. It evaluates the restrictive ones in the order of
+-- their names. While row level security is off, a policy costs nothing. A table that is in use gets
+-- none for now: rowlock doctor names it, and an install tries again. Renewals wait for the last two
+-- tables only.
 DO $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
