@@ -57,8 +57,8 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 
 @test "mistakes in the package for Java are found" {
     file=jdbc/src/main/java/rowlock/jdbc/Keeper.java
-    ignores java 's/lose(error);/certain = certain(before, ttl); due = before + third;/' $file
-    from_reply java 's/certain = certain([a-z]*/certain = certain(Clock.now()/' $file
+    ignores java 's/lose(error.reason.*/proven = before; due = before + third;/' $file
+    from_reply java 's/proven = [a-z]*;/proven = Clock.now();/' $file
     is_hasty "$loud" java \
         's/= thread.copy();/= thread.copy().orTimeout(100, TimeUnit.MILLISECONDS);/' $file
 }
