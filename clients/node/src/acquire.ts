@@ -2,6 +2,7 @@
 // How a lease is acquired: one statement, repeated by the same owner until it returns a token.
 
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkSource, type Terms, terms } from './arguments';
 import { isPool, type Source } from './engine';
@@ -36,6 +37,11 @@ export async function acquire(
     const wanted = terms(name, options);
     const { signal, logger, onEvent } = options;
     signal?.throwIfAborted();
+    try {
+        if (signal) setMaxListeners(0, signal); // it may end many waits; Node warns of more than 10
+    } catch {
+        // a signal of jsdom, which does not warn
+    }
     const began = now();
     const pooled = typeof source !== 'function';
     const session = new Session(source, pooled, name, logger, onEvent);
