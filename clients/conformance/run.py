@@ -25,8 +25,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 URL = os.environ["ROWLOCK_TEST_URL"]
 LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
 TEXTS = {"name", "mode", "note", "counter", "load", "url"}
-# whose refusal names the holder's program on MariaDB, too
-NAMES_PROGRAM = {"go", "java", "python"}
 
 
 class Failure(Exception):
@@ -177,9 +175,7 @@ class Run:
                 must(answer["token"] > earlier)
             elif key == "names":
                 ready = self.client_of(value).ready
-                parts = [str(ready["pid"]), socket.gethostname()]
-                if URL.startswith("postgresql") or client.language in NAMES_PROGRAM:
-                    parts.append(ready["program"])
+                parts = [str(ready["pid"]), socket.gethostname(), ready["program"]]
                 must(all(part in answer["holder"] for part in parts))
             elif key == "text":
                 said = (answer.get("holder") or "") + (answer.get("text") or "")
