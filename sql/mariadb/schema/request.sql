@@ -217,7 +217,7 @@ whole: BEGIN
     DECLARE v_end, v_due, v_until DATETIME(6);
     DECLARE v_others INT;
     DECLARE v_number BIGINT;
-    DECLARE v_next, v_waited, v_locked TINYINT;
+    DECLARE v_next, v_waited TINYINT;
     DECLARE v_name VARBINARY(255);
 
     CALL rowlock_require_no_transaction();
@@ -256,11 +256,14 @@ whole: BEGIN
 
             -- A cancel waits for the grant or the ticket of this call. This call may wait here for
             -- an earlier one, whose reply was lost: then its ticket is there now.
-            {take_owner_lock 5};
+            -- After 2 s it continues: only a KILL QUERY leaves the lock to a session for longer.
+            -- GET_LOCK counts its calls, so a session must not take a lock that it has.
+            DO IF(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 1, GET_LOCK(v_lock,
+                  LEAST(2, IF(@@max_statement_time > 0, @@max_statement_time * 0.8, 2))));
             CALL rowlock_find_request(v_wanted, p_owner, p_mode, p_limit, p_ticket, v_due, v_until,
                                       p_token, v_others);
             CALL rowlock_check_answer(v_others);
-            IF v_locked AND p_ticket = 0 THEN
+            IF p_ticket = 0 THEN
                 CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, -1, p_host, p_pid,
                                           p_program, p_note, p_status, v_name, p_token, v_number,
                                           p_detail);
@@ -372,7 +375,7 @@ BEGIN
     DECLARE v_owner VARBINARY(255) DEFAULT owner;
     DECLARE v_ticket, v_token BIGINT;
     DECLARE v_rows INT DEFAULT 0;
-    DECLARE v_locked TINYINT DEFAULT 0;
+    DECLARE v_came, v_looks TINYINT DEFAULT 0;
     {owner_lock v_owner};
     {ends_own};
     CALL rowlock_require_no_transaction();
@@ -380,16 +383,15 @@ BEGIN
         SELECT MAX(w.ticket) INTO v_ticket FROM rowlock_waiter w
          WHERE w.name = v_name AND w.owner = v_owner;
         COMMIT AND NO CHAIN NO RELEASE;
-        IF v_locked OR v_ticket IS NOT NULL OR v_owner IS NULL THEN
+        IF v_looks > 0 OR v_ticket IS NOT NULL OR v_owner IS NULL THEN
             LEAVE again;
         END IF;
-        -- a call without a ticket may be about to commit
-        {take_owner_lock @@innodb_lock_wait_timeout};
-        DO RELEASE_LOCK(v_lock);
-        IF NOT v_locked THEN
-            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT =
-                'rowlock: a call of this request still runs: repeat the cancel';
-        END IF;
+        -- A call without a ticket may be about to commit. One expression: a KILL QUERY between two
+        -- statements would leave the lock to this session. NULL: killed.
+        SET v_came = IF(IS_USED_LOCK(v_lock) = CONNECTION_ID(), RELEASE_LOCK(v_lock),
+                        CASE GET_LOCK(v_lock, LEAST(5, @@innodb_lock_wait_timeout))
+                             WHEN 1 THEN RELEASE_LOCK(v_lock) WHEN 0 THEN 0 END),
+            v_looks = 1;
     END LOOP;
     IF v_ticket IS NOT NULL THEN
         CALL rowlock_leave_queue(v_ticket, v_owner, 1);
@@ -403,6 +405,10 @@ BEGIN
     END IF;
     SET canceled = v_ticket IS NOT NULL OR v_rows > 0;
     {restores_own};
+    IF v_looks AND NOT canceled AND NOT COALESCE(v_came, 0) THEN
+        SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT =
+            'rowlock: a call of this request may still run: repeat the cancel';
+    END IF;
 END//
 
 {end_of_piece};

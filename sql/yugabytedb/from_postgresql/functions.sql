@@ -88,7 +88,8 @@ END $$;
 
 -- Deletes all rows of the history whose time has passed, because no physical address limits a batch
 -- here. Returns their number, but always less than `batch`, so that a caller does not repeat it.
-CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     rules record;
     now_ constant timestamptz := pg_catalog.clock_timestamp();
@@ -132,7 +133,8 @@ BEGIN
 END $$;
 
 -- Draws a number, because every draw here lifts them.
-CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.lift_numbers() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.next_number();
 END $$;
@@ -230,7 +232,8 @@ BEGIN
     RETURN false;
 END $$;
 
-CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
