@@ -6,11 +6,42 @@ import gc
 import logging
 import threading
 import unittest
-from typing import Any, List
+import unittest.mock
+from typing import Any, Callable, List
 
 import rowlock
 from rowlock import aio
-from rowlock.testing import Fake
+from rowlock.testing import Connection, Fake
+
+
+class SlowFake(Fake):
+    """Its first answer to a statement takes so many seconds."""
+
+    def __init__(self, which: str, seconds: float) -> None:
+        super().__init__()
+        self.which, self.seconds, self.calls = which, seconds, 0
+        self.reached, self.over = threading.Event(), threading.Event()
+
+    def __call__(self) -> Connection:
+        return SlowConnection(self)
+
+
+class SlowConnection(Connection):
+    def execute(self, which: str, *values: Any) -> Any:
+        row = super().execute(which, *values)
+        slow = self._fake
+        assert isinstance(slow, SlowFake)
+        if which == slow.which:
+            slow.calls += 1
+            if slow.calls == 1:
+                slow.reached.set()
+                slow.over.wait(slow.seconds)
+        return row
+
+    def fileno(self) -> int:  # hang_up() ends the wait
+        assert isinstance(self._fake, SlowFake)
+        self._fake.over.set()
+        raise OSError
 
 
 class Blocking(unittest.TestCase):
@@ -99,9 +130,69 @@ class Blocking(unittest.TestCase):
     def test_release_all(self) -> None:
         held = [rowlock.lease(self.fake, name).acquire() for name in ("x", "y")]
         rowlock.release_all()
-        for lease in held:
-            with self.assertRaisesRegex(rowlock.Lost, "was released"):
-                lease.check()
+        self.assertEqual(self.fake.held, [])
+        for lease in held:  # its body hears of it
+            self.assertTrue(lease.lost.is_set())
+            for call in (lease.check, lease.release):
+                with self.assertRaisesRegex(rowlock.Lost, "released by release_all"):
+                    call()
+            lease.release()
+
+    def test_an_answer_that_took_longer_than_the_lease_begins_no_block(self) -> None:
+        slow = SlowFake("request", 1.5)
+        with rowlock.lease(slow, "x", ttl=1) as held:
+            self.assertGreater(held.remaining(), 0)
+        self.assertGreater(slow.calls, 1)
+
+    def test_a_renewal_without_an_answer_does_not_hold_up_the_end(self) -> None:
+        slow = SlowFake("renew", 60)
+        held = rowlock.lease(slow, "x", ttl=9).acquire()
+        self.assertTrue(slow.reached.wait(30))
+        with unittest.mock.patch("rowlock._lease.REPLY", 0.2):
+            held.release()
+        self.assertEqual(slow.held, [])
+
+    def test_a_block_may_end_in_another_thread_if_it_is_the_only_one(self) -> None:
+        lock = rowlock.lease(self.fake, "x", permits=2)
+        lock.__enter__()
+        self.in_a_thread(lambda: lock.__exit__(None, None, None))
+        self.assertEqual(self.fake.held, [])
+        entered, over = threading.Event(), threading.Event()
+
+        def other() -> None:
+            lock.__enter__()
+            entered.set()
+            over.wait()  # else a later thread could have its number
+
+        lock.__enter__()
+        threading.Thread(target=other).start()
+        self.assertTrue(entered.wait(30))
+        with self.assertRaisesRegex(rowlock.RowlockError, "acquire"):
+            self.in_a_thread(lambda: lock.__exit__(None, None, None))
+        over.set()
+        rowlock.release_all()
+
+    def in_a_thread(self, work: Callable[[], object]) -> None:
+        errors: List[BaseException] = []
+
+        def caught() -> None:
+            try:
+                work()
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=caught)
+        thread.start()
+        thread.join()
+        for error in errors:
+            raise error
+
+    def test_an_interrupt_in_on_event_leaves_no_lease(self) -> None:
+        def interrupted(_: rowlock.Event) -> None:
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            rowlock.lease(self.fake, "x", on_event=interrupted).acquire()
         self.assertEqual(self.fake.held, [])
 
     def test_what_on_event_raises_changes_nothing(self) -> None:

@@ -3,58 +3,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
-import importlib
 import inspect
-import os
-import socket
 import threading
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Sequence
-from typing import Type, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Optional, Protocol, Type, TypeVar
+from typing import overload
 
 from . import _core, _lease
 from ._core import Event, finish
-from ._engine import FAKE, MARIADB, Row, driver_name, engine_of, values_for
 from ._errors import Busy, RowlockError
 from ._lease import Gate, Handle
 from ._session import Half
-from ._sources import driver_connection, source
+from ._sources import driver_connection, hang_up, run, source
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
 
     P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
-
-
-def plain_cursor(connection: Any) -> Any:
-    """A cursor whose rows are tuples, whatever the application's connection makes of them."""
-    name = driver_name(connection)
-    if name == "psycopg":
-        rows = importlib.import_module("psycopg.rows").tuple_row
-        return importlib.import_module(name).Cursor(connection, row_factory=rows)
-    if name == "psycopg2":
-        return importlib.import_module("psycopg2.extensions").cursor(connection)
-    return importlib.import_module(name + ".cursors").Cursor(connection)
-
-
-async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
-    engine = engine_of(connection)
-    if engine is FAKE:
-        return cast(Row, connection.execute(statement, *values))
-    # a prepared statement would outlive the call, which a pooler may give another session
-    options = {"prepare": False} if driver_name(connection) == "psycopg" else {}
-    with plain_cursor(connection) as cursor:
-        cursor.execute(statement, values_for(engine, values), **options)
-        row: Optional[Row] = cursor.fetchone() if cursor.description else None
-        while engine is MARIADB and cursor.nextset():  # to the end of the CALL
-            row = row or cursor.fetchone() if cursor.description else row
-        if "@rowlock_answer" in statement:
-            cursor.execute("SELECT @rowlock_answer")
-            row = cursor.fetchone()
-        return row or ()
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], _: float) -> None:
@@ -75,18 +42,6 @@ def start(task: Coroutine[Any, Any, None], name: str) -> threading.Thread:
 async def ended(thread: threading.Thread, limit: float) -> bool:
     thread.join(limit)
     return not thread.is_alive()
-
-
-def hang_up(connection: Any) -> None:
-    """Ends a connection that another thread or task is using, whose call fails then.
-
-    A driver's close() would wait for that call.
-    """
-    with contextlib.suppress(Exception):
-        # PyMySQL has no fileno(); the number of a copy, so that no other file can have it
-        holder = connection if hasattr(connection, "fileno") else connection._sock
-        with socket.socket(fileno=os.dup(holder.fileno())) as copy:
-            copy.shutdown(socket.SHUT_RDWR)
 
 
 def cut(_: threading.Thread, connection: Any) -> None:

@@ -7,7 +7,6 @@ hexadecimal digits, so a name is the same in each character set and sql_mode of 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -101,8 +100,11 @@ def text_of(answer: Any) -> Optional[str]:
 
 def driver_of(engine: str, *names: str) -> Any:
     for name in names:
-        with contextlib.suppress(ImportError):
+        try:
             return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:  # it is installed, and lacks something
+                raise
     raise RowlockError(f"no driver for {engine} is installed: pip install {names[0]}")
 
 

@@ -7,7 +7,6 @@ that is never set. It counts as lost a little before that, whether or not the da
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import random
@@ -32,6 +31,10 @@ def pause_after(failures: int) -> float:
     return min(1.0, 0.05 * 2.0 ** min(failures, 5)) * random.uniform(0.5, 1)
 
 
+def margin(ttl: float) -> float:
+    return min(1.0, max(0.1, ttl / 10))
+
+
 class State:
     """A lease that is held, and its two tasks: one renews it, one watches its end."""
 
@@ -40,11 +43,11 @@ class State:
     ) -> None:
         self.name, self.owner, self.token, self.ttl = terms.name, owner, token, terms.ttl
         self.half, self._session, self._terms = session.half, session, terms
-        self._margin = min(1.0, max(0.1, self.ttl / 10))
+        self._margin = margin(self.ttl)
         self._since, self._end = sent, sent + self.ttl
         self._due = sent + self.ttl / 3
         self._leaving = threading.Lock()  # locked by the one that releases
-        self._why = ""
+        self._why, self._taken = "", False
         self._pid = os.getpid()
         self._failure = ""  # of the last renewal
         half = session.half
@@ -82,6 +85,17 @@ class State:
             HELD.discard(self)
             self._over.set()
             await self.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
+        elif self._taken and not failed:
+            self._taken = False
+            raise self._loss()
+
+    async def take_away(self) -> None:
+        """Releases it under its holder, who learns of it first."""
+        if self._leaving.acquire(blocking=False):
+            HELD.discard(self)
+            self._taken = True
+            self._lose(lease_lost(self.name, "released by release_all()"))
+            await self.half.to_its_end(self._send_release(True), self.ttl + GIVE_UP)
 
     def dropped(self) -> None:
         """Nobody can release it any more."""
@@ -109,7 +123,10 @@ class State:
 
     async def _send_release(self, failed: bool) -> None:
         limit = max(2.0, min(self.ttl / 3, REPLY))  # longer than its wait for a fence
-        stopped = await self.half.ended(self._renewer, max(0.0, self._end - now()))
+        stopped = await self.half.ended(self._renewer, min(REPLY, max(0.0, self._end - now())))
+        if not stopped:  # a renewal without an answer
+            await self._session.cut()
+            stopped = await self.half.ended(self._renewer, 1.0)
         self._lost_by_now()
         try:
             if stopped:
@@ -262,8 +279,14 @@ class Gate(Generic[H]):
             raise
 
     async def _leave(self, who: object, failed: bool) -> None:
-        if who not in self._held and len(self._held) == 1:
-            (who,) = self._held  # the block ends in another thread or task
+        if who not in self._held:  # the block ends in another thread or task
+            inside = [one for one, held in self._held.items() if held is not None]
+            if len(inside) != 1:
+                raise RowlockError(
+                    f"a block of {self._terms.name!r} must end in the thread or task in which it"
+                    " began; elsewhere call acquire() and release()"
+                )
+            (who,) = inside
         held = cast(Handle, self._held.pop(who))  # until the end: it must not count as dropped
         await held._state.leave(failed)
 
@@ -277,7 +300,11 @@ async def acquire(session: Session, terms: Terms) -> State:
         reason = str(error) or type(error).__name__
         terms.tell(Event("waited", terms.name, None, now() - began, reason))
         raise
-    terms.tell(Event("acquired", terms.name, state.token, now() - began, ""))
+    try:
+        terms.tell(Event("acquired", terms.name, state.token, now() - began, ""))
+    except BaseException:  # ^C
+        await state.leave(True)
+        raise
     return state
 
 
@@ -306,6 +333,9 @@ async def queue(session: Session, terms: Terms, owner: str, gate: Any) -> State:
                     )  # fmt: skip
                 finally:
                     gate.release()
+                token, place = number_of(answer[0]), number_of(answer[2])
+                if token is not None and now() >= sent + terms.ttl - margin(terms.ttl):
+                    raise Unavailable(f"the answer took {now() - sent:.1f} s: the lease is over")
             except Unavailable as error:
                 late = now() >= deadline and (failures or not session.opened)
                 late = late or now() >= deadline + REPLY - WITHDRAW
@@ -318,7 +348,6 @@ async def queue(session: Session, terms: Terms, owner: str, gate: Any) -> State:
                 failures += 1
                 continue
             failures = 0
-            token, place = number_of(answer[0]), number_of(answer[2])
             if token is not None:
                 return State(session, owner, token, terms, sent)
             holder = text_of(answer[3]) or holder
@@ -335,5 +364,7 @@ async def queue(session: Session, terms: Terms, owner: str, gate: Any) -> State:
 async def release_all(half: Half) -> None:
     for state in list(HELD):
         if state.half is half and state._pid == os.getpid():
-            with contextlib.suppress(RowlockError):
-                await state.leave(True)
+            try:
+                await state.take_away()
+            except Exception as error:
+                log.warning("release of %s: %s", state.name, error)

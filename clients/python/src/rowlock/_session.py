@@ -196,11 +196,15 @@ class Session:
         except Exception as error:  # it is gone already
             log.debug("closing: %s", error)
 
+    async def cut(self) -> None:
+        """Gives up the call that another task is waiting for."""
+        if self._interrupted:
+            await self._interrupted.give_up()
+
     async def close(self) -> None:
         line, self._line = self._line, None
         await self.end(line, False)
-        if self._interrupted:
-            await self._interrupted.give_up()
+        await self.cut()
 
     async def give_up(self, owner: str) -> None:
         """Leaves the queue; if that fails, the ticket is removed after 7 s.

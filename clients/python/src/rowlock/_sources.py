@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adapters: where sessions come from. A URL, a function, a pool, or what a framework has.
+"""Adapters to drivers, pools and frameworks: where sessions come from, and how one is called.
 
 A pool is known by its class's package and by its methods, so that none is imported.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
+import os
+import socket
 from functools import partial
-from typing import Any, Awaitable, Callable, NamedTuple, Optional, Sequence
+from typing import Any, Awaitable, Callable, NamedTuple, Optional, Sequence, cast
 from urllib.parse import unquote, urlsplit
 
-from ._engine import MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of, number_of
-from ._engine import target, text_of
+from ._engine import FAKE, MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of, number_of
+from ._engine import target, text_of, values_for
 from ._errors import RowlockError
 
 Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
@@ -119,11 +123,11 @@ def connects(url: str) -> Callable[[], Any]:
 def source(of: Any) -> Source:
     """What lends or opens sessions: a pool is known by its methods, so that none is imported."""
     package = type(of).__module__.partition(".")[0]
-    if package == "psycopg_pool":
+    if package == "psycopg_pool" and not is_async(of):
         return pool_of(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
-    if hasattr(of, "getconn"):  # of psycopg2
+    if package == "psycopg2" and hasattr(of, "getconn"):
         return pool_of(lambda _: of.getconn(), lambda c, broken: of.putconn(c, close=broken), of)
-    if package == "sqlalchemy" and hasattr(of, "raw_connection"):  # an Engine
+    if package == "sqlalchemy" and hasattr(of, "raw_connection") and not is_async(of):
         return pool_of(lambda _: of.raw_connection(), end_alchemy, of)
     if hasattr(of, "ensure_connection"):  # of Django, whose connections may come from a pool
         return pool_of(lambda _: copy_of_django(of), end_django, getattr(of, "pool", None))
@@ -136,6 +140,10 @@ def source(of: Any) -> Source:
             f" connection of Django, not {type(of).__module__}.{type(of).__qualname__}"
         )
     return pool_of(lambda _: of(), lambda connection, _: connection.close(), None)
+
+
+def is_async(pool: Any) -> bool:
+    return type(pool).__name__.startswith("Async")
 
 
 def pool_of(
@@ -173,6 +181,46 @@ def end_django(copy: Any, _: bool) -> None:
     copy.close()
 
 
+def plain_cursor(connection: Any) -> Any:
+    """A cursor whose rows are tuples, whatever the application's connection makes of them."""
+    name = driver_name(connection)
+    if name == "psycopg":
+        rows = importlib.import_module("psycopg.rows").tuple_row
+        return importlib.import_module(name).Cursor(connection, row_factory=rows)
+    if name == "psycopg2":
+        return importlib.import_module("psycopg2.extensions").cursor(connection)
+    return importlib.import_module(name + ".cursors").Cursor(connection)
+
+
+async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
+    engine = engine_of(connection)
+    if engine is FAKE:
+        return cast(Row, connection.execute(statement, *values))
+    # a prepared statement would outlive the call, which a pooler may give another session
+    options = {"prepare": False} if driver_name(connection) == "psycopg" else {}
+    with plain_cursor(connection) as cursor:
+        cursor.execute(statement, values_for(engine, values), **options)
+        row: Optional[Row] = cursor.fetchone() if cursor.description else None
+        while engine is MARIADB and cursor.nextset():  # to the end of the CALL
+            row = row or cursor.fetchone() if cursor.description else row
+        if "@rowlock_answer" in statement:
+            cursor.execute("SELECT @rowlock_answer")
+            row = cursor.fetchone()
+        return row or ()
+
+
+def hang_up(connection: Any) -> None:
+    """Ends a connection that another thread or task is using, whose call fails then.
+
+    A driver's close() would wait for that call.
+    """
+    with contextlib.suppress(Exception):
+        # PyMySQL has no fileno(); the number of a copy, so that no other file can have it
+        holder = connection if hasattr(connection, "fileno") else connection._sock
+        with socket.socket(fileno=os.dup(holder.fileno())) as copy:
+            copy.shutdown(socket.SHUT_RDWR)
+
+
 # ---- for asyncio
 
 
@@ -191,9 +239,9 @@ def connects_async(url: str) -> Callable[[], Any]:
 def async_source(of: Any) -> Source:
     """What lends or opens sessions, as in the blocking half."""
     package = type(of).__module__.partition(".")[0]
-    if package == "psycopg_pool":
+    if package == "psycopg_pool" and is_async(of):
         return Source(lambda limit: of.getconn(timeout=limit), partial(end_async_psycopg, of), of)
-    if package == "asyncpg":
+    if package == "asyncpg" and hasattr(of, "acquire"):
         return Source(lambda limit: of.acquire(timeout=limit), partial(end_asyncpg, of), of)
     if package == "sqlalchemy" and hasattr(of, "sync_engine"):
         return Source(partial(open_async_alchemy, of), end_async_alchemy, of)
@@ -248,3 +296,28 @@ async def end_async_alchemy(handle: Borrowed, broken: bool) -> None:
     if broken:
         await handle.alchemy.invalidate()
     await handle.alchemy.close()
+
+
+async def async_run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
+    row: Optional[Row]
+    if engine_of(connection) is FAKE:
+        row = connection.execute(statement, *values)
+    elif driver_name(connection) == "asyncpg" and not values and not statement.startswith("SELECT"):
+        await connection.execute(statement)
+        row = None
+    elif driver_name(connection) == "asyncpg":
+        first, *others = statement.split("%s")
+        numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
+        record = importlib.import_module("asyncpg").Record  # not what the application makes of it
+        # without a name: a prepared statement would outlive the call, as in the blocking half
+        prepared = await connection.prepare(
+            first + "".join(numbered), name="", record_class=record
+        )
+        row = await prepared.fetchrow(*values)
+    else:
+        rows = importlib.import_module("psycopg.rows").tuple_row  # as in the blocking half
+        kind = importlib.import_module("psycopg").AsyncCursor
+        async with kind(connection, row_factory=rows) as cursor:
+            await cursor.execute(statement, tuple(values), prepare=False)
+            row = await cursor.fetchone() if cursor.description else None
+    return row or ()

@@ -10,19 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator
-from typing import Optional, Protocol, Sequence, Type, TypeVar, overload
+from typing import Optional, Protocol, Type, TypeVar, overload
 
 from . import _core, _lease
-from ._blocking import hang_up
 from ._core import Event, T
-from ._engine import FAKE, Row, driver_name, engine_of
+from ._engine import driver_name
 from ._errors import Busy
 from ._lease import Gate, Handle
 from ._session import Half, log
-from ._sources import async_source
+from ._sources import async_run as run, async_source, hang_up
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, ParamSpec
@@ -32,31 +30,6 @@ R = TypeVar("R")
 
 __all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
 __all__ += ["release_all"]
-
-
-async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
-    row: Optional[Row]
-    if engine_of(connection) is FAKE:
-        row = connection.execute(statement, *values)
-    elif driver_name(connection) == "asyncpg" and not values and not statement.startswith("SELECT"):
-        await connection.execute(statement)
-        row = None
-    elif driver_name(connection) == "asyncpg":
-        first, *others = statement.split("%s")
-        numbered = (f"${place}{text}" for place, text in enumerate(others, 1))
-        record = importlib.import_module("asyncpg").Record  # not what the application makes of it
-        # without a name: a prepared statement would outlive the call, as in the blocking half
-        prepared = await connection.prepare(
-            first + "".join(numbered), name="", record_class=record
-        )
-        row = await prepared.fetchrow(*values)
-    else:
-        rows = importlib.import_module("psycopg.rows").tuple_row  # as in the blocking half
-        kind = importlib.import_module("psycopg").AsyncCursor
-        async with kind(connection, row_factory=rows) as cursor:
-            await cursor.execute(statement, tuple(values), prepare=False)
-            row = await cursor.fetchone() if cursor.description else None
-    return row or ()
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], limit: float) -> None:
