@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -30,7 +29,8 @@ type Options struct {
 	Permits int           // how many holders the name may have; 0: it is not a permit
 	Note    string        // for those that look for the holder
 
-	// OnEvent, for metrics and traces, hears of each Event. It must return soon.
+	// OnEvent, for metrics and traces, hears of each Event. It must return soon. A panic of it is a
+	// warning.
 	OnEvent func(Event)
 	// Warn hears of failed calls that are repeated, and of a loss; nil: slog.Warn.
 	Warn func(message string, values ...any)
@@ -47,9 +47,9 @@ type Event struct {
 	Err      error // why a wait failed, or the lease was lost; nil: it was not
 }
 
-// The kinds of events. A wait that ends with a lease is Waited, then Acquired.
+// The kinds of events. Each call of Do that sent a request tells one of Acquired and Waited.
 const (
-	Waited   = "waited"
+	Waited   = "waited" // without success: busy, unavailable, interrupted, or refused
 	Acquired = "acquired"
 	Lost     = "lost"
 	Released = "released"
@@ -65,9 +65,9 @@ type Lease struct {
 	token    int64
 	acquired time.Duration
 	cancel   context.CancelCauseFunc // ends the context of the holder
-	leave    chan struct{}           // closed when the holder has ended
+	leaving  context.Context         // of the renewals; ends when the holder has ended
+	leave    context.CancelFunc      // ends it
 	left     chan struct{}           // closed when nothing renews the lease any more
-	fenced   atomic.Bool             // in a transaction, which may be open
 
 	mutex   sync.Mutex
 	sent    time.Duration // when the last successful call was sent
@@ -92,7 +92,8 @@ func Do(ctx context.Context, db *sql.DB, name string, opts Options,
 	}
 	held, cancel := context.WithCancelCause(ctx)
 	lease := &Lease{requester: r, token: token, acquired: now(), cancel: cancel, sent: sent,
-		leave: make(chan struct{}), left: make(chan struct{})}
+		left: make(chan struct{})}
+	lease.leaving, lease.leave = context.WithCancel(context.Background())
 	go lease.keep()
 	finished := false
 	defer func() {
@@ -158,7 +159,6 @@ func (l *Lease) Fence(ctx context.Context, tx *sql.Tx) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	l.fenced.Store(true)
 	return Fence(ctx, tx, l.name, l.token)
 }
 
@@ -187,7 +187,7 @@ func (l *Lease) lose(why error) {
 // release ends the lease. It returns a *LostError if it was lost before: nobody waits for that
 // release, so it is given up after 0.5 s.
 func (l *Lease) release() error {
-	close(l.leave)
+	l.leave()
 	done := make(chan error, 1)
 	go func() { done <- l.sendRelease() }()
 	if l.Remaining() > 0 {
@@ -200,13 +200,16 @@ func (l *Lease) release() error {
 	return l.Check()
 }
 
+// sendRelease lets a renewal on its way end for interruptMost, then leaves the rest of its limit to
+// the call and a second one.
 func (l *Lease) sendRelease() error {
+	end := now() + max(releaseLeast, min(l.opts.TTL/3, replyMost))
 	<-l.left
 	l.Remaining()
-	limit := max(time.Second, min(l.opts.TTL/3, replyMost))
-	a, _, err := borrowed(context.Background(), l.pool, now()+limit, l.name, l.releaseBy)
+	first := max(now(), end-2*releaseLeast) + releaseLeast
+	a, _, err := borrowed(context.Background(), l.pool, first, l.name, l.releaseBy)
 	if errors.Is(err, ErrUnavailable) { // a second call finds nothing if the first has released it
-		_, _, err = borrowed(context.Background(), l.pool, now()+limit, l.name, l.releaseBy)
+		_, _, err = borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
 	} else if err == nil && a.number.Int64 == 0 {
 		l.lose(&LostError{Name: l.name, Reason: "it has expired, or was broken"})
 	}
@@ -216,18 +219,21 @@ func (l *Lease) sendRelease() error {
 	}
 	l.opts.Debug("rowlock: release", "name", l.name, "error", err) // after an error it expires
 	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.gone != nil {
-		return l.gone
+	gone := l.gone
+	if gone == nil {
+		l.gone = &LostError{Name: l.name, Reason: released}
 	}
-	l.gone = &LostError{Name: l.name, Reason: released}
-	defer l.tell(Event{Kind: Released, Token: l.token, Duration: now() - l.acquired})
+	l.mutex.Unlock()
+	if gone != nil {
+		return gone
+	}
+	l.tell(Event{Kind: Released, Token: l.token, Duration: now() - l.acquired})
 	return nil
 }
 
 // releaseBy waits for a transaction that has fenced, which may be the caller's own, for a second.
 func (l *Lease) releaseBy(ctx context.Context, s session) (a answer, err error) {
-	if s.engine == mariadb && l.fenced.Load() {
+	if s.engine == mariadb {
 		_, err = s.on.ExecContext(ctx, "SET @rowlock_wait = @@innodb_lock_wait_timeout, "+
 			"innodb_lock_wait_timeout = 1")
 		defer func() {
@@ -249,10 +255,10 @@ func (l *Lease) keep() {
 	defer close(l.left)
 	ttl := l.opts.TTL
 	failures, due := 0, l.sent+ttl/3
-	for end := certain(l.sent, ttl); sleep(l.leave, min(due, end)) && l.Remaining() > 0; {
+	for end := certain(l.sent, ttl); sleep(l.leaving.Done(), min(due, end)) && l.Remaining() > 0; {
 		sent := now()
 		limit := min(sent+max(ttl/3, time.Second), end)
-		_, _, err := borrowed(context.Background(), l.pool, limit, l.name,
+		_, _, err := borrowed(l.leaving, l.pool, limit, l.name,
 			func(ctx context.Context, s session) (answer, error) {
 				return s.execute(ctx, renew, l.token, ttl.Milliseconds())
 			})
@@ -261,6 +267,8 @@ func (l *Lease) keep() {
 			failures, due, end = 0, sent+ttl/3, certain(sent, ttl)
 		case errors.Is(err, ErrLost) || now() >= end:
 			l.lose(err)
+		case l.leaving.Err() != nil:
+			return
 		case err != nil:
 			l.opts.Warn("rowlock: a renewal failed, and is repeated", "name", l.name, "error", err)
 			l.fail(err)

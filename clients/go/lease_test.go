@@ -121,6 +121,89 @@ func TestALossIsAnnouncedAfterASuspendDuringARenewal(t *testing.T) {
 	}
 }
 
+// A renewal may hang for a third of the TTL, but the end of the block does not wait for it.
+func TestTheEndOfTheBlockCutsARenewalThatHangs(t *testing.T) {
+	hangs, ended := make(chan struct{}), make(chan error, 1)
+	var released atomic.Int64
+	db := sql.OpenDB(stub(func(ctx context.Context, statement string) error {
+		switch {
+		case strings.Contains(statement, "renew"):
+			close(hangs)
+			<-ctx.Done()
+		case strings.Contains(statement, "release"):
+			released.Add(1)
+		}
+		return ctx.Err()
+	}))
+	opts := Options{TTL: time.Hour, Warn: func(message string, values ...any) {
+		t.Error(message, values)
+	}}
+	go func() {
+		ended <- Do(context.Background(), db, "x", opts, func(context.Context, *Lease) error {
+			suspend(21 * time.Minute) // a renewal is due
+			<-hangs
+			return nil
+		})
+	}()
+	select {
+	case err := <-ended:
+		if err != nil || released.Load() != 1 {
+			t.Errorf("%v; %d releases", err, released.Load())
+		}
+	case <-time.After(time.Minute):
+		t.Error("the block has not ended")
+	}
+}
+
+// The server refuses a release after waiting a second for a fence: the call lasts longer.
+func TestAReleaseHearsOfAnOpenFenceWithAShortTTL(t *testing.T) {
+	db := sql.OpenDB(stub(func(ctx context.Context, statement string) error {
+		if !strings.Contains(statement, "release") {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(1100 * time.Millisecond):
+			return coded("55P03")
+		}
+	}))
+	err := Do(context.Background(), db, "x", Options{TTL: 3 * time.Second},
+		func(context.Context, *Lease) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "a transaction that called Fence is open") {
+		t.Error(err)
+	}
+}
+
+// A hook may use the lease, and a panic of it leaves none behind.
+func TestAHookMayCheckAndPanic(t *testing.T) {
+	var held *Lease
+	var heard, warned []string
+	released := false
+	db := sql.OpenDB(stub(func(_ context.Context, statement string) error {
+		released = released || strings.Contains(statement, "release")
+		return nil
+	}))
+	opts := Options{
+		OnEvent: func(e Event) {
+			heard = append(heard, e.Kind)
+			if held != nil && held.Check() == nil {
+				t.Error("held")
+			}
+			panic(e.Kind)
+		},
+		Warn: func(_ string, values ...any) { warned = append(warned, values[3].(string)) },
+	}
+	err := Do(context.Background(), db, "x", opts, func(_ context.Context, l *Lease) error {
+		held = l
+		return nil
+	})
+	if got := strings.Join(append(heard, warned...), " "); err != nil || !released ||
+		got != "acquired released acquired released" {
+		t.Errorf("%v; released: %v; heard and warned: %s", err, released, got)
+	}
+}
+
 func TestARequestThatHangsEndsAfterASuspend(t *testing.T) {
 	db := sql.OpenDB(stub(func(ctx context.Context, statement string) error {
 		if strings.Contains(statement, "request") {

@@ -22,6 +22,7 @@ const (
 	replyMost     = 5 * time.Second
 	interruptMost = 2 * time.Second // for that long a request may end by itself
 	withdrawMost  = 2 * time.Second
+	releaseLeast  = 2 * time.Second // more than a release waits for a fence
 	lostMost      = 500 * time.Millisecond
 	ttlMost       = 100 * 366 * 24 * time.Hour // the server's
 	forever       = time.Duration(math.MaxInt64)
@@ -35,7 +36,6 @@ type requester struct {
 	owner    string
 	began    time.Duration
 	deadline time.Duration
-	waited   bool
 	reached  bool // a connection was there, so the request may have been executed
 }
 
@@ -64,12 +64,11 @@ func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (r requ
 	if errors.Is(err, ErrBusy) {
 		err = r.busy()
 	}
-	if r.waited {
-		r.tell(Event{Kind: Waited, Token: token, Duration: now() - r.began, Err: err})
+	event := Event{Kind: Acquired, Token: token, Duration: now() - r.began, Err: err}
+	if err != nil {
+		event.Kind = Waited
 	}
-	if err == nil {
-		r.tell(Event{Kind: Acquired, Token: token, Duration: now() - r.began})
-	}
+	r.tell(event)
 	return r, token, sent, err
 }
 
@@ -111,6 +110,11 @@ func checkName(what, name string, most int) error {
 
 func (r *requester) tell(e Event) {
 	e.Name = r.name
+	defer func() {
+		if failed := recover(); failed != nil {
+			r.opts.Warn("rowlock: OnEvent panicked", "name", r.name, "panic", failed)
+		}
+	}()
 	if r.opts.OnEvent != nil {
 		r.opts.OnEvent(e)
 	}
@@ -136,7 +140,6 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			if late && !a.token.Valid && a.place.Int64 != 0 {
 				return 0, 0, busyError(r.name, Holder{})
 			}
-			r.waited = true
 			last = fmt.Errorf("could not acquire %q: held by %s", r.name, a.holder.String)
 			pause := time.Duration(a.pause.Int64) * time.Millisecond * 3 / 4
 			pause += time.Duration(rand.Int63n(int64(pause/3) + 1))

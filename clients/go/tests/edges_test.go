@@ -193,17 +193,24 @@ func TestALeaseSaysThatItWasReleased(t *testing.T) {
 
 func TestABlockThatEndsBeforeItsOwnFencedTransaction(t *testing.T) {
 	db := openAt(t, address(t).Host, address(t).Path)
-	var tx *sql.Tx
-	err := rowlock.Do(background, db, "fenced", rowlock.Options{TTL: time.Hour},
-		func(ctx context.Context, l *lease) error {
-			tx = begin(t, db, "y")
-			return l.Fence(ctx, tx)
-		})
-	if err == nil || !strings.Contains(err.Error(), "a transaction that called Fence is open") {
-		t.Error(err)
+	for _, fence := range []func(context.Context, *sql.Tx, *lease) error{
+		func(ctx context.Context, tx *sql.Tx, l *lease) error { return l.Fence(ctx, tx) },
+		func(ctx context.Context, tx *sql.Tx, l *lease) error {
+			return rowlock.Fence(ctx, tx, l.Name(), l.Token())
+		},
+	} {
+		var tx *sql.Tx
+		err := rowlock.Do(background, db, "fenced", rowlock.Options{TTL: time.Hour},
+			func(ctx context.Context, l *lease) error {
+				tx = begin(t, db, "y")
+				return fence(ctx, tx, l)
+			})
+		if err == nil || !strings.Contains(err.Error(), "a transaction that called Fence is open") {
+			t.Error(err)
+		}
+		fine(t, tx.Commit())
+		command(t, "break", "--now", "fenced")
 	}
-	fine(t, tx.Commit())
-	command(t, "break", "--now", "fenced")
 }
 
 func TestEventsTellWhatHappened(t *testing.T) {
@@ -216,18 +223,34 @@ func TestEventsTellWhatHappened(t *testing.T) {
 		heard = append(heard, e.Kind)
 	}}
 	do(t, db, "x", opts, func(context.Context, *lease) error { return nil })
+	waits := make(chan error, 1)
 	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
-		opts.Wait = 100 * time.Millisecond
-		refused(t, db, "x", opts)
+		for _, opts.Wait = range []time.Duration{rowlock.NoWait, 100 * time.Millisecond} {
+			err := rowlock.Do(background, db, "x", opts, never(t))
+			mustBe(t, err, rowlock.ErrBusy)
+		}
+		opts.Wait = 0
+		ctx, cancel := context.WithCancel(background)
+		go func() { waits <- rowlock.Do(ctx, db, "x", opts, never(t)) }()
+		untilWaiting(t, 1)
+		cancel()
+		mustBe(t, <-waits, context.Canceled)
+		go func() {
+			waits <- rowlock.Do(background, db, "x", opts,
+				func(context.Context, *lease) error { return nil })
+		}()
+		untilWaiting(t, 1)
 		return nil
 	})
-	opts.Wait = 0
+	fine(t, <-waits)
+	away := openAt(t, "127.0.0.1:1", address(t).Path)
+	mustBe(t, rowlock.Do(background, away, "x", opts, never(t)), rowlock.ErrUnavailable)
 	mustBe(t, rowlock.Do(background, db, "x", opts, func(ctx context.Context, _ *lease) error {
 		command(t, "break", "--now", "x")
 		<-ctx.Done()
 		return nil
 	}), rowlock.ErrLost)
-	want := "acquired released waited acquired lost"
+	want := "acquired released waited waited waited acquired released waited acquired lost"
 	if got := strings.Join(heard, " "); got != want {
 		t.Errorf("%s instead of %s", got, want)
 	}
