@@ -62,7 +62,7 @@ extern "C" {
     XX(ELEFTOVER, -14, "a committed row of another program is in the way")     \
     XX(ESCHEMA, -15, "schema is missing, older or newer than the library")     \
     XX(EDENIED, -16, "permission denied")                                      \
-    XX(ECONN, -17, "database unreachable or connection lost")                  \
+    XX(ECONN, -17, "database unreachable or full, or connection lost")         \
     XX(EUNKNOWN, -18, "connection lost during COMMIT: outcome unknown")        \
     XX(EDRIVER, -19, "no driver for this URL")                                 \
     XX(ESERVER, -20, "this server cannot keep a lock")                         \
@@ -110,6 +110,9 @@ ROWLOCK_API const char *rowlock_error_name(int code);
  * 1 if `error` (may be NULL) says that the server runs, but had no free session for rowlock_open
  * within connect_ms; 2 if it had no memory for locks, in a session that is open or for a new one;
  * else 0. A caller that may wait longer calls again. Any thread.
+ *
+ * After 2 an open session is still usable, although the code is ECONN. error->transaction has the
+ * state of its transaction: roll back.
  */
 ROWLOCK_API int rowlock_is_full(const struct rowlock_error *error);
 
@@ -206,7 +209,8 @@ ROWLOCK_API int rowlock_socket(const struct rowlock_connection *connection);
  * Checks that the session still exists: one round trip, which also resets the server's idle timers.
  * Blocks for statement_ms at most.
  *
- * ECONN  the session is lost, and with it an open transaction and its locks
+ * ECONN  the session is lost, and with it an open transaction and its locks; but if
+ *        rowlock_is_full(error) is 2, only the transaction is
  */
 ROWLOCK_API int rowlock_ping(struct rowlock_connection *connection, struct rowlock_error *error);
 
@@ -244,7 +248,9 @@ struct rowlock_want { /* a request for a lock on one name */
  * ELEFTOVER    technique insert: a committed row holds the name; rowlock_vacuum deletes it
  * ELOST        the token of a request is not a lease of that name, or not a strong enough one
  * ESCHEMA      rowlock is not installed there, or in another version
- * ESERVER, EDENIED, ECONN, ENOMEM, EDB
+ * ECONN        the connection is lost; or the server had no memory for locks until wait_ms had
+ *              passed: then rowlock_is_full(error) is 2, and the session is usable
+ * ESERVER, EDENIED, ENOMEM, EDB
  *
  * Source: J. Udby, "Implementing a simple database semaphore"; F. Pachot, locks on arbitrary
  * values as SQL functions; PostgreSQL manual, "Advisory Locks"; MariaDB manual, "InnoDB Locking".
@@ -269,6 +275,8 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  * EABORTED     PostgreSQL chose it as a deadlock victim, or the caller's own statement had failed;
  *              on MariaDB: DDL of another session ended the call (error 1689). Roll back.
  * EROLLEDBACK  MariaDB chose it as a deadlock victim and rolled the whole transaction back
+ * ECONN        the connection is lost; or the server had no memory for locks, which this call does
+ *              not wait for: then rowlock_is_full(error) is 2, and the session is usable. Roll back
  * and all those of rowlock_begin except EINTX
  */
 ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
@@ -278,8 +286,8 @@ ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
 /*
  * Creates the names' rows in a transaction of its own, before your own BEGIN. Needed for technique
  * row only, harmless elsewhere. Once is enough: rowlock_vacuum keeps the rows, until
- * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs it does not: a lock creates a missing row, on a
- * handle of yours only where options.url is given.)
+ * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs vacuum does not keep them there: a lock creates
+ * a missing row, on a handle of yours only where options.url is given.)
  * Blocks for statement_ms at most.
  *
  * EINTX   a transaction is open: call it before
@@ -506,8 +514,8 @@ ROWLOCK_API int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n,
 /*
  * Releases the lease, and stops its automatic renewal. Repeating the call is harmless. Blocks for
  * statement_ms at most, also while a fenced transaction of yours is open; then the lease is left to
- * expire. A statement that the server cancels is repeated until the lease's end. interrupt_fd is
- * ignored: the signal that ends a program is often the reason for the release.
+ * expire. A statement that the server cancels, or has no memory for, is repeated until the lease's
+ * end. interrupt_fd is ignored: the signal that ends a program is often the reason for the release.
  *
  * ELOST  it had been lost before: work done under it may have overlapped with another holder's
  * ETIMEDOUT, EINTX, EDENIED, ECONN, ENOMEM, EDB

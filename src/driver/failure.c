@@ -24,8 +24,9 @@ struct failure {
 
 static const char no_session[] =
     "no session is free: end idle ones, raise the limit, or use a pooler";
-static const char no_room[] = "the server has no memory left, perhaps for its table of locks: end "
-                              "transactions with many locks, or raise the limit";
+#define NO_ROOM "the server has no memory left, perhaps for its table of locks"
+#define NO_ROOM_BY(setting) NO_ROOM ": end transactions with many locks, or raise " setting
+static const char no_room[] = NO_ROOM_BY("the limit");
 
 static const char no_schema[] = "run: rowlock schema install";
 static const char no_grant[] = "its owner can grant it: rowlock schema print --grants --role NAME";
@@ -66,7 +67,7 @@ static const struct failure failures[] = {
     {"postgresql", "57P", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "25P03", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "53300", 0, ROWLOCK_ECONN, no_session},
-    {"postgresql", "53200", 0, ROWLOCK_ECONN, no_room},
+    {"postgresql", "53200", 0, ROWLOCK_ECONN, NO_ROOM_BY("max_locks_per_transaction")},
     {"postgresql", "08", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "22021", 0, ROWLOCK_EINVAL, "a name must be UTF-8"},
     {"postgresql", "22P05", 0, ROWLOCK_EINVAL, "the database's encoding lacks a character of it"},
@@ -111,7 +112,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1040, ROWLOCK_ECONN, no_session},
     {"mariadb", NULL, 1203, ROWLOCK_ECONN, no_session}, /* of this account */
     {"mariadb", NULL, 1226, ROWLOCK_ECONN, no_session}, /* of this account, or its statements */
-    {"mariadb", NULL, 1206, ROWLOCK_ECONN, no_room},
+    {"mariadb", NULL, 1206, ROWLOCK_ECONN, NO_ROOM_BY("innodb_buffer_pool_size")},
     {"mariadb", NULL, 1041, ROWLOCK_ECONN, no_room},
     {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL}, /* the server is shutting down */
     {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
@@ -221,7 +222,7 @@ static const struct failure failures[] = {
     {"db2", NULL, -30082, ROWLOCK_EDENIED, NULL}, /* a wrong password */
     {"db2", NULL, -1040, ROWLOCK_ECONN, no_session},
     {"db2", NULL, -1226, ROWLOCK_ECONN, no_session},
-    {"db2", NULL, -912, ROWLOCK_ECONN, no_room},
+    {"db2", NULL, -912, ROWLOCK_ECONN, NO_ROOM_BY("LOCKLIST")},
     {"db2", NULL, -1224, ROWLOCK_ECONN, NULL}, /* FORCE APPLICATION */
     {"db2", NULL, -30081, ROWLOCK_ECONN, NULL},
     {"db2", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -290,7 +291,7 @@ static const struct {
     LEAVES("sqlserver", NULL, 3960, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("db2", NULL, -911, ROWLOCK_TX_GONE),
-    LEAVES("db2", NULL, -912, ROWLOCK_TX_GONE),
+    LEAVES("db2", NULL, -912, ROWLOCK_TX_ABORTED), /* the manual does not say that it is gone */
     LEAVES("db2", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("derby", "40", 0, ROWLOCK_TX_GONE),
     LEAVES("derby", "23", 0, ROWLOCK_TX_KEPT),
@@ -481,5 +482,5 @@ int rowlock_is_full(const struct rowlock_error *error)
 {
     if (!error)
         return 0;
-    return strstr(error->text, no_session) ? 1 : strstr(error->text, no_room) ? 2 : 0;
+    return strstr(error->text, no_session) ? 1 : strstr(error->text, NO_ROOM) ? 2 : 0;
 }

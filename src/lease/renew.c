@@ -69,12 +69,17 @@ int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_le
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
 {
-    int code = rowlock__ready_or_lost(connection, error);
+    struct rowlock_error unseen;
+    int code;
 
+    if (!error)
+        error = &unseen;
+    code = rowlock__ready_or_lost(connection, error);
     deadline_ms = rowlock__least(deadline_ms, atomic_load(&lease->end_ms));
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
-    if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
+    if (!rowlock__is_gone(code) || rowlock__had_no_room(connection, code, error) ||
+        !rowlock__can_reconnect(connection))
         return code;
     code = rowlock__reconnect(connection, deadline_ms, error);
     if (code)

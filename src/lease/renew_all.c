@@ -102,7 +102,7 @@ static void note_token(void *data, const struct rowlock_value *columns, unsigned
     }
 }
 
-static int send_once(struct parcel *parcel)
+static int send_once(struct parcel *parcel, struct rowlock_error *error)
 {
     struct renewal_of_all *all = parcel->all;
     struct rowlock_value values[] = {rowlock__bytes_value(parcel->text, parcel->length),
@@ -116,7 +116,7 @@ static int send_once(struct parcel *parcel)
         /* half of the time stays for those that must be renewed alone */
         .deadline_ms = now_ms + (rowlock__least(all->deadline_ms, parcel->end_ms) - now_ms) / 2,
         .end_ms = parcel->end_ms};
-    int code = rowlock__query_once(all->connection, &query, NULL);
+    int code = rowlock__query_once(all->connection, &query, error);
 
     parcel->sent_ms = now_ms;
     for (size_t i = 0; code && i < parcel->n; i++)
@@ -127,14 +127,16 @@ static int send_once(struct parcel *parcel)
 static int send_parcel(struct parcel *parcel)
 {
     struct renewal_of_all *all = parcel->all;
-    int code = rowlock__ready_or_lost(all->connection, NULL);
+    struct rowlock_error why;
+    int code = rowlock__ready_or_lost(all->connection, &why);
 
     if (!code)
-        code = send_once(parcel);
-    if (rowlock__is_gone(code) && rowlock__can_reconnect(all->connection) &&
+        code = send_once(parcel, &why);
+    if (rowlock__is_gone(code) && !rowlock__had_no_room(all->connection, code, &why) &&
+        rowlock__can_reconnect(all->connection) &&
         !rowlock__reconnect(all->connection, rowlock__least(all->deadline_ms, parcel->end_ms),
                             NULL))
-        code = send_once(parcel);
+        code = send_once(parcel, NULL);
     for (size_t i = 0; !code && i < parcel->n; i++)
         if (all->codes[parcel->place[i]] == ROWLOCK_OK)
             rowlock__lease_renewed(all->leases[parcel->place[i]], parcel->sent_ms, parcel->ttl_ms);

@@ -46,7 +46,7 @@ static int do_outside(struct rowlock_attempt *attempt,
         code = rowlock__second(attempt->connection, &outside, error);
     if (!code && outside)
         code = rowlock__given_up(outside, todo(attempt, outside, error), error);
-    if (code == ROWLOCK_ECONN && !attempt->in_transaction)
+    if (code && !attempt->in_transaction && rowlock__state(outside) == ROWLOCK_STATE_DEAD)
         attempt->outcome.left = ROWLOCK_TX_DEAD;
     *again = !code && outside;
     return code;
@@ -148,14 +148,25 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
     return code;
 }
 
-/* Waits before another attempt if the server had no memory for this one. */
-static bool waits_for_room(struct rowlock_attempt *attempt, int code,
-                           const struct rowlock_error *error)
+/* If the server had no memory for an attempt, waits and sets `*again`; else returns the code. */
+static int wait_for_room(struct rowlock_attempt *attempt, int code, int *again,
+                         struct rowlock_error *error)
 {
-    return !attempt->in_transaction && !is_over(attempt) &&
-           rowlock__had_no_room(attempt->connection, code, error) &&
-           rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
-                          attempt->deadline_ms) == ROWLOCK_WAKE_READY;
+    if (attempt->in_transaction || is_over(attempt) ||
+        !rowlock__had_no_room(attempt->connection, code, error))
+        return code;
+    switch (
+        rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd, attempt->deadline_ms)) {
+    case ROWLOCK_WAKE_DEADLINE:
+        return code;
+    case ROWLOCK_WAKE_INTERRUPT:
+        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while waiting for '%s'",
+                             attempt->wants.want->name);
+    case ROWLOCK_WAKE_READY:
+        break;
+    }
+    *again = 1;
+    return ROWLOCK_OK;
 }
 
 /* The session's own lock_timeout ended the wait too early: retry on the path that sets it aside. */
@@ -194,8 +205,7 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
         return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
     if (!attempt->in_transaction)
         rowlock__clean_up(connection, &attempt->outcome);
-    if (is_victim(attempt, code, error) || ended_early(attempt, code, error) ||
-        waits_for_room(attempt, code, error)) {
+    if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
         *again = 1;
         return ROWLOCK_OK;
     }
@@ -257,15 +267,16 @@ static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct row
 
     if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
-    if (!code)
-        do
-            code = check_schema(attempt, error);
-        while (waits_for_room(attempt, code, error));
+    for (; again && !code; code = wait_for_room(attempt, code, &again, error)) {
+        again = 0;
+        code = check_schema(attempt, error);
+    }
     /* nothing was requested yet; but reading the schema may have found the connection lost */
     if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
-    while (again && !code) {
+    for (again = 1; again && !code;) {
         code = attempt_once(attempt, &again, error);
+        code = wait_for_room(attempt, code, &again, error);
         if (code)
             rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
     }

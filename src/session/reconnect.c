@@ -36,9 +36,9 @@ static int open_by_new_login(struct rowlock_connection *connection,
         if (why.text[0])
             rowlock__advise(error, why.text);
     } else if (!rowlock__same_database(connection->url, url)) {
-        rowlock__advise(error, "the URL, read again, names another server or database, or has "
-                               "other options, and is not used: correct the file, or restart this "
-                               "program");
+        rowlock__advise(error,
+                        "the URL, read again, names another server or database, or has "
+                        "other options, and is not used: correct it, or restart this program");
     } else if (strcmp(connection->url, url) != 0) {
         source.url = url;
         code = connection->driver->open(&source, budget, out, dialect, error);

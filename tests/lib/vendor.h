@@ -35,6 +35,9 @@
     XX("Oracle", "oracle", "HY000", 12170, "ORA-12170: refused", ECONN, DEAD)                     \
     XX("Oracle", "oracle", "HY000", 12514, "ORA-12514: refused", ECONN, DEAD)                     \
     XX("Oracle", "oracle", "HY000", 12541, "ORA-12541: refused", ECONN, DEAD)                     \
+    XX("Oracle", "oracle", "HY000", 52, "ORA-00052: refused", ECONN, ABORTED)                     \
+    XX("Oracle", "oracle", "HY000", 55, "ORA-00055: refused", ECONN, ABORTED)                     \
+    XX("Oracle", "oracle", "HY000", 4031, "ORA-04031: refused", ECONN, ABORTED)                   \
     XX("Oracle", "oracle", "28000", 0, "refused", EDENIED, ABORTED)                               \
     XX("Oracle", "oracle", "08S01", 0, "refused", ECONN, DEAD)                                    \
     XX("Oracle", "oracle", "23000", 1, "ORA-00001: refused", EDB, KEPT)                           \
@@ -52,6 +55,8 @@
     XX("Microsoft SQL Server", "sqlserver", "28000", 18487, "error 18487", EDENIED, ABORTED)      \
     XX("Microsoft SQL Server", "sqlserver", "28000", 18488, "error 18488", EDENIED, ABORTED)      \
     XX("Microsoft SQL Server", "sqlserver", "25000", 3906, "error 3906", ESERVER, ABORTED)        \
+    XX("Microsoft SQL Server", "sqlserver", "HY000", 701, "error 701", ECONN, ABORTED)            \
+    XX("Microsoft SQL Server", "sqlserver", "HY000", 1204, "error 1204", ECONN, ABORTED)          \
     XX("Microsoft SQL Server", "sqlserver", "HY000", 596, "error 596", ECONN, DEAD)               \
     XX("Microsoft SQL Server", "sqlserver", "HY000", 6005, "error 6005", ECONN, DEAD)             \
     XX("Microsoft SQL Server", "sqlserver", "08S01", 10054, "error 10054", ECONN, DEAD)           \
@@ -67,6 +72,7 @@
     XX("DB2/LINUXX8664", "db2", "42502", -552, "error -552", EDENIED, ABORTED)                    \
     XX("DB2/LINUXX8664", "db2", "08004", -1060, "error -1060", EDENIED, DEAD)                     \
     XX("DB2/LINUXX8664", "db2", "08001", -30082, "error -30082", EDENIED, DEAD)                   \
+    XX("DB2/LINUXX8664", "db2", "57011", -912, "error -912", ECONN, ABORTED)                      \
     XX("DB2/LINUXX8664", "db2", "55032", -1224, "error -1224", ECONN, DEAD)                       \
     XX("DB2/LINUXX8664", "db2", "08001", -30081, "error -30081", ECONN, DEAD)                     \
     XX("DB2/LINUXX8664", "db2", "28000", 0, "refused", EDENIED, ABORTED)                          \

@@ -176,6 +176,20 @@ T_JDBC_ON_EACH(reports_errors)
     t_jdbc()->close(link);
 }
 
+TEST(jdbc_postgresql_a_server_without_memory_keeps_the_session)
+{
+    struct rowlock_link *link = t_jdbc_prepare(&t_jdbc_postgresql);
+
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 5"));
+    t_fails(t_jdbc_sql(link, ROWLOCK_INSIDE, "DO 'BEGIN RAISE SQLSTATE ''53200''; END'"), ECONN);
+    t_int(rowlock_is_full(&t_error), 2);
+    t_left(ABORTED);
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_ABORTED);
+    t_ok(t_jdbc_end(link, 0));
+    t_int(t_jdbc_ask(link, "SELECT COUNT(*) FROM item WHERE n = 5"), 0);
+    t_jdbc()->close(link);
+}
+
 /* ---- waits --------------------------------------------------------------------------------- */
 
 /* The session may be lost, though the engine can cancel a statement. PostgreSQL's driver sends no

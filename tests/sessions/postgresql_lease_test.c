@@ -16,6 +16,7 @@
 #include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/hand.h"
+#include "lib/lease.h"
 #include "lib/test.h"
 
 #define X(name) ((struct hand_terms){.wants = name ":x:0:0"})
@@ -399,6 +400,93 @@ TEST(p5_a_session_that_was_lost_before_the_grant_costs_no_renewal)
     t_native_sql(admin, "DROP FUNCTION public.renewed() CASCADE");
     t_give(lease);
 }
+
+/* ---- a server without memory ----------------------------------------------------------------- */
+
+/* From now on the server has no memory for such statements; it counts them. */
+static void lack_memory(const char *event, const char *table)
+{
+    void *admin = t_admin();
+
+    t_native_sql(admin, "CREATE SEQUENCE public.lacks");
+    t_native_sql(admin, "GRANT ALL ON SEQUENCE public.lacks TO public");
+    t_native_sql(admin, "CREATE FUNCTION public.lack() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$BEGIN PERFORM nextval('public.lacks'); "
+                        "RAISE 'out of shared memory' USING ERRCODE = '53200'; END$$");
+    t_native_sql(admin,
+                 "CREATE TRIGGER lack BEFORE %s ON rowlock.%s "
+                 "FOR EACH ROW EXECUTE FUNCTION public.lack()",
+                 event, table);
+}
+
+static void t_until_lacked(int times)
+{
+    t_until(t_number(t_admin(), "SELECT last_value FROM public.lacks WHERE is_called") >= times);
+}
+
+static void have_memory(void)
+{
+    t_native_sql(t_admin(), "DROP FUNCTION public.lack() CASCADE");
+    t_native_sql(t_admin(), "DROP SEQUENCE public.lacks");
+}
+
+static const char *session_of(struct rowlock_connection *connection)
+{
+    return t_say("%s", t_sql(connection, "SELECT pg_backend_pid()"));
+}
+
+TEST(a_renewal_without_memory_keeps_the_session)
+{
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_lease *leases[2];
+    const char *session = session_of(connection);
+    int codes[2];
+
+    t_ok(t_acquire(connection, t_x(t_name(1)), HOUR, 0, &leases[0]));
+    t_ok(t_acquire(connection, t_x(t_name(2)), HOUR, 0, &leases[1]));
+    lack_memory("INSERT OR UPDATE", "heartbeat");
+    t_fails(rowlock_renew(leases[0], 0, &t_error), ECONN);
+    t_int(rowlock_is_full(&t_error), 2);
+    t_fails(rowlock_renew(leases[0], 0, NULL), ECONN);
+    t_fails(rowlock_renew_all(leases, 2, 0, codes, &t_error), ECONN);
+    t_int(codes[0], ROWLOCK_ECONN);
+    t_int(codes[1], ROWLOCK_ECONN);
+    t_text(session_of(connection), session);
+    have_memory();
+    t_ok(rowlock_renew_all(leases, 2, 0, codes, &t_error));
+    t_text(session_of(connection), session);
+    t_give(leases[0]);
+    t_give(leases[1]);
+}
+
+TEST(a_sweep_without_memory_is_waited_for)
+{
+    struct rowlock_connection *connection =
+        t_open_with(&(struct rowlock_options){.interrupt_fd = t_interrupt_fd()});
+    struct thread *thread;
+
+    lease_put(t_native(), 1, t_name(1), "exclusive", -HOUR);
+    lack_memory("DELETE", "lease");
+    t_fails(t_begin(connection, t_x(t_name(1)), 100), ECONN);
+    t_int(rowlock_is_full(&t_error), 2);
+    t_left(NONE);
+    t_left_is_true(connection);
+
+    thread = t_begin_thread(connection, t_x(t_name(1)), -1);
+    t_until_lacked(6); /* by then it pauses most of the time */
+    t_interrupt();
+    t_fails(t_join(thread), ECANCELED);
+    t_left(NONE);
+    t_take_interrupt();
+
+    thread = t_begin_thread(connection, t_x(t_name(1)), -1);
+    t_until_lacked(12);
+    have_memory();
+    t_ok(t_join(thread));
+    t_ok(rowlock_rollback(connection, &t_error));
+}
+
+/* ---- the order of a batch -------------------------------------------------------------------- */
 
 /* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
 TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)

@@ -72,7 +72,8 @@ int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error
 }
 
 /* Asks the session after an error that the failure table does not know, because drivers report a
-   lost session in many ways. The violation of a constraint is not one of them. */
+   lost session in many ways, and after that of a full server, which keeps the session. The
+   violation of a constraint needs no question. */
 static bool is_alive(struct rowlock_link *link, const struct rowlock_error *error)
 {
     struct rowlock__jdbc_message *message = &link->message;
@@ -87,6 +88,7 @@ static bool is_alive(struct rowlock_link *link, const struct rowlock_error *erro
 int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error)
 {
     struct rowlock_error unseen;
+    bool full;
     int code;
 
     if (!error)
@@ -99,8 +101,9 @@ int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error
     if (rowlock__jdbc_get_byte(&link->message) == '+')
         return ROWLOCK_OK;
     code = rowlock__jdbc_failure(link, error);
-    if (code == ROWLOCK_ECONN || strncmp(error->sqlstate, "08", 2) == 0 ||
-        (code == ROWLOCK_EDB && !is_alive(link, error))) {
+    full = code == ROWLOCK_ECONN && rowlock_is_full(error);
+    if ((code == ROWLOCK_ECONN && !full) || strncmp(error->sqlstate, "08", 2) == 0 ||
+        ((code == ROWLOCK_EDB || full) && !is_alive(link, error))) {
         link->dead = true;
         code = ROWLOCK_ECONN;
         error->code = code;

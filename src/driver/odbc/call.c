@@ -81,14 +81,17 @@ static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
 }
 
 /* Drivers report a lost session in class 08. Some report an error of their own instead, and show
-   the loss only in SQL_ATTR_CONNECTION_DEAD. */
-static bool is_lost(struct rowlock_link *link, int code, const char *sqlstate)
+   the loss only in SQL_ATTR_CONNECTION_DEAD. A server that is full keeps the session. */
+static bool is_lost(struct rowlock_link *link, const struct rowlock_error *error)
 {
+    const char *sqlstate = error->sqlstate;
+    bool full = error->code == ROWLOCK_ECONN && rowlock_is_full(error);
     SQLUINTEGER dead = SQL_CD_FALSE;
 
-    if (code == ROWLOCK_ECONN || strncmp(sqlstate, "08", 2) == 0)
+    if ((error->code == ROWLOCK_ECONN && !full) || strncmp(sqlstate, "08", 2) == 0)
         return true;
-    if ((code != ROWLOCK_EDB && code != ROWLOCK_EABORTED) || link->connecting ||
+    if ((error->code != ROWLOCK_EDB && error->code != ROWLOCK_EABORTED && !full) ||
+        link->connecting ||
         (*sqlstate && strncmp(sqlstate, "HY", 2) != 0 && strncmp(sqlstate, "S1", 2) != 0))
         return false;
     rowlock__odbc_begins(link, SQL_NULL_HSTMT); /* MariaDB's driver asks the server */
@@ -99,13 +102,17 @@ static bool is_lost(struct rowlock_link *link, int code, const char *sqlstate)
 static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis *diagnosis,
                  struct rowlock_watched end, struct rowlock_error *error)
 {
-    int code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
-                                (int)diagnosis->native, diagnosis->text);
+    struct rowlock_error unseen;
+    int code;
 
-    if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, code, diagnosis->sqlstate))
+    if (!error)
+        error = &unseen;
+    code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
+                            (int)diagnosis->native, diagnosis->text);
+    if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, error))
         link->dead = true;
     if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
-        if (link->dead && error)
+        if (link->dead)
             error->code = ROWLOCK_ECONN;
         if (link->dead && code == ROWLOCK_EABORTED)
             rowlock__advise(error, "the connection is lost");

@@ -142,11 +142,12 @@ static int look_again(void *data)
     return holding->hopeless >= 0;
 }
 
-/* Not acquired yet: held, or the database is unreachable; a wait for a lease tolerates both. */
-static int may_come(const struct run *run, int code)
+/* Not acquired yet: held, or the database is full or unreachable. Only a wait for a lease tolerates
+   the last. */
+static int may_come(const struct run *run, int code, const struct rowlock_error *error)
 {
     return code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT ||
-           (code == ROWLOCK_ECONN && !run->transaction);
+           (code == ROWLOCK_ECONN && (!run->transaction || rowlock_is_full(error)));
 }
 
 static int get_beneath(const struct run *run, struct holding *holding, struct rowlock_error *error)
@@ -154,7 +155,7 @@ static int get_beneath(const struct run *run, struct holding *holding, struct ro
     int64_t wait_ms;
     int held = 1, code = get(run, 0, holding, error);
 
-    while (may_come(run, code)) {
+    while (may_come(run, code, error)) {
         if (code != ROWLOCK_ECONN)
             holding->hopeless = find_hopeless(run, holding, &held);
         wait_ms = lock_wait_left(&run->lock);
