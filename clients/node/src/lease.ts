@@ -3,7 +3,6 @@
 
 import { inspect } from 'node:util';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from './engine';
 import { BusyError, leaseLost, LostError, RowlockError, UnavailableError } from './errors';
 import { now, pauseAfter, REPLY, type Session, within } from './session';
@@ -16,15 +15,19 @@ const IS_OPEN = 'a transaction that called fence() is open; end it before the le
 export const certainUntil = (sent: number, ttl: number) => sent + ttl - Math.min(1000, ttl / 10);
 
 const held = new Set<Holding>();
-/** Releases all leases that this process holds; for its end, such as on SIGTERM. */
+/**
+ * Releases all leases that this process holds; for its end, such as on SIGTERM. A body that still
+ * runs under one finds it lost before another caller can get it.
+ */
 export async function releaseAll(): Promise<void> {
-    await Promise.allSettled([...held].map((holding) => holding.release()));
+    await Promise.allSettled([...held].map((holding) => holding.revoke()));
 }
 
 /** What a Lease stands for. It does not refer to the Lease, which a program may drop. */
 class Holding {
     readonly #loss = new AbortController();
     readonly signal = this.#loss.signal;
+    readonly #cut = new AbortController(); // ends the renewal that is on its way
     readonly #acquired = now();
     isReported = false;
     #failures = 0;
@@ -32,6 +35,7 @@ class Holding {
     #sent: number; // when the last successful call was
     #end: number; // until then it is certain, whether or not the database answers
     #due: number; // the next renewal
+    #asked = 0; // when the last renewal was sent
     #timer?: NodeJS.Timeout;
     #renewing?: Promise<void>;
     #released = false;
@@ -70,26 +74,34 @@ class Holding {
         return new LostError(text, name, 'it was released');
     }
 
-    release(): Promise<void> {
-        return (this.#releasing ??= this.#release());
+    /** patience: how long it waits for the release of a lost lease. */
+    release(patience = BACKGROUND): Promise<void> {
+        return (this.#releasing ??= this.#release(patience));
     }
 
-    async #release(): Promise<void> {
+    /** Releases it, perhaps under a body that still runs: so it announces the loss first. */
+    async revoke(): Promise<void> {
+        if (!this.#released) this.#lose('released by releaseAll');
+        await this.release(Infinity);
+    }
+
+    async #release(patience: number): Promise<void> {
         this.#released = true;
         clearTimeout(this.#timer);
-        if (!this.signal.aborted) await this.#renewing; // which ends before the lease
+        if (!this.signal.aborted && this.#renewing) {
+            // a renewal that came after the release would announce a loss
+            const left = REPLY - (now() - this.#asked);
+            await within(this.#renewing, left).catch((why: unknown) => this.#cut.abort(why));
+        }
         if (!this.signal.aborted && now() >= this.#end) this.#expire();
         const releasing = this.#sendRelease();
         if (this.signal.aborted) {
             // it may be held until it expires, but nobody waits for that
-            releasing.catch((why: unknown) => this.session.debug('release', why));
-            await Promise.race([releasing.catch(() => {}), sleep(BACKGROUND)]);
+            await within(releasing, patience).catch(() => {});
         } else {
             await releasing;
         }
-        if (!this.signal.aborted) return;
-        this.isReported = true;
-        throw this.#lost();
+        if (this.signal.aborted) throw this.#lost();
     }
 
     async #sendRelease(): Promise<void> {
@@ -153,11 +165,12 @@ class Holding {
     }
 
     async #renew(): Promise<void> {
-        const sent = now();
+        const sent = (this.#asked = now());
         this.#due = Infinity; // until it has ended
         const limit = Math.min(Math.max(1000, this.ttl / 3), this.#end - sent);
         try {
-            await this.session.call('renew', [this.token, this.ttl], limit);
+            const values = [this.token, this.ttl];
+            await this.session.call('renew', values, limit, this.#cut.signal);
             this.#sent = sent;
             this.#end = certainUntil(sent, this.ttl);
             this.#due = sent + this.ttl / 3;
@@ -165,6 +178,7 @@ class Holding {
             this.#failure = '';
         } catch (error) {
             if (error instanceof LostError) return this.#lose(error.reason, error);
+            if (this.#released) return this.session.debug('the renewal', error);
             const text = error instanceof Error ? error.message : String(error);
             this.session.warn(`the renewal failed, and is repeated: ${text}`); // until the end
             this.#failure = `: ${text}`;
@@ -209,16 +223,20 @@ export class Lease implements AsyncDisposable {
     /** Keeps the lease valid until the transaction of that connection ends; or LostError. */
     async fence(connection: Connection): Promise<void> {
         this.check();
-        await fence(connection, this.name, this.token).catch((error: unknown) => {
-            this.#holding.isReported ||= error instanceof LostError;
-            throw error;
-        });
+        await this.#reporting(fence(connection, this.name, this.token));
     }
 
     /** Ends the lease. LostError: it was lost before. */
-    release(): Promise<void> {
+    async release(): Promise<void> {
         dropped.unregister(this.#holding);
-        return this.#holding.release();
+        await this.#reporting(this.#holding.release());
+    }
+
+    async #reporting(work: Promise<void>): Promise<void> {
+        await work.catch((error: unknown) => {
+            this.#holding.isReported ||= error instanceof LostError;
+            throw error;
+        });
     }
 
     /** Releases; LostError, unless check(), fence() or release() has thrown it before. */

@@ -126,7 +126,7 @@ export class Session {
 
     /**
      * One call, for `limit` ms at most. UnavailableError: it may have been executed. After the
-     * signal it is still on its way: see withdraw().
+     * signal a request is still on its way: see withdraw().
      */
     async call(which: Call, values: Values, limit: number, signal?: AbortSignal): Promise<Row> {
         const trip = new Trip(this, which, values);
@@ -134,7 +134,7 @@ export class Session {
         try {
             return await within(trip.answer, limit, signal);
         } catch (error) {
-            if (!signal?.aborted) trip.giveUp(this);
+            if (which !== 'request' || !signal?.aborted) trip.giveUp(this);
             throw translated(error, this.name);
         }
     }

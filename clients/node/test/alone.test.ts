@@ -486,11 +486,63 @@ test('a lease that was dropped is not renewed any more, with a warning', async (
     await releaseAll();
 });
 
-test('all leases of a process are released together', async () => {
-    const held = await Promise.all(['a', 'b'].map((name) => acquire(postgresql(), name)));
-    await releaseAll();
-    for (const lease of held) assert.equal(lease.remaining(), 0);
-    assert.ok(held.every(({ signal }) => !signal.aborted));
+test('the end of a block waits 5 s for a renewal that hangs, less what that has used', async () => {
+    const sent: string[] = [];
+    const renewing = new AbortController();
+    let ended = 0;
+    let answerIt = () => {};
+    const answer: Answer = (text) => {
+        sent.push(/rowlock\.(\w+)/.exec(text)?.[1] ?? text);
+        if (!text.includes('renew')) return undefined;
+        renewing.abort();
+        return new Promise<void>((end) => (answerIt = end));
+    };
+    const held = await acquire(postgresql(answer, { end: () => ended++ }), 'x', { ttl: 3_600_000 });
+    asleep += 1_300_000; // the renewal is due
+    await once(renewing.signal, 'abort');
+    asleep += 5000;
+    const released = held.release().then(() => 'released');
+    const outcome = await Promise.race([released, sleep(30_000, 'it waits', { ref: false })]);
+    answerIt();
+    assert.equal(outcome, 'released');
+    assert.deepEqual(sent, ['request', 'renew', 'release']);
+    assert.equal(ended, 2); // the renewal's session is not used again
+    assert.ok(!held.signal.aborted);
+});
+
+test('all leases of a process are released together, and their bodies learn it first', async () => {
+    const isByAll = (error: LostError) =>
+        error instanceof LostError && error.reason === 'released by releaseAll';
+    const steps: string[] = [];
+    const source = postgresql(async (text) => {
+        if (!text.includes('release')) return;
+        steps.push('sent');
+        await sleep(1000); // longer than the end of a block waits after another loss
+        steps.push('released');
+    });
+    const held = await acquire(postgresql(), 'a');
+    const ended = (await acquire(postgresql(), 'b')).release(); // nothing runs under it any more
+    let all = Promise.resolve();
+    const runs = withLease(source, 'c', {}, ({ signal }) => {
+        signal.addEventListener('abort', () => steps.push('lost'));
+        all = releaseAll();
+    });
+    await Promise.all([assert.rejects(runs, isByAll), ended]);
+    await all;
+    assert.deepEqual(steps, ['lost', 'sent', 'released']);
+    assert.throws(() => held.check(), isByAll);
+    await assert.rejects(held.release(), isByAll);
+    const failure = new RangeError('of the body');
+    const fails = withLease(postgresql(), 'd', {}, async () => {
+        await releaseAll();
+        throw failure;
+    });
+    await assert.rejects(fails, (error) => error === failure);
+    const ignores = async (): Promise<void> => {
+        await using _ = await acquire(postgresql(), 'e');
+        await releaseAll();
+    };
+    await assert.rejects(ignores(), isByAll);
 });
 
 test('a lease is shown by its name, token and remaining time', async () => {

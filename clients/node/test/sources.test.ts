@@ -217,6 +217,8 @@ test('what connecting fails with', async () => {
         void Promise.resolve(from.end(() => {})).catch(() => {}); // some connect yet
     };
     const away = { code: 'ROWLOCK_UNAVAILABLE' };
+    // this pool tells why it cannot connect only after acquireTimeout (10 s); a call lasts 5 s, and
+    // is UnavailableError then: the README says to set less
     const quick = isOfMariadb ? { acquireTimeout: 500, initializationTimeout: 400 } : {};
     for (const options of [{}, { wait: 0 }, { wait: 700 }]) {
         await fails(at({ port: closed.port, ...quick }), away, options);
