@@ -12,12 +12,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import rowlock.jdbc.LeaseEvent.Kind;
 
 /** The state of a lease, and the thread that renews it, announces its end, and releases it. */
 final class Keeper {
   private static final long SECOND = Session.SECOND;
-  private static final long RELEASE = 5 * SECOND; // the longest call that releases
+  private static final long RELEASE = Session.HURRY; // the longest call that releases
+  private static final long FENCED = 2 * SECOND; // and the shortest: the server waits for a second
   private static final long RENEWAL = 30 * SECOND; // and renews
   private static final long BACKGROUND = SECOND / 2; // how long an end after a loss may take
   private static final Set<Keeper> HELD = ConcurrentHashMap.newKeySet();
@@ -28,6 +30,7 @@ final class Keeper {
   private final long acquired; // when its request was sent
   private final CompletableFuture<Void> thread;
   private final CompletableFuture<Boolean> closing = new CompletableFuture<>(); // true: dropped
+  private final AtomicBoolean closed = new AtomicBoolean(); // by its holder
   private volatile long proven; // when the last successful call was sent
   private volatile LostException loss; // null: none
   private volatile String failure = ""; // of the last renewal
@@ -39,6 +42,7 @@ final class Keeper {
     this.token = token;
     acquired = sent;
     proven = sent;
+    closing.thenRun(session::hurry);
     thread = CompletableFuture.runAsync(this::keep, this::startThread);
     HELD.add(this);
     thread.whenComplete((nothing, error) -> HELD.remove(this));
@@ -90,9 +94,10 @@ final class Keeper {
   /** Releases once, and waits for that: after a loss only for a moment. */
   void close() {
     boolean late = isLost();
-    if (!closing.complete(false)) {
+    if (closed.getAndSet(true)) {
       return;
     }
+    closing.complete(false);
     CompletableFuture<Void> ended = thread.copy();
     if (late) {
       ended.completeOnTimeout(null, BACKGROUND, TimeUnit.NANOSECONDS);
@@ -111,11 +116,25 @@ final class Keeper {
 
   static void closeAll() {
     List<Keeper> held = List.copyOf(HELD);
-    held.forEach(keeper -> keeper.closing.complete(false));
-    CompletableFuture.allOf(held.stream().map(k -> k.thread).toArray(CompletableFuture[]::new))
+    CompletableFuture.allOf(held.stream().map(Keeper::revoke).toArray(CompletableFuture[]::new))
         .completeOnTimeout(null, RELEASE, TimeUnit.NANOSECONDS)
         .exceptionally(error -> null)
         .join();
+  }
+
+  /** Announces its end to a body that may still run, and releases. */
+  private CompletableFuture<Void> revoke() {
+    if (!closed.get()) {
+      lose("released by releaseAll", null);
+    }
+    Runnable end =
+        () -> {
+          if (loss != null) {
+            announce();
+          }
+          closing.complete(false);
+        };
+    return CompletableFuture.runAsync(end, this::startThread).thenCompose(nothing -> thread);
   }
 
   /** Nobody has the lease any more. */
@@ -206,7 +225,7 @@ final class Keeper {
   }
 
   private void release() {
-    long limit = Math.min(RELEASE, Math.max(SECOND, terms.ttl().toNanos() / 3));
+    long limit = Math.min(RELEASE, Math.max(FENCED, terms.ttl().toNanos() / 3));
     try {
       boolean ended;
       try {

@@ -36,7 +36,9 @@ public final class Rowlock {
 
   /**
    * Releases all leases of this process that are held, for a shutdown hook: {@code
-   * Runtime.getRuntime().addShutdownHook(new Thread(Rowlock::releaseAll))}.
+   * Runtime.getRuntime().addShutdownHook(new Thread(Rowlock::releaseAll))}. Stop the work done
+   * under them first. For a body that still runs the lease is lost, which is announced before its
+   * release.
    */
   public static void releaseAll() {
     Keeper.closeAll();

@@ -23,7 +23,9 @@ final class Session implements AutoCloseable {
   static final Logger LOG = System.getLogger("rowlock");
   static final long SECOND = 1_000_000_000;
   private static final long WITHDRAW = 3 * SECOND / 2; // a call that leaves the queue
+  static final long HURRY = 5 * SECOND; // the longest call after hurry()
   private static final int CONNECTING = 4; // connections that are being opened, at most
+  private static final long ABANDONED = 60 * SECOND; // those given up count for that long
   private static final ExecutorService THREADS =
       Executors.newCachedThreadPool(
           work -> {
@@ -39,19 +41,36 @@ final class Session implements AutoCloseable {
 
   private final Source source;
   private final String name;
+  private final long abandoned;
   private final Semaphore connecting = new Semaphore(CONNECTING);
   private Link link; // of an own source, between two calls
   private Call<?> interrupted; // it is on its way
   private volatile boolean reached;
+  private volatile boolean hurries;
+  private volatile Call<?> awaited; // the last one
 
   Session(Source source, String name) {
+    this(source, name, ABANDONED);
+  }
+
+  Session(Source source, String name, long abandoned) {
     this.source = source;
     this.name = name;
+    this.abandoned = abandoned;
   }
 
   /** Whether there was a connection at least once. */
   boolean reached() {
     return reached;
+  }
+
+  /** From now on a call ends 5 s after its begin at the latest, also one that is on its way. */
+  void hurry() {
+    hurries = true;
+    Call<?> call = awaited;
+    if (call != null) {
+      call.hurry();
+    }
   }
 
   /** One call, for at most so many nanoseconds. UnavailableException: it may be executed. */
@@ -95,7 +114,7 @@ final class Session implements AutoCloseable {
         call.enter(gate, end);
       }
       if (!call.hasBegun()) {
-        call.enter(connecting, end);
+        call.enter(connecting, Math.min(end, call.began + HURRY));
       }
       THREADS.execute(call);
       return call;
@@ -107,22 +126,34 @@ final class Session implements AutoCloseable {
   }
 
   private <T> T answer(Call<T> call, long end) throws InterruptedException {
+    awaited = call;
+    if (hurries) {
+      call.hurry();
+    }
     try {
       return call.answer.get(Math.max(0, end - Clock.now()), TimeUnit.NANOSECONDS);
     } catch (ExecutionException error) {
+      if (error.getCause() instanceof TimeoutException) { // of hurry()
+        throw overdue(call);
+      }
       throw Errors.meaning(error.getCause(), name);
     } catch (TimeoutException error) {
-      call.giveUp();
-      throw new UnavailableException(
-          new SQLTimeoutException(call.hasBegun() ? "no answer in time" : "no connection in time"));
+      throw overdue(call);
     } finally {
       link = call.take();
     }
   }
 
+  private static UnavailableException overdue(Call<?> call) {
+    call.giveUp();
+    return new UnavailableException(
+        new SQLTimeoutException(call.hasBegun() ? "no answer in time" : "no connection in time"));
+  }
+
   /** A call in a thread. */
   private final class Call<T> implements Runnable {
     final CompletableFuture<T> answer = new CompletableFuture<>();
+    final long began = Clock.now();
     private final Work<T> work;
     private final List<Semaphore> entered = new ArrayList<>();
     private volatile Link used = link; // null: none yet, or no more
@@ -138,6 +169,16 @@ final class Session implements AutoCloseable {
         throw new UnavailableException(new SQLTimeoutException("other calls have no answer yet"));
       }
       entered.add(gate);
+    }
+
+    private synchronized void leave(Semaphore gate) {
+      if (entered.remove(gate)) {
+        gate.release();
+      }
+    }
+
+    void hurry() {
+      answer.orTimeout(Math.max(0, began + HURRY - Clock.now()), TimeUnit.NANOSECONDS);
     }
 
     boolean hasBegun() {
@@ -166,9 +207,7 @@ final class Session implements AutoCloseable {
     /** False if nobody waits for it any more: nothing is sent. */
     private synchronized boolean begin(Link opened) {
       used = opened;
-      if (entered.remove(connecting)) {
-        connecting.release();
-      }
+      leave(connecting);
       return !givenUp;
     }
 
@@ -184,7 +223,8 @@ final class Session implements AutoCloseable {
         used.close(broken);
         used = null;
       }
-      entered.forEach(Semaphore::release);
+      leave(source.gate());
+      leave(connecting);
       if (failure == null) {
         answer.complete(result);
       } else {
@@ -199,9 +239,14 @@ final class Session implements AutoCloseable {
       return taken;
     }
 
-    /** Ends the connection, at once or as soon as it is open. */
+    /** Ends the connection, at once or as soon as it is open. Others may call by that pool. */
     synchronized void giveUp() {
       givenUp = true;
+      leave(source.gate());
+      if (entered.contains(connecting)) { // a driver without a limit may never return
+        CompletableFuture.delayedExecutor(abandoned, TimeUnit.NANOSECONDS, THREADS)
+            .execute(() -> leave(connecting));
+      }
       Link kept = take();
       Link hanging = used;
       if (kept != null) {

@@ -83,6 +83,60 @@ class HangingTest {
     }
   }
 
+  @Test
+  void aConnectionThatHangsDelaysNoOtherWaiterOfItsPool() throws Exception {
+    AtomicInteger connects = new AtomicInteger();
+    ConnectionSource first =
+        () -> connects.incrementAndGet() <= 2 ? openLate() : Server.connect(); // and the withdrawal
+    DataSource pool = Server.pool(first, connection -> {});
+    assertThrows(UnavailableException.class, Rowlock.lease(pool, "late").waitAtMost(NONE)::acquire);
+    until(() -> opened.get() == 2);
+    Rowlock.lease(pool, "late").waitAtMost(NONE).acquire().close();
+    hangs.countDown();
+  }
+
+  @Test
+  void connectionsThatHangAreNotCountedForEver() throws Exception {
+    AtomicInteger connects = new AtomicInteger();
+    Source source =
+        Source.own(() -> connects.incrementAndGet() <= 4 ? openLate() : Server.connect());
+    try (Session session = new Session(source, "late", Session.SECOND)) {
+      for (int i = 0; i < 4; i++) {
+        assertThrows(UnavailableException.class, () -> session.call(1, link -> 0));
+      }
+      until(() -> opened.get() == 4);
+      assertEquals("open", session.call(120 * Session.SECOND, link -> "open"));
+    }
+    hangs.countDown();
+  }
+
+  @Test
+  void theEndOfTheBlockCutsARenewalThatHangs() throws Exception {
+    Duration ttl = Duration.ofDays(1);
+    CountDownLatch renews = new CountDownLatch(1);
+    ConnectionSource hanging =
+        Server.faulty(
+            Server::connect,
+            "renew",
+            execution -> {
+              renews.countDown();
+              hangs.await();
+              return execution.call();
+            });
+    FixedLease held = Rowlock.lease(Server::connect, "late").ttl(ttl).tryFixed().orElseThrow();
+    Terms terms = new Terms("late", ttl, event -> {});
+    long sent = Clock.now() - ttl.toNanos() / 2; // its renewal is due
+    Keeper keeper =
+        new Keeper(new Session(Source.own(hanging), "late"), terms, held.getToken(), sent);
+    renews.await();
+    long before = System.nanoTime();
+    keeper.close();
+    long passed = System.nanoTime() - before;
+    hangs.countDown();
+    assertTrue(passed < 20_000_000_000L, () -> passed + " ns"); // 5 s, not the renewal's 30
+    assertEquals("", Server.command("ls", "late"));
+  }
+
   private static HikariDataSource pool(int size) {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(Server.jdbcUrl(Server.URL));

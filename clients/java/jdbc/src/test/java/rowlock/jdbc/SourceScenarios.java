@@ -243,10 +243,22 @@ abstract class SourceScenarios {
   void allLeasesAreReleasedAtAnExit() {
     Lease one = lease("x").acquire();
     Lease two = lease("y").acquire();
+    Lease closed = lease("z").acquire();
+    AtomicReference<String> announced = new AtomicReference<>();
+    one.onLost(() -> announced.set(one.isLost() + command("ls", "x")));
+    closed.close();
     Rowlock.releaseAll();
     assertEquals("", command("ls"));
-    one.close();
-    two.close();
+    assertTrue(announced.get().startsWith("true"), announced::get);
+    assertTrue(announced.get().contains("held"), announced::get); // not released yet
+    assertThrows(LostException.class, one::check);
+    for (Lease lease : List.of(one, two)) {
+      LostException lost = assertThrows(LostException.class, lease::close);
+      assertEquals("released by releaseAll", lost.reason());
+      lease.close();
+    }
+    closed.close();
+    assertFalse(closed.isLost());
   }
 
   @Test
