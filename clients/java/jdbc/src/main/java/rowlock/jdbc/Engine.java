@@ -128,13 +128,28 @@ record Engine(
     if (timeout == null) {
       return run(connection, statement, values);
     }
+    Step restore = limit(timeout, connection);
+    try (Step restored = () -> restoreOrAbort(restore, connection)) {
+      return run(connection, statement, values);
+    }
+  }
+
+  /** Limits the waits for a row of MariaDB. */
+  static Step limit(Duration timeout, Connection connection) throws SQLException {
     // of whole seconds, up to the server's greatest
     long seconds = Math.min(timeout.plusMillis(999).toSeconds(), 1_000_000_000);
     String limit = "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = ?";
-    String restore = "SET innodb_lock_wait_timeout = @rowlock_wait";
     run(connection, limit, seconds);
-    try (Step restored = () -> run(connection, restore)) {
-      return run(connection, statement, values);
+    return () -> run(connection, "SET innodb_lock_wait_timeout = @rowlock_wait");
+  }
+
+  /** A pool never gets a connection back whose limit is another. */
+  private static void restoreOrAbort(Step restore, Connection connection) throws SQLException {
+    try {
+      restore.close();
+    } catch (SQLException error) {
+      connection.abort(Runnable::run);
+      throw error;
     }
   }
 

@@ -195,7 +195,11 @@ public final class LeaseRequest {
             throw error;
           }
           repeated = true;
-          Session.LOG.log(Level.DEBUG, "waiting for {0}: {1}", name, error.getMessage());
+          Session.LOG.log(
+              Level.WARNING,
+              "a request for ''{0}'' failed, and is repeated: {1}",
+              name,
+              error.getMessage());
           pause = pauses.next();
         }
         TimeUnit.NANOSECONDS.sleep(Math.min(pause, Math.max(0, left())));

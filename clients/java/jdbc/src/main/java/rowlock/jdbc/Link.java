@@ -88,26 +88,33 @@ final class Link {
 
   /** Ends a lease. It waits for a fence for a second at most, which may be the caller's own. */
   boolean release(long token) throws SQLException {
-    List<Object> answer =
-        engine == Engine.POSTGRESQL
-            ? run(engine.release(), token)
-            : Engine.runWithin(Duration.ofSeconds(1), connection, engine.release(), token);
-    return Engine.isTrue(answer.get(0));
+    if (engine == Engine.MARIADB) {
+      undo.push(Engine.limit(Duration.ofSeconds(1), connection));
+    }
+    return Engine.isTrue(run(engine.release(), token).get(0));
   }
 
   /** Closes it, or gives it back as it came. A broken one leaves its pool, which sees an error. */
   void close(boolean broken) {
     try (Connection closed = connection) {
-      if (broken) {
+      if (broken || !own && !restore()) {
         closed.abort(Runnable::run);
         closed.createStatement().close();
-      } else if (!own) {
-        while (!undo.isEmpty()) {
-          undo.pop().close();
-        }
       }
     } catch (SQLException error) {
       Session.LOG.log(Level.DEBUG, "closing: {0}", error.getMessage());
+    }
+  }
+
+  private boolean restore() {
+    try {
+      while (!undo.isEmpty()) {
+        undo.pop().close();
+      }
+      return true;
+    } catch (SQLException error) {
+      Session.LOG.log(Level.DEBUG, "restoring: {0}", error.getMessage());
+      return false;
     }
   }
 
