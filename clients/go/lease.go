@@ -188,9 +188,9 @@ func (l *Lease) lose(why error) {
 // release, so it is given up after 0.5 s.
 func (l *Lease) release() error {
 	l.leave()
-	done := make(chan error, 1)
+	done, held := make(chan error, 1), l.Remaining() > 0 // before it is released
 	go func() { done <- l.sendRelease() }()
-	if l.Remaining() > 0 {
+	if held {
 		return <-done
 	}
 	select {

@@ -69,10 +69,11 @@ class PlainTest extends Scenarios {
   @Test
   void anOwnSessionHasAName() throws Exception {
     Assumptions.assumeTrue(Server.POSTGRESQL, "MariaDB shows no name");
-    String query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rowlock/java'";
+    String query =
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'rowlock/java'";
     try (Lease held = Rowlock.lease(Server.jdbcUrl(Server.URL), "x").acquire();
         Connection connection = open()) {
-      assertEquals(1L, Engine.run(connection, query).get(0));
+      assertEquals(true, Engine.run(connection, query).get(0)); // sessions of others may still end
       held.check();
     }
   }
