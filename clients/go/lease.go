@@ -206,8 +206,8 @@ func (l *Lease) sendRelease() error {
 	end := now() + max(releaseLeast, min(l.opts.TTL/3, replyMost))
 	<-l.left
 	l.Remaining()
-	first := max(now(), end-2*releaseLeast) + releaseLeast
-	a, _, err := borrowed(context.Background(), l.pool, first, l.name, l.releaseBy)
+	end = max(end, now()+releaseLeast)
+	a, _, err := borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
 	if errors.Is(err, ErrUnavailable) { // a second call finds nothing if the first has released it
 		_, _, err = borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
 	} else if err == nil && a.number.Int64 == 0 {
