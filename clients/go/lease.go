@@ -200,8 +200,8 @@ func (l *Lease) release() error {
 	return l.Check()
 }
 
-// sendRelease lets a renewal on its way end for interruptMost, then leaves the rest of its limit to
-// the call and a second one.
+// sendRelease lets a renewal on its way end for interruptMost; what remains of its limit is for the
+// call, and for a second one.
 func (l *Lease) sendRelease() error {
 	end := now() + max(releaseLeast, min(l.opts.TTL/3, replyMost))
 	<-l.left
