@@ -86,6 +86,7 @@ start_first() { # NAME CALL_OF_SECOND
         start_both "$@"
         ! said first 'ticket [0-9]*' || return 0
         close_sessions
+        rm ./*.in
     done
     return 1
 }
