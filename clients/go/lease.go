@@ -206,7 +206,7 @@ func (l *Lease) sendRelease() error {
 	end := now() + max(releaseLeast, min(l.opts.TTL/3, replyMost))
 	<-l.left
 	l.Remaining()
-	end = max(end, now()+releaseLeast)
+	end = max(end, now()+2*releaseLeast) // on MariaDB it is five round trips
 	a, _, err := borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
 	if errors.Is(err, ErrUnavailable) { // a second call finds nothing if the first has released it
 		_, _, err = borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
