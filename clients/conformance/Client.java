@@ -189,6 +189,11 @@ public final class Client {
     Client client = new Client(arguments[0]);
     Thread main = Thread.currentThread();
     sun.misc.Signal.handle(new sun.misc.Signal("INT"), signal -> main.interrupt());
+    try { // on a busy machine a JVM may load a driver for longer than a call without a wait lasts
+      connect(arguments[0]).close();
+    } catch (SQLException e) {
+      // a command will report it
+    }
     System.out.printf(
         "{\"is\": \"ok\", \"pid\": %d, \"program\": \"Client\"}%n", ProcessHandle.current().pid());
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
