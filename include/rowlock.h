@@ -108,8 +108,8 @@ ROWLOCK_API const char *rowlock_error_name(int code);
 
 /*
  * 1 if `error` (may be NULL) says that the server runs, but had no free session for rowlock_open
- * within connect_ms; 2 if it had no memory for locks, in a session that is open or for a new one;
- * else 0. A caller that may wait longer calls again. Any thread.
+ * within connect_ms; 2 if it says that the server had no memory for locks or a session; else 0.
+ * A caller that may wait longer calls again. Any thread.
  *
  * After 2 an open session is still usable, although the code is ECONN. error->transaction has the
  * state of its transaction: roll back.
@@ -286,8 +286,8 @@ ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
 /*
  * Creates the names' rows in a transaction of its own, before your own BEGIN. Needed for technique
  * row only, harmless elsewhere. Once is enough: rowlock_vacuum keeps the rows, until
- * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs vacuum does not keep them there: a lock creates
- * a missing row, on a handle of yours only where options.url is given.)
+ * rowlock_vacuum_name. (Behind odbc: and jdbc: URLs rowlock_vacuum deletes them. There a lock
+ * creates a missing row; on a handle of yours it needs options.url for that.)
  * Blocks for statement_ms at most.
  *
  * EINTX   a transaction is open: call it before

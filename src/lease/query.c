@@ -89,9 +89,11 @@ int rowlock__query_result(int code, struct rowlock_error *error)
     return ROWLOCK_ECONN;
 }
 
-bool rowlock__is_gone(int code)
+bool rowlock__must_reconnect(const struct rowlock_connection *connection, int code,
+                             const struct rowlock_error *error)
 {
-    return code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN;
+    return (code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN) &&
+           !rowlock__had_no_room(connection, code, error) && rowlock__can_reconnect(connection);
 }
 
 /* The server has ended the idle session: it will read nothing more. */
@@ -152,8 +154,7 @@ int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_
     code = rowlock__ready_or_lost(connection, error);
     if (!code)
         code = query_past_cancels(connection, query, unsure, error);
-    if (!rowlock__is_gone(code) || rowlock__had_no_room(connection, code, error) ||
-        !rowlock__can_reconnect(connection))
+    if (!rowlock__must_reconnect(connection, code, error))
         return code;
     code = rowlock__reconnect(connection, query->deadline_ms, error);
     return code ? code : query_past_cancels(connection, query, unsure, error);

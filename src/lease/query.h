@@ -50,8 +50,10 @@ int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_state
 size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char *owner);
 size_t rowlock__room_of_lease(const char *name);
 
-/* Whether that error of a query means that the session was lost: ECONN, EUNKNOWN. */
-bool rowlock__is_gone(int code);
+/* Whether that error of a query means that the session was lost (ECONN, EUNKNOWN; not that the
+   server had no memory), and another one can be opened. */
+bool rowlock__must_reconnect(const struct rowlock_connection *connection, int code,
+                             const struct rowlock_error *error);
 /* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */
 int rowlock__query_result(int code, struct rowlock_error *error);
 

@@ -78,8 +78,7 @@ int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_le
     deadline_ms = rowlock__least(deadline_ms, atomic_load(&lease->end_ms));
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
-    if (!rowlock__is_gone(code) || rowlock__had_no_room(connection, code, error) ||
-        !rowlock__can_reconnect(connection))
+    if (!rowlock__must_reconnect(connection, code, error))
         return code;
     code = rowlock__reconnect(connection, deadline_ms, error);
     if (code)

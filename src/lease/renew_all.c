@@ -132,8 +132,7 @@ static int send_parcel(struct parcel *parcel)
 
     if (!code)
         code = send_once(parcel, &why);
-    if (rowlock__is_gone(code) && !rowlock__had_no_room(all->connection, code, &why) &&
-        rowlock__can_reconnect(all->connection) &&
+    if (rowlock__must_reconnect(all->connection, code, &why) &&
         !rowlock__reconnect(all->connection, rowlock__least(all->deadline_ms, parcel->end_ms),
                             NULL))
         code = send_once(parcel, NULL);

@@ -210,13 +210,15 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
                     struct rowlock_error *error)
 {
     struct rowlock_options options = rowlock__options_of(connection);
-    int code = ROWLOCK_OK;
+    struct rowlock_error why;
+    int code = connection->second ? rowlock_ping(connection->second, &why) : ROWLOCK_OK;
 
     /* the server may have closed it while it was idle */
-    if (connection->second && rowlock_ping(connection->second, NULL) == ROWLOCK_ECONN) {
+    if (code == ROWLOCK_ECONN && !rowlock__had_no_room(connection->second, code, &why)) {
         rowlock_close(connection->second);
         connection->second = NULL;
     }
+    code = ROWLOCK_OK;
     if (!connection->second && connection->url)
         code = rowlock_open(connection->url, &options, &connection->second, error);
     if (code)
