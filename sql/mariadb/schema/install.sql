@@ -651,7 +651,8 @@ BEGIN
     DECLARE EXIT HANDLER FOR 1142, 1227
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
-               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting
+               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
+               {others_wait} AS waiting
           FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name
          ORDER BY b.expires DESC, l.token;
@@ -661,7 +662,8 @@ BEGIN
     SELECT h.* FROM (
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
-               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting
+               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
+               {others_wait} AS waiting
           FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name
         UNION ALL
