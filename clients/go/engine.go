@@ -61,9 +61,6 @@ var (
 	// name
 	holders = call{`SELECT kind, pid, host, program, since, expires, note, waiting
 		FROM rowlock.holders($1::text) LIMIT 1`, `CALL rowlock_holder(` + text + `)`}
-	// name; the holders of PostgreSQL have this number
-	waiting = call{"", `SELECT count(*) FROM rowlock_waiter WHERE name = UNHEX(?)
-		AND (alive_until IS NULL OR alive_until > UTC_TIMESTAMP(6))`}
 )
 
 // An answer is the row of a request, or the number of a function.
@@ -140,20 +137,14 @@ func (s session) holder(ctx context.Context, name string) (h Holder, err error) 
 		return h, err
 	}
 	defer rows.Close()
-	// MariaDB: without the privilege PROCESS an empty result comes first
-	for !rows.Next() {
-		if !rows.NextResultSet() {
-			return h, rows.Err()
-		}
+	if !rows.Next() {
+		return h, rows.Err()
 	}
 	var pid, waits sql.NullInt64
 	var kind, host, program, since, expires, note sql.NullString
 	err = rows.Scan(&kind, &pid, &host, &program, &since, &expires, &note, &waits)
 	if err == nil {
 		err = rows.Close()
-	}
-	if err == nil && s.engine == mariadb && kind.String == "lease" {
-		err = s.row(ctx, waiting, name).Scan(&waits)
 	}
 	of := func(text sql.NullString) string { return strings.ToValidUTF8(text.String, "?") }
 	return Holder{Kind: kind.String, Host: of(host), PID: pid.Int64, Program: of(program),

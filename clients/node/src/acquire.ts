@@ -23,7 +23,7 @@ export interface LeaseOptions {
     /** For those who look who holds it: rowlock ls. */ note?: string;
     /** Ends the wait, and leaves the queue. */ signal?: AbortSignal;
     /** Gets warnings and debug messages, such as console; nothing is printed. */ logger?: Logger;
-    /** Is called when a lease is acquired, lost or released, and after a wait in vain. */
+    /** Is called when a lease is acquired, lost or released, or a wait ends without it. */
     onEvent?: (event: LeaseEvent) => void;
 }
 

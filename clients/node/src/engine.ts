@@ -52,8 +52,6 @@ const MARIADB = {
     refresh: 'CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)',
     refreshed: 'CALL rowlock_refreshed(?, ?)',
     holder: 'CALL rowlock_holder(?)',
-    waiting: `SELECT count(*) FROM rowlock_waiter
-        WHERE name = ? AND (alive_until IS NULL OR alive_until > utc_timestamp(6))`,
     exclusive: 'CALL rowlock_exclusive(?)',
     shared: 'CALL rowlock_shared(?)',
     beginExclusive: 'CALL rowlock_begin_exclusive(?)',
@@ -193,9 +191,7 @@ export class Link {
     /** Calls a function by its name above, in the transaction that is open. */
     async call(which: Call, values: Values): Promise<Row> {
         if (this.#driven[ANSWER]) return this.#driven[ANSWER](which, values);
-        const row = await this.#send(which, values);
-        if (which !== 'holder' || !this.isMariadb || !row) return row;
-        return [...row.slice(0, 7), row[7] ?? (await this.#send('waiting', values))?.[0] ?? null];
+        return this.#send(which, values);
     }
 
     async #send(which: Call, values: Values): Promise<Row> {

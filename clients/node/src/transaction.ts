@@ -56,7 +56,7 @@ async function lockMariadb(link: Link, name: string, mode: Mode, limit: number) 
 }
 
 async function busy(link: Link, name: string, known?: BusyError): Promise<BusyError> {
-    const row = await link.call('holder', [name]).catch(() => undefined); // the refusal is told
+    const row = await link.call('holder', [name]).catch(() => undefined); // the caller gets the refusal
     const holder = row ? holderIn(row) : (known?.holder ?? heldBy(undefined));
     return new BusyError(name, holder, known?.cause);
 }

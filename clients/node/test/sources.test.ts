@@ -94,7 +94,7 @@ const NAMES = [
     'a"b`c',
 ];
 
-/** Each name is one lock, whoever uses it; the command shows it. */
+/** Each name is one lock, for every client; the command shows it. */
 async function namesAreData(from: Pool): Promise<void> {
     for (const name of NAMES) {
         await withLease(from, name, { wait: 0, note: name }, async (held) => {

@@ -140,7 +140,7 @@ class Lease(Handle):
 
 
 def release_all() -> None:
-    """Releases each lease of this process; for atexit.register(), or the end of a worker."""
+    """Releases each lease of this process, whose holder finds it lost. For a graceful end."""
     finish(_lease.release_all(BLOCKING))
 
 

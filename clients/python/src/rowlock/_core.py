@@ -76,7 +76,7 @@ def name_of(value: object) -> str:
 class Event(NamedTuple):
     """What happened to a lease. `seconds`: since it was asked for, or since it was acquired."""
 
-    what: str  # acquired; waited: in vain; lost; released
+    what: str  # acquired; waited: a wait that ended without it; lost; released
     name: str
     token: Optional[int]
     seconds: float

@@ -121,7 +121,7 @@ def connects(url: str) -> Callable[[], Any]:
 
 
 def source(of: Any) -> Source:
-    """What lends or opens sessions: a pool is known by its methods, so that none is imported."""
+    """What lends or opens sessions."""
     package = type(of).__module__.partition(".")[0]
     if package == "psycopg_pool" and not is_async(of):
         return pool_of(lambda limit: of.getconn(timeout=limit), partial(end_psycopg, of), of)
@@ -134,12 +134,16 @@ def source(of: Any) -> Source:
     if isinstance(of, str):
         of = connects(of)
     elif not callable(of):
-        raise TypeError(
-            "a lease needs a URL, a function that opens a connection, such as lambda:"
-            " psycopg.connect(...), a pool of psycopg or psycopg2, an Engine of SQLAlchemy, or a"
-            f" connection of Django, not {type(of).__module__}.{type(of).__qualname__}"
-        )
+        raise no_source(of, "psycopg.connect(...), a pool of psycopg or psycopg2, an Engine of"
+                        " SQLAlchemy, or a connection of Django")  # fmt: skip
     return pool_of(lambda _: of(), lambda connection, _: connection.close(), None)
+
+
+def no_source(of: Any, others: str) -> TypeError:
+    return TypeError(
+        f"a lease needs a URL, a function that opens a connection, such as lambda: {others}, not"
+        f" {type(of).__module__}.{type(of).__qualname__}"
+    )
 
 
 def is_async(pool: Any) -> bool:
@@ -201,8 +205,8 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
     with plain_cursor(connection) as cursor:
         cursor.execute(statement, values_for(engine, values), **options)
         row: Optional[Row] = cursor.fetchone() if cursor.description else None
-        while engine is MARIADB and cursor.nextset():  # to the end of the CALL
-            row = row or cursor.fetchone() if cursor.description else row
+        while engine is MARIADB and cursor.nextset():
+            pass  # the end of the CALL
         if "@rowlock_answer" in statement:
             cursor.execute("SELECT @rowlock_answer")
             row = cursor.fetchone()
@@ -248,11 +252,8 @@ def async_source(of: Any) -> Source:
     if isinstance(of, str):
         of = connects_async(of)
     elif not callable(of):
-        raise TypeError(
-            "a lease needs a URL, a function that opens a connection, such as lambda:"
-            " asyncpg.connect(...), a pool of asyncpg or psycopg, or an AsyncEngine of SQLAlchemy,"
-            f" not {type(of).__module__}.{type(of).__qualname__}"
-        )
+        raise no_source(of, "asyncpg.connect(...), a pool of asyncpg or psycopg, or an AsyncEngine"
+                        " of SQLAlchemy")  # fmt: skip
 
     async def opening(_: float) -> Any:
         return await done(of())

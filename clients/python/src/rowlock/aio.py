@@ -184,7 +184,7 @@ class Lease(Handle):
 
 
 async def release_all() -> None:
-    """Releases each lease of this process's event loop, at a graceful end."""
+    """Releases each lease that was acquired by this module: rowlock.release_all()."""
     await _lease.release_all(ASYNCIO)
 
 

@@ -73,9 +73,6 @@ class Grant:
 class Connection:
     """A connection to a Fake, in a transaction; in both halves of the package."""
 
-    autocommit = False
-    closed = False
-
     def __init__(self, fake: Fake) -> None:
         self._fake = fake
 

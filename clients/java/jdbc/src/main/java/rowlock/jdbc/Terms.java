@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import rowlock.jdbc.LeaseEvent.Kind;
 
-/** What was requested, and who is told what happens to it. */
+/** What was requested, and the listener of what happens to it. */
 record Terms(String name, Duration ttl, Consumer<? super LeaseEvent> hook) {
   /** Until when a lease is certain after a call: a margin before its end. */
   long certain(long sent) {
