@@ -17,7 +17,8 @@ export const certainUntil = (sent: number, ttl: number) => sent + ttl - Math.min
 const held = new Set<Holding>();
 /**
  * Releases all leases that this process holds; for its end, such as on SIGTERM. A body that still
- * runs under one finds it lost before another caller can get it.
+ * runs under one finds it lost before another caller can get it. Also waits for those whose release
+ * another call has begun.
  */
 export async function releaseAll(): Promise<void> {
     await Promise.allSettled([...held].map((holding) => holding.revoke()));
@@ -129,6 +130,7 @@ class Holding {
 
     /** The handle was dropped: nobody can release it any more, or look whether it is lost. */
     drop(): void {
+        held.delete(this);
         if (this.#released || this.signal.aborted) return;
         this.#lose('it was dropped without release(), and is not renewed any more');
         void (this.#renewing ?? Promise.resolve()).then(() => this.session.close());
@@ -142,7 +144,6 @@ class Holding {
     #lose(reason: string, cause?: unknown): void {
         if (this.signal.aborted) return;
         clearTimeout(this.#timer);
-        held.delete(this);
         this.session.warn(`the lease is lost: ${reason}`);
         this.#tell('lost', { reason });
         this.#loss.abort(leaseLost(this.session.name, reason, cause));

@@ -523,13 +523,15 @@ test('all leases of a process are released together, and their bodies learn it f
     const held = await acquire(postgresql(), 'a');
     const ended = (await acquire(postgresql(), 'b')).release(); // nothing runs under it any more
     let all = Promise.resolve();
-    const runs = withLease(source, 'c', {}, ({ signal }) => {
+    const runs = withLease(source, 'c', {}, async ({ signal }) => {
         signal.addEventListener('abort', () => steps.push('lost'));
         all = releaseAll();
+        await releaseAll(); // waits for the first one
+        steps.push('body');
     });
     await Promise.all([assert.rejects(runs, isByAll), ended]);
     await all;
-    assert.deepEqual(steps, ['lost', 'sent', 'released']);
+    assert.deepEqual(steps, ['lost', 'sent', 'released', 'body']);
     assert.throws(() => held.check(), isByAll);
     await assert.rejects(held.release(), isByAll);
     const failure = new RangeError('of the body');

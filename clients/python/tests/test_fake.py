@@ -138,6 +138,16 @@ class Blocking(unittest.TestCase):
                     call()
             lease.release()
 
+    def test_release_all_waits_for_a_release_of_another_caller(self) -> None:
+        slow = SlowFake("release", 1.0)
+        held = rowlock.lease(slow, "x").acquire()
+        first = threading.Thread(target=rowlock.release_all)
+        first.start()
+        self.assertTrue(slow.reached.wait(30))
+        rowlock.release_all()
+        self.assertTrue(held._state._released.is_set())
+        first.join()
+
     def test_an_answer_that_took_longer_than_the_lease_begins_no_block(self) -> None:
         slow = SlowFake("request", 1.5)
         with rowlock.lease(slow, "x", ttl=1) as held:

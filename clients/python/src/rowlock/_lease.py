@@ -82,7 +82,6 @@ class State:
         """Releases, once. `failed`: the error of the body is raised, and not Lost."""
         self._in_this_process()
         if self._leaving.acquire(blocking=False):
-            HELD.discard(self)
             self._over.set()
             await self.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
         elif self._taken and not failed:
@@ -90,12 +89,13 @@ class State:
             raise self._loss()
 
     async def take_away(self) -> None:
-        """Releases it under its holder, who learns of it first."""
+        """Releases it under its holder, who learns of it first; or waits for its release."""
         if self._leaving.acquire(blocking=False):
-            HELD.discard(self)
             self._taken = True
             self._lose(lease_lost(self.name, "released by release_all()"))
             await self.half.to_its_end(self._send_release(True), self.ttl + GIVE_UP)
+        else:
+            await self.half.wait(self._released, self.ttl + GIVE_UP)
 
     def dropped(self) -> None:
         """Nobody can release it any more."""
@@ -147,6 +147,7 @@ class State:
             log.debug("release of %s: %s", self.name, error)
         finally:
             await self._session.close()
+            HELD.discard(self)
             self._released.set()
 
     async def _how(self) -> Optional[Lost]:
