@@ -191,6 +191,19 @@ func TestALeaseSaysThatItWasReleased(t *testing.T) {
 	}
 }
 
+func TestAReleaseThatHangsIsRepeatedOnAnotherConnection(t *testing.T) {
+	open(t)
+	p := newProxy(t)
+	release := "rowlock.release"
+	if mariadb {
+		release = "rowlock_release"
+	}
+	do(t, p.open(t), "x", rowlock.Options{}, func(context.Context, *lease) error {
+		t.Cleanup(p.swallow(release))
+		return nil
+	})
+}
+
 func TestABlockThatEndsBeforeItsOwnFencedTransaction(t *testing.T) {
 	db := openAt(t, address(t).Host, address(t).Path)
 	for _, fence := range []func(context.Context, *sql.Tx, *lease) error{

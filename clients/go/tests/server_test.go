@@ -90,6 +90,7 @@ type proxy struct {
 	mutex  sync.Mutex
 	text   string        // in what the program sends: the next reply is cut off or delayed
 	delay  time.Duration // 0: cut off
+	hang   chan struct{} // not nil: what has this text is not forwarded, until it is closed
 	frozen chan struct{} // closed to continue; nil: not frozen
 	pairs  []net.Conn
 }
@@ -138,6 +139,12 @@ func (p *proxy) serve(program net.Conn) {
 		if p.text != "" && (bytes.Contains(sent, []byte(p.text)) ||
 			bytes.Contains(sent, []byte(hex.EncodeToString([]byte(p.text))))) { // to MariaDB
 			p.text = ""
+			if p.hang != nil {
+				p.mutex.Unlock()
+				<-p.hang
+				p.mutex.Lock()
+				return false
+			}
 			matched <- p.delay
 		}
 		return true
@@ -179,6 +186,14 @@ func (p *proxy) misbehave(text string, delay time.Duration) {
 	p.mutex.Lock()
 	p.text, p.delay = text, delay
 	p.mutex.Unlock()
+}
+
+// swallow lets the connection hang that sends this text next, until the returned function is called.
+func (p *proxy) swallow(text string) func() {
+	p.mutex.Lock()
+	p.text, p.hang = text, make(chan struct{})
+	p.mutex.Unlock()
+	return func() { close(p.hang) }
 }
 
 // freeze forwards nothing until the returned function is called.
