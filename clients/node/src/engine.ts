@@ -32,7 +32,8 @@ const POSTGRESQL = {
     // it would wait for a transaction that has fenced, which may be the caller's own
     release: "SET LOCAL lock_timeout = '1s'; SELECT rowlock.release(?::bigint)::integer",
     fence: 'SELECT rowlock.fence(?::text, ?::bigint)',
-    next: 'SELECT rowlock.next(?::text)',
+    // refused outside a transaction, where the number would be drawn, and lost
+    next: 'SAVEPOINT rowlock; SELECT rowlock.next(?::text); RELEASE SAVEPOINT rowlock',
     refresh: `SELECT rowlock.refresh(?::text, ${MS}, ${MS}, ?::text, ?::bigint, ?::text)`,
     refreshed: 'SELECT rowlock.refreshed(?::text, ?::bigint)',
     holder: `SELECT kind, pid, host, program, since, expires, note, waiting
@@ -56,6 +57,7 @@ const MARIADB = {
     shared: 'CALL rowlock_shared(?)',
     beginExclusive: 'CALL rowlock_begin_exclusive(?)',
     beginShared: 'CALL rowlock_begin_shared(?)',
+    isolation: "SHOW VARIABLES LIKE 't%isolation'", // MySQL has another name
 };
 export type Call = keyof typeof POSTGRESQL | keyof typeof MARIADB;
 

@@ -89,6 +89,9 @@ export class NotInstalledError extends RowlockError {
     override readonly code = 'ROWLOCK_NOT_INSTALLED';
 }
 
+export const noTransaction = (cause?: unknown) =>
+    new RowlockError('no transaction is open: send BEGIN first', cause);
+
 type Meaning = 'busy' | 'lost' | 'missing' | 'gone' | 'refused';
 /** As clients/errors.txt. No code of one engine is another's. */
 const CODES: Record<Meaning, string> = {
@@ -152,6 +155,7 @@ export function judged(error: unknown): Meaning | undefined {
 export function translated(error: unknown, name: string): unknown {
     if (error instanceof RowlockError) return error;
     const text = String((error as Reported | undefined)?.message || error);
+    if (['25P01', '30006'].includes(codeOf(error))) return noTransaction(error);
     switch (judged(error)) {
         case 'lost': {
             // in mariadb's text the number is before it, and the statement after it

@@ -3,8 +3,8 @@
 
 import { patience, sent, text } from './arguments';
 import { type Call, type Connection, Link, type Row, type Values } from './engine';
-import { BusyError, codeOf, heldBy, Holder, LostError, refreshLost } from './errors';
-import { RowlockError, translated } from './errors';
+import { BusyError, codeOf, heldBy, Holder, LostError, noTransaction } from './errors';
+import { refreshLost, RowlockError, translated } from './errors';
 import { caller, type Session, WITHDRAW } from './session';
 
 export interface LockOptions {
@@ -12,7 +12,10 @@ export interface LockOptions {
     /** Milliseconds; 0 does not wait; without it the server's settings apply. */ timeout?: number;
 }
 
-/** Locks a name until the transaction ends; BusyError. MariaDB: begins one if none is open. */
+/**
+ * Locks a name until the transaction ends; BusyError. MariaDB: begins one if none is open, and the
+ * session must be at READ COMMITTED.
+ */
 export async function lock(
     connection: Connection,
     name: string,
@@ -38,11 +41,17 @@ async function lockPostgresql(link: Link, name: string, mode: Mode, limit: numbe
 /** The lock of a statement that is its own transaction protects nothing. */
 async function inside(link: Link, which: Call, values: Values): Promise<Row> {
     const row = await link.call(which, values);
-    if (link.isOpen === false) throw new RowlockError('no transaction is open: send BEGIN first');
+    if (link.isOpen === false) throw noTransaction();
     return row;
 }
 
 async function lockMariadb(link: Link, name: string, mode: Mode, limit: number) {
+    const level = (await link.call('isolation', []))?.[1];
+    if (level !== 'READ-COMMITTED') {
+        const why = `this is at ${level}, whose snapshot would hide what the previous holder wrote`;
+        const advice = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED';
+        throw new RowlockError(`'${name}' needs a session at READ COMMITTED; ${why}: ${advice}`);
+    }
     const attempt = () =>
         link.call(`begin${mode}`, [name]).catch((error: unknown) => {
             if (codeOf(error) !== '30007') throw error; // a transaction is open
@@ -90,7 +99,10 @@ export async function fence(connection: Connection, name: string, token: bigint)
 /** The next number of a counter, without a gap: a rollback takes it back. */
 export async function nextNumber(connection: Connection, counter: string): Promise<bigint> {
     text('counter', counter, 247);
-    const row = await meaning(`counter:${counter}`, new Link(connection).call('next', [counter]));
+    const row = await meaning(
+        `counter:${counter}`,
+        inside(new Link(connection), 'next', [counter]),
+    );
     return BigInt(row?.[0] ?? 0);
 }
 

@@ -398,4 +398,10 @@ test('numbers without a gap', async () => {
         await execute(connection, ending);
     }
     assert.deepEqual(drawn.slice(1), [drawn[0]! + 1n, drawn[0]! + 1n]);
+    await assert.rejects(nextNumber(connection, 'invoice'), (error: RowlockError) => {
+        return error instanceof RowlockError && /no transaction is open/.test(error.message);
+    });
+    await begin(connection);
+    assert.equal(await nextNumber(connection, 'invoice'), drawn[0]! + 2n); // none was lost
+    await execute(connection, 'ROLLBACK');
 });

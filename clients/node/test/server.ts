@@ -73,6 +73,9 @@ export const opened: Connection[] = [];
 export async function open(): Promise<Connection> {
     const connection = await connect();
     opened.push(connection);
+    if (!isPostgresql) {
+        await execute(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+    }
     return connection;
 }
 

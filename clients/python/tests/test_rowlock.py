@@ -46,8 +46,7 @@ def connect(url: str = URL, **options: Any) -> Any:
         database=parts.path[1:],
         **options,
     )
-    if parts.scheme == "mysql":  # there rowlock_begin_... needs autocommit, which drivers end
-        execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     return connection
 
 
@@ -432,6 +431,24 @@ class Test(unittest.TestCase):
         one.close()
         two.close()
 
+    def test_a_lock_leaves_the_isolation_of_its_session(self) -> None:
+        if not MARIADB:
+            self.skipTest("there it is the transaction's")
+        for autocommit in (True, False):
+            connection = connect()
+            connection.autocommit(autocommit)
+            for level in ("REPEATABLE READ", "SERIALIZABLE", "READ COMMITTED"):
+                execute(connection, f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+                if level == "READ COMMITTED":
+                    rowlock.lock(connection, "x")
+                else:
+                    with self.assertRaisesRegex(rowlock.RowlockError, "needs .* READ COMMITTED"):
+                        rowlock.lock(connection, "x", timeout=0)
+                connection.commit()
+                shown = execute(connection, "SHOW VARIABLES LIKE 't%isolation'")
+                self.assertEqual(shown[1], level.replace(" ", "-"))
+            connection.close()
+
     def test_a_lock_that_would_end_at_once_is_refused(self) -> None:
         if MARIADB:
             self.skipTest("there it begins a transaction")
@@ -514,21 +531,24 @@ class Test(unittest.TestCase):
     def test_numbers_without_a_gap(self) -> None:
         command("next", "invoice")
         connection = connect()
-        if MARIADB:
-            execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
         drawn = []
         for end in (connection.commit, connection.rollback, connection.commit):
             execute(connection, "BEGIN" if MARIADB else "SELECT 1")
             drawn.append(rowlock.next_number(connection, "invoice"))
             end()
         self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
+        set_it = connection.autocommit
+        set_it(True) if callable(set_it) else setattr(connection, "autocommit", True)
+        with self.assertRaisesRegex(rowlock.RowlockError, "no transaction is open"):
+            rowlock.next_number(connection, "invoice")
+        execute(connection, "BEGIN")
+        self.assertEqual(rowlock.next_number(connection, "invoice"), drawn[0] + 2)  # none was lost
         connection.close()
 
     def reader(self) -> Any:
         """A connection at READ COMMITTED, and the table of what was loaded, which is empty."""
         connection = connect()
         if MARIADB:
-            execute(connection, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
             execute(connection, "CALL rowlock_prepare('subject:rates')")
         execute(connection, "DROP TABLE IF EXISTS rates")
         execute(connection, "CREATE TABLE rates (n INT)")

@@ -85,7 +85,7 @@ def lock(
     """Locks a name until the connection's transaction ends.
 
     timeout: seconds; 0 does not wait; None: as long as the server's settings allow. Raises Busy.
-    MariaDB: if no transaction is open it begins one, at READ COMMITTED.
+    MariaDB: the session must be at READ COMMITTED. If no transaction is open it begins one.
     """
     finish(_core.lock(run, connection_of(connection), name, shared, timeout))
 

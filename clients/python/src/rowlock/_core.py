@@ -18,7 +18,7 @@ import time
 from typing import Any, Awaitable, Callable, Coroutine, NamedTuple, Optional, Tuple, TypeVar
 from typing import cast
 
-from ._engine import MARIADB, POSTGRESQL, Row, engine_of, number_of
+from ._engine import MARIADB, POSTGRESQL, Row, engine_of, number_of, text_of
 from ._errors import Busy, Holder, RowlockError, code, refresh_lost, translating
 from ._session import log
 from ._sources import Run
@@ -155,6 +155,13 @@ async def lock(run: Run, connection: Any, name: str, shared: bool, wait: Optiona
 async def lock_mariadb(
     run: Run, connection: Any, name: str, mode: str, wait: Optional[float]
 ) -> None:
+    level = text_of((await run(connection, MARIADB["isolation"], ()))[1])
+    if level != "READ-COMMITTED":
+        raise RowlockError(
+            f"{name!r} needs a session at READ COMMITTED, and this is at {level}, whose snapshot would"
+            " hide what the previous holder wrote: SET SESSION TRANSACTION ISOLATION LEVEL READ"
+            " COMMITTED"
+        )
     if wait is not None:  # MySQL has no SET STATEMENT
         await run(connection, MARIADB["limit"], (max(0, math.ceil(wait)),))
     try:
@@ -179,8 +186,7 @@ async def within(run: Run, connection: Any, name: str, which: str, *values: Any)
 
 async def next_number(run: Run, connection: Any, counter: str) -> int:
     text("counter", counter, 247)
-    with translating(f"counter:{counter}"):
-        return int((await run(connection, engine_of(connection)["next"], (counter,)))[0])
+    return int((await within(run, connection, f"counter:{counter}", "next", counter))[0])
 
 
 async def refresh(

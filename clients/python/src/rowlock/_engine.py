@@ -51,6 +51,7 @@ MARIADB: Engine = {
     "shared": f"CALL rowlock_shared({T})",
     "begin exclusive": f"CALL rowlock_begin_exclusive({T})",
     "begin shared": f"CALL rowlock_begin_shared({T})",
+    "isolation": "SHOW VARIABLES LIKE 't%%isolation'",  # MySQL has another name
     "limit": "SET @rowlock_wait = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = %s",
     "no limit": "SET innodb_lock_wait_timeout = @rowlock_wait",
     "fence": f"CALL rowlock_fence({T}, %s)",

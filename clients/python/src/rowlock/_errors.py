@@ -165,6 +165,8 @@ def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseExc
         return Busy(name, Holder(text.partition("held by ")[2].partition("\n")[0]))
     if meaning == "missing":
         return NotInstalled(f"no schema of rowlock here; run: rowlock schema install ({text})")
+    if code(error) == "30006":
+        return RowlockError("no transaction is open: begin one")
     if meaning == "gone":
         return Unavailable(text or type(error).__name__)
     return error
