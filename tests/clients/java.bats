@@ -46,7 +46,7 @@ teardown() { end_started; }
     POOL=5 start_pooler java_pooler "$ROWLOCK_TEST_URL"
     ROWLOCK_TEST_POOLER=$server_url maven -f "$PACKAGE/jdbc/pom.xml" surefire:test -Dtest=PoolerTest
     stop_pooler java_pooler
-    grep -q 'tests="2" errors="0" skipped="0"' \
+    grep -q 'tests="3" errors="0" skipped="0"' \
         "$PACKAGE"/jdbc/target/surefire-reports/TEST-rowlock.jdbc.PoolerTest.xml
 }
 
@@ -123,4 +123,14 @@ END
     reports_a_break \
         "jdbc.LostException: the lease of 'import' is lost: stop the work done under it" \
         java -cp "$classpath" Import "$(jdbc_url)"
+}
+
+@test "the product has at most 1,500 lines of code, the fake and ShedLock's provider aside" {
+    code() { # without comments and imports
+        find "$SOURCE/jdbc/src/main" -name '*.java' ! -path '*/fake/*' -exec sed -E \
+            '/^ *\/\*\*.*\*\/$/d; /^ *\/\*/,/\*\/$/d; /^ *(\/\/.*)?$/d; /^(import|package) /d' {} +
+    }
+    lines=$(code | wc -l)
+    [ "$lines" -gt 100 ]
+    [ "$lines" -le 1500 ]
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -8,11 +9,12 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 
 /** What differs between the engines: the statements. */
 record Engine(
-    String probe, // answers the session's number, and what Link compares
+    String introduce, // names an own session, and answers its number
     String request, // name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
     String renew, // token, ttl_ms
     String cancel, // name, owner
@@ -26,10 +28,9 @@ record Engine(
   static final Engine POSTGRESQL =
       new Engine(
           """
-          SELECT pg_catalog.pg_backend_pid(),
-              pg_catalog.current_setting('default_transaction_isolation'),
-              pg_catalog.current_setting('default_transaction_read_only'),
-              pg_catalog.current_setting('application_name')\
+          SELECT pg_catalog.pg_backend_pid(), CASE
+              WHEN pg_catalog.current_setting('application_name') IN ('', 'PostgreSQL JDBC Driver')
+              THEN pg_catalog.set_config('application_name', 'rowlock/java', false) END\
           """,
           """
           SELECT token, ticket, place, holder, pg_catalog.date_part('epoch', pause) * 1000
@@ -53,25 +54,27 @@ record Engine(
           "SELECT rowlock.refreshed(?::text, ?::bigint)",
           "SELECT rowlock.holder(?::text)",
           """
-          SELECT kind, host, pid, program, since, note, waiting FROM rowlock.holders(?::text)
-              LIMIT 1\
+          SELECT kind, pid, host, program, since, expires, note, waiting
+              FROM rowlock.holders(?::text) LIMIT 1\
           """);
   static final Engine MARIADB =
       new Engine(
           "SELECT CONNECTION_ID()",
-          "CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          mariadb("CALL rowlock_request_row(#, ?, #, ?, #, ?, #, ?, #, #)"),
           "CALL rowlock_renew(?, ?)",
-          "CALL rowlock_cancel(?, ?, @rowlock_canceled)", // which nobody reads
+          mariadb("CALL rowlock_cancel(#, #, @rowlock_canceled)"), // which nobody reads
           "CALL rowlock_release(?, @rowlock_answer)",
-          "CALL rowlock_fence(?, ?)",
-          "CALL rowlock_next(?, @rowlock_answer)",
-          "CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)",
-          "CALL rowlock_refreshed(?, ?)",
-          "CALL rowlock_describe_holder(?, @rowlock_answer)",
-          """
-          SELECT kind, host, pid, program, DATE_FORMAT(since, '%Y-%m-%dT%H:%i:%s.%fZ'), note,
-              waiting FROM rowlock_holders WHERE name = ? LIMIT 1\
-          """);
+          mariadb("CALL rowlock_fence(#, ?)"),
+          mariadb("CALL rowlock_next(#, @rowlock_answer)"),
+          mariadb("CALL rowlock_refresh(#, ?, ?, #, ?, #, @rowlock_answer)"),
+          mariadb("CALL rowlock_refreshed(#, ?)"),
+          mariadb("CALL rowlock_describe_holder(#, @rowlock_answer)"),
+          mariadb("CALL rowlock_holder(#)"));
+
+  /** A text is sent as digits: so it is the same in each character set and mode of a session. */
+  static String mariadb(String statement) {
+    return statement.replace("#", "CONVERT(UNHEX(?) USING utf8mb4)");
+  }
 
   static Engine of(Connection connection) throws SQLException {
     String product = connection.getMetaData().getDatabaseProductName();
@@ -84,27 +87,10 @@ record Engine(
     };
   }
 
-  /** Refuses a connection that sends another character for one of the name. */
-  void checkCharacters(Connection connection, String name) throws SQLException {
-    if (this == POSTGRESQL || name.chars().allMatch(c -> c < 128)) {
-      return; // PgJDBC sends UTF-8
-    }
-    for (Object set :
-        run(connection, "SELECT @@character_set_client, @@character_set_connection")) {
-      if (!"utf8mb4".equals(set)) {
-        throw new RowlockException(
-            "'%s' could become another name: the connection's character set is %s, not utf8mb4;"
-                    .formatted(name, set)
-                + " set characterEncoding=UTF-8 in its URL, and no other by SET NAMES",
-            null);
-      }
-    }
-  }
-
   /** On MariaDB a snapshot from before a lock was acquired would hide what its holder wrote. */
   void refuseSnapshot(Connection connection, String name) throws SQLException {
     if (this == MARIADB
-        && connection.getTransactionIsolation() > Connection.TRANSACTION_READ_COMMITTED) {
+        && connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED) {
       throw new RowlockException(
           "'%s' needs a transaction at READ COMMITTED, because a snapshot would hide what the"
                   .formatted(name)
@@ -159,9 +145,14 @@ record Engine(
     try (PreparedStatement prepared = connection.prepareStatement(statement)) {
       neverName(prepared);
       for (int i = 0; i < values.length; i++) {
-        prepared.setObject(i + 1, values[i]);
+        boolean digits = values[i] instanceof String && statement.contains("UNHEX(");
+        prepared.setObject(i + 1, digits ? digits((String) values[i]) : values[i]);
       }
-      if (!prepared.execute()) {
+      boolean answered = prepared.execute();
+      while (!answered && prepared.getUpdateCount() != -1) { // of BEGIN
+        answered = prepared.getMoreResults();
+      }
+      if (!answered) {
         boolean answers = statement.contains("@rowlock_answer");
         return answers ? run(connection, "SELECT @rowlock_answer") : List.of();
       }
@@ -173,6 +164,10 @@ record Engine(
         return Arrays.asList(row);
       }
     }
+  }
+
+  private static String digits(String text) {
+    return HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8));
   }
 
   /** PgJDBC names a statement that it executes often; behind a pooler another session has it. */

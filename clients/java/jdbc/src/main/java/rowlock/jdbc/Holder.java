@@ -25,12 +25,12 @@ public record Holder(
     }
     return new Holder(
         text(row.get(0)),
-        text(row.get(1)),
-        row.get(2) instanceof Number pid ? Long.valueOf(pid.longValue()) : null,
+        text(row.get(2)),
+        row.get(1) instanceof Number pid ? Long.valueOf(pid.longValue()) : null,
         text(row.get(3)),
         row.get(4) == null ? null : Instant.parse(text(row.get(4))),
-        text(row.get(5)),
-        row.get(6) instanceof Number waiting ? waiting.longValue() : 0);
+        text(row.get(6)),
+        row.get(7) instanceof Number waiting ? waiting.longValue() : 0);
   }
 
   private static String text(Object value) {

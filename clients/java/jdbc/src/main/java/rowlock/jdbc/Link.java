@@ -32,7 +32,7 @@ final class Link {
   }
 
   /** Sets an open connection up. What it changes on one of a pool, close() restores. */
-  void prepare(String name) throws SQLException {
+  void prepare() throws SQLException {
     engine = Engine.of(connection);
     if (!connection.getAutoCommit()) {
       connection.setAutoCommit(true);
@@ -42,26 +42,7 @@ final class Link {
       connection.setReadOnly(false);
       undo.push(() -> connection.setReadOnly(true));
     }
-    engine.checkCharacters(connection, name);
-    List<Object> found = run(engine.probe());
-    waits = own && isDirect(found.get(0));
-    if (engine == Engine.POSTGRESQL) {
-      set("default_transaction_isolation", "read committed", found.get(1));
-      set("default_transaction_read_only", "off", found.get(2));
-      if (own && List.of("", "PostgreSQL JDBC Driver").contains(found.get(3))) {
-        set("application_name", "rowlock/java", found.get(3));
-      }
-    } else if (own) { // the procedures set the isolation, and restore it
-      run("SET SESSION TRANSACTION READ WRITE");
-    }
-  }
-
-  private void set(String setting, String value, Object found) throws SQLException {
-    String statement = "SELECT pg_catalog.set_config(?::text, ?::text, false)";
-    if (!value.equals(found)) {
-      run(statement, setting, value);
-      undo.push(() -> run(statement, setting, found));
-    }
+    waits = own && isDirect(Engine.run(connection, engine.introduce()).get(0));
   }
 
   /** Whether the session that the driver knows is the server's; a pooler invents its number. */
@@ -82,8 +63,23 @@ final class Link {
     return false;
   }
 
+  /** Executes a statement in a transaction of its own; MariaDB's procedures begin it themselves. */
   List<Object> run(String statement, Object... values) throws SQLException {
-    return Engine.run(connection, statement, values);
+    if (engine == Engine.MARIADB) {
+      return Engine.run(connection, statement, values);
+    }
+    // whatever the defaults of the session are; and a pooler gives it to one session
+    String begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ";
+    try {
+      return Engine.run(connection, begin + statement + "; COMMIT", values);
+    } catch (SQLException error) {
+      try {
+        Engine.run(connection, "ROLLBACK");
+      } catch (SQLException second) {
+        error.addSuppressed(second);
+      }
+      throw error;
+    }
   }
 
   /** Ends a lease. It waits for a fence for a second at most, which may be the caller's own. */

@@ -168,9 +168,7 @@ public final class Rowlock {
         throw new RowlockException(
             "'%s' needs a transaction: call setAutoCommit(false) first".formatted(name), null);
       }
-      Engine engine = Engine.of(connection);
-      engine.checkCharacters(connection, name);
-      return work.run(engine);
+      return work.run(Engine.of(connection));
     } catch (SQLException error) {
       throw Errors.meaning(error, name);
     }
@@ -248,13 +246,14 @@ public final class Rowlock {
   /** Begins a transaction, which gives the name a row, if none is open yet. */
   private static boolean lockMariadb(
       Connection connection, String name, String mode, Duration timeout) throws SQLException {
+    String text = Engine.mariadb("(#)");
     try {
-      Engine.runWithin(timeout, connection, "CALL rowlock_begin_" + mode + "(?)", name);
+      Engine.runWithin(timeout, connection, "CALL rowlock_begin_" + mode + text, name);
     } catch (SQLException error) {
       if (error.getErrorCode() != 30007 && !"RL007".equals(error.getSQLState())) {
         throw error;
       }
-      Engine.runWithin(timeout, connection, "CALL rowlock_" + mode + "(?)", name);
+      Engine.runWithin(timeout, connection, "CALL rowlock_" + mode + text, name);
     }
     return true;
   }

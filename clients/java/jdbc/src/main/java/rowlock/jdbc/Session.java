@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The calls of a lease, one after the other. Each one runs in a thread of its own, so that nobody
@@ -25,7 +26,8 @@ final class Session implements AutoCloseable {
   private static final long WITHDRAW = 3 * SECOND / 2; // a call that leaves the queue
   static final long HURRY = 5 * SECOND; // the longest call after hurry()
   private static final int CONNECTING = 4; // connections that are being opened, at most
-  private static final long ABANDONED = 60 * SECOND; // those given up count for that long
+  private static final long ABANDONED = 60 * SECOND; // one given up counts for that long; each
+  // one that hangs doubles it, so that a driver without a limit keeps few threads
   private static final ExecutorService THREADS =
       Executors.newCachedThreadPool(
           work -> {
@@ -43,6 +45,7 @@ final class Session implements AutoCloseable {
   private final String name;
   private final long abandoned;
   private final Semaphore connecting = new Semaphore(CONNECTING);
+  private final AtomicInteger hanging = new AtomicInteger(); // that were given up as they opened
   private Link link; // of an own source, between two calls
   private Call<?> interrupted; // it is on its way
   private volatile boolean reached;
@@ -159,6 +162,7 @@ final class Session implements AutoCloseable {
     private volatile Link used = link; // null: none yet, or no more
     private Link left; // after it
     private boolean givenUp;
+    private boolean hangs;
 
     Call(Work<T> work) {
       this.work = work;
@@ -174,6 +178,14 @@ final class Session implements AutoCloseable {
     private synchronized void leave(Semaphore gate) {
       if (entered.remove(gate)) {
         gate.release();
+      }
+    }
+
+    private synchronized void leaveConnecting() {
+      leave(connecting);
+      if (hangs) {
+        hanging.decrementAndGet();
+        hangs = false;
       }
     }
 
@@ -193,7 +205,7 @@ final class Session implements AutoCloseable {
         boolean fresh = used == null;
         if (begin(fresh ? new Link(source) : used)) {
           if (fresh) {
-            used.prepare(name);
+            used.prepare();
             reached = true;
           }
           result = work.on(used);
@@ -207,7 +219,7 @@ final class Session implements AutoCloseable {
     /** False if nobody waits for it any more: nothing is sent. */
     private synchronized boolean begin(Link opened) {
       used = opened;
-      leave(connecting);
+      leaveConnecting();
       return !givenUp;
     }
 
@@ -224,7 +236,7 @@ final class Session implements AutoCloseable {
         used = null;
       }
       leave(source.gate());
-      leave(connecting);
+      leaveConnecting();
       if (failure == null) {
         answer.complete(result);
       } else {
@@ -243,8 +255,10 @@ final class Session implements AutoCloseable {
     synchronized void giveUp() {
       givenUp = true;
       leave(source.gate());
-      if (entered.contains(connecting)) { // a driver without a limit may never return
-        CompletableFuture.delayedExecutor(abandoned, TimeUnit.NANOSECONDS, THREADS)
+      if (entered.contains(connecting) && !hangs) { // a driver without a limit may never return
+        hangs = true;
+        long delay = abandoned << Math.min(10, hanging.getAndIncrement());
+        CompletableFuture.delayedExecutor(delay, TimeUnit.NANOSECONDS, THREADS)
             .execute(() -> leave(connecting));
       }
       Link kept = take();

@@ -2,7 +2,6 @@
 package rowlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -19,11 +18,14 @@ class ConnectorJTest extends Scenarios {
   }
 
   @Test
-  void anotherCharacterSetIsRefused() {
+  void aNameIsTheSameInAnotherCharacterSet() throws SQLException {
+    String name = "\ud83d\udd12";
     String url = Server.jdbcUrl(Server.URL, "mysql") + "&characterEncoding=latin1";
-    LeaseRequest request = Rowlock.lease(url, "\ud83d\udd12");
-    RowlockException refused = assertThrows(RowlockException.class, request::acquire);
-    assertTrue(refused.getMessage().contains("character set is latin1"), refused.getMessage());
-    Rowlock.lease(url, "ascii").acquire().close();
+    try (Lease held = Rowlock.lease(url, name).acquire();
+        Connection connection = transaction()) {
+      held.check();
+      assertThrows(BusyException.class, () -> Rowlock.lock(connection, name, NONE));
+      assertThrows(BusyException.class, lease(name).waitAtMost(NONE)::acquire);
+    }
   }
 }

@@ -111,6 +111,18 @@ class HangingTest {
   }
 
   @Test
+  void aDriverWithoutALimitKeepsFewThreads() throws Exception {
+    long pause = Session.SECOND / 50;
+    try (Session session = new Session(Source.own(this::openLate), "late", pause)) {
+      for (int i = 0; i < 100; i++) {
+        assertThrows(UnavailableException.class, () -> session.call(2 * pause, link -> 0));
+      }
+    }
+    assertTrue(opened.get() <= 20, () -> opened + " hang");
+    hangs.countDown();
+  }
+
+  @Test
   void theEndOfTheBlockCutsARenewalThatHangs() throws Exception {
     Duration ttl = Duration.ofDays(1);
     CountDownLatch renews = new CountDownLatch(1);

@@ -24,9 +24,52 @@ class PoolerTest {
   @Test
   void theSessionIsNotTakenForOurOwn() throws Exception {
     Link link = new Link(Source.own(() -> DriverManager.getConnection(url)));
-    link.prepare("x");
+    link.prepare();
     assertFalse(link.waits());
     link.close(false);
+  }
+
+  /** Its sessions begin anew, with what the database has now. */
+  private static void alterDatabase(String change) throws Exception {
+    String admin = Server.jdbcUrl(System.getenv("ROWLOCK_TEST_ADMIN"));
+    try (Connection direct = DriverManager.getConnection(admin)) {
+      Engine.run(direct, "ALTER DATABASE " + direct.getCatalog() + " " + change);
+      Engine.run(
+          direct,
+          "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+              + " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    }
+  }
+
+  @Test
+  void theIsolationOfTheDatabaseDoesNotMatterAndStays() throws Exception {
+    alterDatabase("SET default_transaction_isolation = 'serializable'");
+    try {
+      for (int i = 0; i < 5; i++) {
+        List<Connection> busy = new ArrayList<>(); // so that the statements get several sessions
+        try (Lease held = Rowlock.lease(url, "own").acquire();
+            Lease borrowed =
+                Rowlock.lease(
+                        Server.pool(() -> DriverManager.getConnection(url), closed -> {}),
+                        "borrowed " + i)
+                    .acquire()) {
+          for (int j = 0; j < 4; j++) {
+            Connection one = DriverManager.getConnection(url);
+            one.setAutoCommit(false);
+            busy.add(one);
+            String shown = "SELECT current_setting('default_transaction_isolation')";
+            assertEquals("serializable", Engine.run(one, shown).get(0));
+          }
+          held.check();
+          borrowed.check();
+        }
+        for (Connection one : busy) {
+          one.close();
+        }
+      }
+    } finally {
+      alterDatabase("RESET default_transaction_isolation");
+    }
   }
 
   @Test

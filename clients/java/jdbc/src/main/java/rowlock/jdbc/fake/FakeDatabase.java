@@ -123,8 +123,8 @@ public final class FakeDatabase {
               Matcher call = CALL.matcher(sql);
               if (call.find()) {
                 return statement(transaction, automatic, call.group(1));
-              } else if (sql.contains("pg_backend_pid") || sql.contains("set_config")) {
-                return statement(transaction, automatic, "probe");
+              } else if (sql.contains("pg_backend_pid")) {
+                return statement(transaction, automatic, "introduce");
               } else if (real == null) {
                 throw new SQLException("the fake database executes no other SQL", "0A000");
               }

@@ -127,7 +127,7 @@ final class FakeNames {
           case "exclusive", "shared" -> row(lock((String) v[0], function, null));
           case "try_exclusive", "try_shared" ->
               row(lock((String) v[0], function.substring(4), (Long) v[1]));
-          default -> new Object[] {1, "read committed", "off", "fake"};
+          default -> new Object[] {1};
         };
       }
     }
@@ -292,11 +292,18 @@ final class FakeNames {
     private Object[] holders(String name) {
       for (Held held : leasesOf(name)) {
         return new Object[] {
-          "lease", held.host, held.pid, held.program, held.since, held.note, queueOf(name).size()
+          "lease",
+          held.pid,
+          held.host,
+          held.program,
+          held.since,
+          null,
+          held.note,
+          queueOf(name).size()
         };
       }
       return locks.containsKey(name)
-          ? new Object[] {"transaction", null, null, null, null, null, queueOf(name).size()}
+          ? new Object[] {"transaction", null, null, null, null, null, null, queueOf(name).size()}
           : new Object[0];
     }
   }
