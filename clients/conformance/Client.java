@@ -3,18 +3,27 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.sql.DataSource;
 import rowlock.jdbc.BusyException;
 import rowlock.jdbc.Lease;
 import rowlock.jdbc.LeaseRequest;
@@ -86,6 +95,69 @@ public final class Client {
     return ", \"token\": " + lease.getToken();
   }
 
+  /** A pool that has so many connections, in the place of a library's. */
+  private static DataSource poolOf(String url, int size) throws SQLException {
+    BlockingQueue<Connection> free = new ArrayBlockingQueue<>(size);
+    for (int i = 0; i < size; i++) {
+      Connection real = connect(url);
+      free.add(
+          stub(
+              Connection.class,
+              (self, method, values) -> {
+                if (!method.getName().equals("close")) {
+                  return method.invoke(real, values);
+                }
+                free.add((Connection) self);
+                return null;
+              }));
+    }
+    return stub(
+        DataSource.class,
+        (self, method, values) ->
+            method.getName().equals("getConnection") ? free.take() : method.invoke(free, values));
+  }
+
+  private static <T> T stub(Class<T> type, InvocationHandler does) {
+    InvocationHandler handler =
+        (self, method, values) -> {
+          try {
+            return does.invoke(self, method, values);
+          } catch (InvocationTargetException error) {
+            throw error.getCause();
+          }
+        };
+    return type.cast(
+        Proxy.newProxyInstance(Client.class.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  /** So many callers of one name, which query the same pool while they hold the lease. */
+  private String crowd(Map<String, String> o) throws SQLException, InterruptedException {
+    DataSource few = poolOf(url, Integer.parseInt(o.get("pool")));
+    AtomicInteger done = new AtomicInteger();
+    List<Thread> callers = new ArrayList<>();
+    for (int caller = Integer.parseInt(o.get("callers")); caller > 0; caller--) {
+      Thread started =
+          new Thread(
+              () -> {
+                try (Lease held = Rowlock.lease(few, o.get("name")).acquire();
+                    Connection one = few.getConnection();
+                    Statement query = one.createStatement()) {
+                  query.execute("SELECT 1");
+                  held.check();
+                  done.incrementAndGet();
+                } catch (SQLException error) {
+                  throw new IllegalStateException(error);
+                }
+              });
+      callers.add(started);
+      started.start();
+    }
+    for (Thread caller : callers) {
+      caller.join();
+    }
+    return ", \"number\": " + done;
+  }
+
   private String check() {
     lease.check();
     return ", \"remaining\": " + lease.remaining().toMillis();
@@ -127,6 +199,8 @@ public final class Client {
     switch (o.get("do")) {
       case "acquire":
         return acquire(o);
+      case "crowd":
+        return crowd(o);
       case "check":
         return check();
       case "lost":
