@@ -208,7 +208,7 @@ func (l *Lease) sendRelease() error {
 	l.Remaining()
 	end = max(end, now()+2*releaseLeast)
 	// on MariaDB the server has it after three round trips of five, which may take 2 s
-	first := now() + (end-now())*3/5
+	first := now() + (end-now())*3/4
 	a, _, err := borrowed(context.Background(), l.pool, first, l.name, l.releaseBy)
 	if errors.Is(err, ErrUnavailable) { // a second call finds nothing if the first has released it
 		_, _, err = borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
