@@ -32,8 +32,12 @@ import rowlock.jdbc.Rowlock;
 import rowlock.jdbc.UnavailableException;
 import rowlock.jdbc.WaitInterruptedException;
 
-/** The conformance client in Java: a command a line on standard input, an answer a line. */
+/**
+ * The conformance client in Java: a command a line on standard input, an answer a line. Its
+ * arguments are a URL and, if it is not that of MariaDB, the driver: mysql is Connector/J.
+ */
 public final class Client {
+  private static String scheme; // of JDBC's URL
   private static final Pattern MEMBER =
       Pattern.compile("\"(\\w+)\": *(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(-?\\d+))");
 
@@ -49,9 +53,10 @@ public final class Client {
   private static String jdbcUrl(String url) {
     URI uri = URI.create(url);
     String[] account = (uri.getUserInfo() + ":").split(":", -1);
-    return "jdbc:%s://%s:%d%s?user=%s&password=%s"
+    String driver = scheme.equals("mysql") ? "&disableMariaDbDriver" : ""; // it takes that, too
+    return "jdbc:%s://%s:%d%s?user=%s&password=%s%s"
         .formatted(
-            uri.getScheme(), uri.getHost(), uri.getPort(), uri.getPath(), account[0], account[1]);
+            scheme, uri.getHost(), uri.getPort(), uri.getPath(), account[0], account[1], driver);
   }
 
   private static Connection connect(String url) throws SQLException {
@@ -60,7 +65,10 @@ public final class Client {
 
   private Connection own() throws SQLException {
     if (connection == null) {
-      connection = connect(url);
+      // behind PgBouncer before 1.21, because PgJDBC names its own COMMIT
+      boolean pooled = System.getenv("CONFORMANCE_POOLER") != null;
+      connection =
+          DriverManager.getConnection(jdbcUrl(url) + (pooled ? "&prepareThreshold=0" : ""));
       connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
       connection.setAutoCommit(false);
     }
@@ -260,6 +268,8 @@ public final class Client {
   }
 
   public static void main(String[] arguments) throws IOException {
+    String server = URI.create(arguments[0]).getScheme().replace("mysql", "mariadb");
+    scheme = arguments.length > 1 ? arguments[1] : server;
     Client client = new Client(arguments[0]);
     Thread main = Thread.currentThread();
     sun.misc.Signal.handle(new sun.misc.Signal("INT"), signal -> main.interrupt());

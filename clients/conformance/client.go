@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The conformance client in Go: a command a line on standard input, an answer a line.
+// The conformance client in Go: a command a line on standard input, an answer a line. Its arguments
+// are a URL and, if it is not pgx, the driver: postgres is lib/pq.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/lib/pq"
 	"rowlock.example/rowlock"
 )
 
@@ -40,7 +42,7 @@ type client struct {
 }
 
 func open(address string) *sql.DB {
-	driver := "pgx"
+	driver := append(os.Args, "pgx")[2]
 	parts, err := url.Parse(address)
 	if err != nil {
 		panic(err)

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conformance client in JavaScript: a command a line on standard input, an answer a line.
+// client.mjs URL [DRIVER]: the conformance client in JavaScript: a command a line on standard input,
+// an answer a line. The driver is mysql2/promise (the default), mysql2 or mariadb, or pg.
 
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import mysql from 'mysql2/promise';
+import mariadb from 'mariadb';
+import mysql2 from 'mysql2';
+import mysql2promise from 'mysql2/promise';
 import pg from 'pg';
 import { acquire, lock, nextNumber, refresh, withLease } from 'rowlock';
 import { BusyError, LostError, UnavailableError } from 'rowlock';
 
 const url = process.argv[2];
 const isPostgresql = url.startsWith('postgresql:');
-const server = url.replace(/^mariadb:/, 'mysql:');
+const driver = process.argv[3] ?? 'mysql2/promise';
+const mysql = { mariadb, mysql2, 'mysql2/promise': mysql2promise }[driver];
 const cut = () => {}; // the next query of a connection that was cut fails
 const pool = poolOf(url);
 
-function poolOf(at) {
-    if (!isPostgresql) return mysql.createPool(at.replace(/^mariadb:/, 'mysql:'));
-    return new pg.Pool({ connectionString: at }).on('error', cut);
+function poolOf(at, max = 10) {
+    if (isPostgresql) return new pg.Pool({ connectionString: at, max }).on('error', cut);
+    const limits = { connectionLimit: max, ...(driver === 'mariadb' && { acquireTimeout: 4000 }) };
+    return mysql.createPool({ ...settingsOf(at), ...limits }); // docs/clients.md says why 4000
+}
+
+function settingsOf(at) {
+    const { hostname: host, port, username: user, password, pathname } = new URL(at);
+    return { host, port: Number(port), user, password, database: pathname.slice(1) };
 }
 
 let lease;
@@ -29,20 +39,26 @@ process.on('SIGINT', () => interrupt.abort());
 
 async function own(begin = true) {
     if (!connection) {
-        connection = isPostgresql ? new pg.Client(url) : await mysql.createConnection(server);
+        connection = isPostgresql
+            ? new pg.Client(url)
+            : await mysql.createConnection(settingsOf(url));
         connection.on('error', cut);
         await (isPostgresql
             ? connection.connect()
-            : connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'));
+            : query(connection, 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'));
     }
-    if ((begin || isPostgresql) && !begun) await connection.query('BEGIN');
+    if ((begin || isPostgresql) && !begun) await query(connection, 'BEGIN');
     begun = true;
     return connection;
 }
 
 async function end(statement) {
     begun = false;
-    await connection.query(statement);
+    await query(connection, statement);
+}
+
+function query(on, sql) {
+    return driver === 'mysql2' ? on.promise().query(sql) : on.query(sql);
 }
 
 const calls = {
@@ -54,12 +70,10 @@ const calls = {
         return { token: Number(lease.token) };
     },
     async crowd({ name, callers, pool: max }) {
-        const few = isPostgresql
-            ? new pg.Pool({ connectionString: url, max })
-            : mysql.createPool({ uri: server, connectionLimit: max });
-        const query = () => few.query('SELECT 1');
-        await Promise.all(Array.from({ length: callers }, () => withLease(few, name, {}, query)));
-        await few.end();
+        const few = poolOf(url, max);
+        const work = () => query(few, 'SELECT 1');
+        await Promise.all(Array.from({ length: callers }, () => withLease(few, name, {}, work)));
+        await (driver === 'mysql2' ? few.promise() : few).end();
         return { number: callers };
     },
     check() {
@@ -85,12 +99,12 @@ const calls = {
         const mine = await own();
         const work = async () => {
             if (load === 'fail') throw new Error('the load failed');
-            if (load === 'commit') await mine.query('COMMIT');
+            if (load === 'commit') await query(mine, 'COMMIT');
         };
         return { loaded: Number(await refresh(mine, name, age, work, { timeout: wait })) };
     },
     async execute({ sql }) {
-        await (await own()).query(sql);
+        await query(await own(), sql);
     },
     commit: () => end('COMMIT'),
     async rollback() {

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance client in Python: a command a line on standard input, an answer a line."""
+"""client.py URL [DRIVER]: the conformance client in Python.
 
+A command a line on standard input, an answer a line. Without a DRIVER a lease has the URL.
+"""
+
+import functools
 import importlib
 import json
 import os
@@ -12,13 +16,14 @@ import rowlock
 
 URL = sys.argv[1]
 MARIADB = not URL.startswith("postgresql")
+DRIVER = "".join(sys.argv[2:3])
 
 
-def connect() -> Any:
+def connect(url: str = URL) -> Any:
     if not MARIADB:
-        return importlib.import_module("psycopg").connect(URL)
-    parts = urlsplit(URL)
-    return importlib.import_module("pymysql").connect(
+        return importlib.import_module(DRIVER or "psycopg").connect(url)
+    parts = urlsplit(url)
+    return importlib.import_module(DRIVER or "pymysql").connect(
         host=parts.hostname,
         port=parts.port,
         user=parts.username,
@@ -53,7 +58,7 @@ class Client:
         url: str = URL,
     ) -> Dict[str, Any]:
         self.lock_object = rowlock.lease(
-            url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+            functools.partial(connect, url) if DRIVER else url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
             shared=mode == "shared", permits=permits, note=note,
         )  # fmt: skip
         return self.again()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance client of the asyncio half in Python: client.py, on an event loop."""
+"""client_aio.py URL [DRIVER]: that of the asyncio half in Python: client.py, on an event loop."""
 
 import asyncio
+import functools
 import importlib
 import json
 import os
@@ -13,6 +14,12 @@ import rowlock
 from rowlock import aio
 
 URL = sys.argv[1]
+DRIVER = "".join(sys.argv[2:3])
+
+
+async def connect(url: str = URL) -> Any:
+    module = importlib.import_module(DRIVER or "psycopg")
+    return await getattr(module, "AsyncConnection", module).connect(url)
 
 
 class Client:
@@ -23,7 +30,9 @@ class Client:
 
     async def own(self) -> Any:
         if self.connection is None:
-            self.connection = await importlib.import_module("psycopg").AsyncConnection.connect(URL)
+            self.connection = await connect()
+        if DRIVER == "asyncpg" and not self.connection.is_in_transaction():
+            await self.connection.execute("BEGIN")
         return self.connection
 
     async def acquire(
@@ -37,7 +46,7 @@ class Client:
         url: str = URL,
     ) -> Dict[str, Any]:
         self.lock_object = aio.lease(
-            url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
+            functools.partial(connect, url) if DRIVER else url, name, ttl=ttl / 1000, wait=None if wait is None else wait / 1000,
             shared=mode == "shared", permits=permits, note=note,
         )  # fmt: skip
         return await self.again()
@@ -79,16 +88,16 @@ class Client:
             if load == "fail":
                 raise RuntimeError("the load failed")
             if load == "commit":
-                await connection.commit()
+                await self.commit()
 
         timeout = None if wait is None else wait / 1000
         return {"loaded": await aio.refresh(connection, name, age / 1000, work, timeout=timeout)}
 
     async def commit(self) -> None:
-        await self.connection.commit()
+        await self.connection.execute("COMMIT")
 
     async def rollback(self) -> None:
-        await (await self.own()).rollback()
+        await (await self.own()).execute("ROLLBACK")
 
 
 async def answer(client: Client, command: Dict[str, Any]) -> Dict[str, Any]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py FOLDER LANGUAGE... [--only TEXT]: runs the scenarios, and prints TAP.
+"""run.py FOLDER LANGUAGE[:DRIVER]... [--only TEXT]: runs the scenarios, and prints TAP.
 
 FOLDER/LANGUAGE/run is the client of a language (build). With one language all clients of a scenario
 are in it. With several each scenario runs twice, by clients of different languages.
 The database is that of ROWLOCK_TEST_URL; ROWLOCK is the command. CONFORMANCE_LIMIT is how long a
-loss may take to be announced, in seconds.
+loss may take to be announced, in seconds. CONFORMANCE_POOLER is the URL of a pooler before the
+database, through which the clients connect.
 """
 
 import json
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 URL = os.environ["ROWLOCK_TEST_URL"]
+SERVER = os.environ.get("CONFORMANCE_POOLER", URL)  # of the clients
 LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
 TEXTS = {"name", "mode", "note", "counter", "load", "url"}
 
@@ -41,7 +43,7 @@ class Proxy:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:
-        at = urlsplit(URL)
+        at = urlsplit(SERVER)
         while True:
             client = self.listener.accept()[0]
             try:
@@ -75,11 +77,12 @@ class Client:
     def __init__(self, folder: str, language: str) -> None:
         self.language = language
         self.proxy = Proxy()
-        at = urlsplit(URL)
+        program, _, driver = language.partition(":")
+        at = urlsplit(SERVER)
         port = self.proxy.listener.getsockname()[1]
         url = at._replace(netloc=f"{at.netloc.rpartition('@')[0]}@127.0.0.1:{port}").geturl()
         self.process = subprocess.Popen(
-            [os.path.join(folder, language, "run"), url],
+            [os.path.join(folder, program, "run"), url, *([driver] if driver else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -392,7 +395,7 @@ def main() -> int:
         (name, languages, lines, f"s{number}.{''.join(languages.values())}.")
         for number, (name, without, lines) in enumerate(read_scenarios())
         if only in name
-        for languages in casts([each for each in arguments[1:] if each not in without], number)
+        for languages in casts([each for each in arguments[1:] if not {each, each.partition(":")[0]} & set(without)], number)
     ]
     print(f"1..{len(tests)}")
     failed = 0

@@ -11,18 +11,10 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 load ../sql/snippets # jdbc_url, after that of server.sh
 
-# Maven's downloads, and the built package; for all tests, because two may run at once
-M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
 FORMATTER=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps
-DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 SOURCE=$BATS_TEST_DIRNAME/../../clients/java
 export ROWLOCK ROWLOCK_ERRORS=$SOURCE/../errors.txt
 PACKAGE=$BATS_FILE_TMPDIR/package # a copy, because the reports of the tests are written there
-
-maven() { # ARGUMENT...: Maven, one at a time
-    mkdir -p "$M2"
-    flock "$M2/lock" mvn -q -B -Dmaven.repo.local="$M2" "$@"
-}
 
 setup_file() {
     install_technique

@@ -22,6 +22,14 @@ use_newer_go() {
     export PATH="$GOMODCACHE/$module/bin:$PATH" GOROOT="$GOMODCACHE/$module" GOTOOLCHAIN=local
 }
 
+# Maven's downloads, and the built package; for all tests, because two may run at once
+M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
+DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
+maven() { # ARGUMENT...: Maven, one at a time
+    mkdir -p "$M2"
+    flock "$M2/lock" mvn -q -B -Dmaven.repo.local="$M2" "$@"
+}
+
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }
 
