@@ -98,8 +98,12 @@ func TestANameIsTheSameWithEachSetting(t *testing.T) {
 func TestTransactionsAreFitWhateverTheAccountHas(t *testing.T) {
 	open(t)
 	settings := "default_transaction_isolation=serializable&default_transaction_read_only=on"
+	of := "tx" // MySQL has another name
+	if strings.HasPrefix(os.Getenv("ROWLOCK_TEST_URL"), "mysql:") {
+		of = "transaction"
+	}
 	if mariadb {
-		settings = "tx_isolation=%27SERIALIZABLE%27&tx_read_only=1"
+		settings = of + "_isolation=%27SERIALIZABLE%27&" + of + "_read_only=1"
 	}
 	db := openWith(t, settings)
 	db.SetMaxOpenConns(1)
@@ -113,7 +117,7 @@ func TestTransactionsAreFitWhateverTheAccountHas(t *testing.T) {
 	})
 	show, want := "SHOW transaction_isolation", "serializable"
 	if mariadb {
-		show, want = "SELECT @@tx_isolation", "SERIALIZABLE"
+		show, want = "SELECT @@"+of+"_isolation", "SERIALIZABLE"
 	}
 	var got string
 	fine(t, db.QueryRow(show).Scan(&got))
