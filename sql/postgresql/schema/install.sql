@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique. An
 -- install is one script in one transaction: adopt.sql, this file, history.sql, lease.sql,
--- queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql, request.sql, counter.sql, job.sql,
+-- queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql, request.sql, counter.sql, schedule.sql,
 -- subject.sql, one of native.sql, row.sql and insert.sql, and views.sql.
 --
 -- A lease is a lock that outlives its session: rows of the table lease, and a heartbeat that its
