@@ -58,6 +58,7 @@
     XX(FORGET_NAME, "forget_name")                                                                \
     /* jobs: see below */                                                                         \
     XX(JOB_STATE, "job_state")                                                                    \
+    XX(JOB_DECIDE, "job_decide")                                                                  \
     XX(JOB_CLAIM, "job_claim")                                                                    \
     XX(JOB_PLAN, "job_plan")                                                                      \
     XX(JOB_DUE, "job_due")                                                                        \
@@ -260,6 +261,10 @@
  * job_state     name -> enum rowlock_job_state_column: last, failed, repeats of the last due time
  *               that was claimed; running (token; 0: it does not run), broken, not_started (its run
  *               was); held (a live lease has the name job:NAME), free (when that ends)
+ * job_decide    name, schedule, early_ms, retry, backoff_ms, skips_missed (decide.h) -> enum
+ *               rowlock_job_decision_column: what this node may do now; former (token of the
+ *               previous run, which left no lease; 0), and whether it was broken. Act NULL: the
+ *               server does not know the time zone. Absent: the library decides by job_state
  * job_claim     enum rowlock_job_claim_parameter: former (token of the previous run, which left no
  *               lease; 0) and its outcome -> number: 1, or 0: another version. In the transaction
  *               that grants the lease; repeating it gives 1 again.

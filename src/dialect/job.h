@@ -129,6 +129,21 @@ enum rowlock_job_state_column {
     ROWLOCK_STATE_COLUMNS
 };
 
+/* The columns of job_decide, in their order; dialect.h has their meaning. */
+enum rowlock_job_decision_column {
+    ROWLOCK_DECISION_ACT, /* enum rowlock_job_act */
+    ROWLOCK_DECISION_NOW,
+    ROWLOCK_DECISION_VERSION,
+    ROWLOCK_DECISION_HELD,
+    ROWLOCK_DECISION_UNTIL,
+    ROWLOCK_DECISION_INSTANT,
+    ROWLOCK_DECISION_DUE,
+    ROWLOCK_DECISION_REPEATS,
+    ROWLOCK_DECISION_FORMER,
+    ROWLOCK_DECISION_BROKEN,
+    ROWLOCK_DECISION_COLUMNS
+};
+
 /*
  * The parameters of job_claim and job_plan, in SQL {claim_values} and {plan_values}. The kind is
  * that of the function's parameter: text, number (64 bits) or integer (32 bits). VERSION is that of

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rowlock_claim: reads the job's state from the database, decides (decide.h), and executes the
- * decision on condition that the row is unchanged. If another node has changed it, it starts over.
+ * rowlock_claim: the database decides, or returns the job's state for the decision (decide.h); then
+ * the decision is executed on condition that the row is unchanged. If another node has changed it,
+ * it starts over.
  */
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +82,56 @@ static int look(struct claiming *c, struct rowlock_error *error)
         rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_STATE, &name, true, state_row, c, error);
     if (!code && c->rows == 0)
         code = rowlock__fail(error, ROWLOCK_EDB, "the database returned no state of the job");
+    if (!code)
+        c->decision = rowlock__job_decide(&c->state, &c->rules);
     return code;
+}
+
+static void decision_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct claiming *c = data;
+    bool broken;
+
+    if (n < ROWLOCK_DECISION_COLUMNS || columns[ROWLOCK_DECISION_ACT].type == ROWLOCK_NULL)
+        return;
+    c->rows++;
+    broken = rowlock__value_number(&columns[ROWLOCK_DECISION_BROKEN]) != 0;
+    c->state = (struct rowlock_job_state){
+        .now_ms = rowlock__value_number(&columns[ROWLOCK_DECISION_NOW]),
+        .version = rowlock__value_number(&columns[ROWLOCK_DECISION_VERSION]),
+        .held = rowlock__value_number(&columns[ROWLOCK_DECISION_HELD]) != 0,
+        .running = rowlock__value_number(&columns[ROWLOCK_DECISION_FORMER]),
+    };
+    c->decision = (struct rowlock_job_decision){
+        .act = (enum rowlock_job_act)rowlock__value_number(&columns[ROWLOCK_DECISION_ACT]),
+        .until_ms = rowlock__value_number(&columns[ROWLOCK_DECISION_UNTIL]),
+        .instant_ms = rowlock__value_number(&columns[ROWLOCK_DECISION_INSTANT]),
+        .due_ms = rowlock__value_number(&columns[ROWLOCK_DECISION_DUE]),
+        .repeats = (int)rowlock__value_number(&columns[ROWLOCK_DECISION_REPEATS]),
+        .lost = c->state.running && !broken,
+        .broken = c->state.running && broken,
+    };
+}
+
+/* By the database, whose clock and time zones all nodes share. It leaves a time zone that it does
+   not know to this node. */
+static int decide(struct claiming *c, struct rowlock_error *error)
+{
+    const struct rowlock_job_rules *rules = &c->rules;
+    struct rowlock_value values[] = {rowlock__text_value(c->job->name),
+                                     rowlock__text_value(c->job->schedule->text),
+                                     rowlock__int_value(rules->early_ms),
+                                     rowlock__int_value(rules->retry),
+                                     rowlock__int_value(rules->backoff_ms),
+                                     rowlock__int_value(rules->skips_missed)};
+    int code;
+
+    c->rows = 0;
+    if (!c->connection->dialect->statements[ROWLOCK_SQL_JOB_DECIDE].text)
+        return look(c, error);
+    code = rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_DECIDE, values, true, decision_row, c,
+                              error);
+    return code || c->rows ? code : look(c, error);
 }
 
 /* ---- executing the decision ------------------------------------------------------------------ */
@@ -179,11 +229,10 @@ static void met(struct claiming *c)
 /* One round; `*over`: the claim has its result. */
 static int go_round(struct claiming *c, bool *over, struct rowlock_error *error)
 {
-    int code = look(c, error);
+    int code = decide(c, error);
 
     if (code)
         return code;
-    c->decision = rowlock__job_decide(&c->state, &c->rules);
     c->claim.now_ms = c->state.now_ms;
     c->claim.next_ms = c->decision.until_ms;
     c->claim.claimed = c->state.held ? ROWLOCK_JOB_RUNNING : ROWLOCK_JOB_NOT_DUE;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/cron_line.h"
 #include "lib/instants.h"
 #include "lib/test.h"
 #include "schedule/schedule.h"
@@ -54,79 +55,9 @@ static const char *const zones[] = {"Europe/Berlin",
 
 static uint64_t seed;
 
-/* ---- a random line, as text and as its meaning ----------------------------------------------- */
-
-struct line {
-    char text[700];
-    char has[5][64];
-    int starred[5];
-};
-
-static const int low[] = {0, 0, 1, 1, 0}, high[] = {59, 23, 31, 12, 7};
-
-static void add(struct line *line, int field, int first, int last, int step)
-{
-    for (int i = first; i <= last; i += step)
-        line->has[field][field == 4 && i == 7 ? 0 : i] = 1;
-}
-
-static void random_item(struct line *line, int field, char *out, size_t size)
-{
-    int span = high[field] - low[field] + 1;
-    int early = field == 1 && t_random(&seed, 4); /* most clock changes happen before four */
-    int first = low[field] + (int)t_random(&seed, early ? 4 : (uint32_t)span);
-    int last = first + (int)t_random(&seed, (uint32_t)(high[field] - first + 1));
-    int step = 1 + (int)t_random(&seed, 7);
-
-    switch (t_random(&seed, 4)) {
-    case 0:
-        add(line, field, first, first, 1);
-        snprintf(out, size, "%d", first);
-        break;
-    case 1:
-        add(line, field, first, last, 1);
-        snprintf(out, size, "%d-%d", first, last);
-        break;
-    case 2:
-        add(line, field, first, last, step);
-        snprintf(out, size, "%d-%d/%d", first, last, step);
-        break;
-    default:
-        add(line, field, low[field], high[field], step);
-        snprintf(out, size, "*/%d", step);
-    }
-}
-
-static void random_field(struct line *line, int field)
-{
-    size_t start = strlen(line->text);
-    char *at = line->text + start;
-
-    if (t_random(&seed, field < 2 ? 4 : 2) == 0) {
-        add(line, field, low[field], high[field], 1);
-        strcpy(at, "*");
-    } else {
-        for (uint32_t n = 1 + t_random(&seed, 3); n > 0; n--) {
-            random_item(line, field, at + strlen(at), 40);
-            strcat(at, n > 1 ? "," : "");
-        }
-    }
-    line->starred[field] = *at == '*';
-    strcat(at, field < 4 ? " " : "");
-}
-
-static struct line random_line(void)
-{
-    struct line line = {0};
-
-    for (int field = 0; field < 5; field++)
-        random_field(&line, field);
-    return line;
-}
-
 /* ---- the reference --------------------------------------------------------------------------- */
 
-static int matches(const struct line *line, const struct tm *tm)
+static int matches(const struct cron_line *line, const struct tm *tm)
 {
     int date = line->has[2][tm->tm_mday], weekday = line->has[4][tm->tm_wday];
     int both = line->starred[2] || line->starred[4];
@@ -136,7 +67,7 @@ static int matches(const struct line *line, const struct tm *tm)
 }
 
 /* Whether one of the wall times after `from`, up to `to`, matches. */
-static int matches_between(const struct line *line, time_t from, time_t to)
+static int matches_between(const struct cron_line *line, time_t from, time_t to)
 {
     for (time_t wall = from + 60; wall <= to; wall += 60) {
         struct tm tm;
@@ -148,7 +79,7 @@ static int matches_between(const struct line *line, time_t from, time_t to)
     return 0;
 }
 
-static size_t reference(const struct line *line, const char *zone, int64_t start, int64_t *found)
+static size_t reference(const struct cron_line *line, const char *zone, int64_t start, int64_t *found)
 {
     int real = line->starred[0] || line->starred[1];
     time_t latest = 0;
@@ -198,7 +129,7 @@ static void lies_between(const struct rowlock_schedule *schedule, int64_t before
     }
 }
 
-static void compare(const struct line *line, const struct rowlock_zone *zone)
+static void compare(const struct cron_line *line, const struct rowlock_zone *zone)
 {
     static int64_t wanted[FOUND_MAX];
     const char *name = rowlock__zone_name(zone);
@@ -221,7 +152,7 @@ static void compare(const struct line *line, const struct rowlock_zone *zone)
     }
 }
 
-static int never_comes(const struct line *line)
+static int never_comes(const struct cron_line *line)
 {
     struct rowlock_schedule schedule;
 
@@ -229,10 +160,10 @@ static int never_comes(const struct line *line)
 }
 
 /* A second check without the library: no day in 28 years matches. */
-static void never_comes_indeed(const struct line *line)
+static void never_comes_indeed(const struct cron_line *line)
 {
     for (time_t day = 0; day < 28 * 366 * (time_t)DAY; day += DAY) {
-        struct line any_time = *line;
+        struct cron_line any_time = *line;
         struct tm tm;
 
         memset(any_time.has, 1, 2 * sizeof any_time.has[0]);
@@ -247,7 +178,7 @@ TEST(random_lines_in_random_zones)
 
     for (int i = 0; i < lines; i++) {
         struct rowlock_zone *zone;
-        struct line line = random_line();
+        struct cron_line line = t_cron_line(&seed);
 
         if (never_comes(&line)) {
             never_comes_indeed(&line);

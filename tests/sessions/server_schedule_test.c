@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A server with functions calculates due times and decides about jobs itself
+ * (sql/<dialect>/schema/schedule.sql, job_decide.sql). Both must be those of src/schedule and
+ * src/job/decide.c: random schedules around the changes of the clocks in 14 zones, and random
+ * states of a job.
+ *
+ * Runs on: postgresql/native
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/decide.h"
+#include "lib/cron_line.h"
+#include "lib/instants.h"
+#include "lib/test.h"
+#include "schedule/schedule.h"
+
+#define DAY_MS INT64_C(86400000)
+#define BATCH 100
+
+static const char *const zones[] = {
+    "Europe/Berlin", "Europe/Dublin",    "America/New_York", "America/St_Johns",   "Asia/Kathmandu",
+    "Asia/Tehran",   "Asia/Gaza",        "Africa/Cairo",     "Africa/Casablanca",  "Pacific/Apia",
+    "Antarctica/Troll", "Pacific/Chatham", "Australia/Lord_Howe", "UTC"};
+#define ZONES (sizeof zones / sizeof *zones)
+
+static uint64_t seed;
+static void *server;
+
+/* ---- rows of values, which the server compares with its own ---------------------------------- */
+
+static struct {
+    char *text;
+    size_t length;
+    int n;
+} rows;
+
+__attribute__((format(printf, 1, 2))) static void add_row(const char *format, ...)
+{
+    va_list arguments;
+    FILE *to = NULL;
+    char *more = NULL;
+    size_t length;
+
+    to = open_memstream(&more, &length);
+    fprintf(to, "%s%s", rows.text ? rows.text : "", rows.n++ ? ",\n" : "");
+    va_start(arguments, format);
+    vfprintf(to, format, arguments);
+    va_end(arguments);
+    fclose(to);
+    free(rows.text);
+    rows.text = more;
+}
+
+static void begin(void)
+{
+    server = t_native();
+    memset(&rows, 0, sizeof rows);
+}
+
+/* Fails with the first row that `differs`. */
+static void compare(const char *select, const char *columns, const char *differs)
+{
+    const char *wrong;
+
+    if (rows.n == 0)
+        return;
+    wrong = t_native_sql(server, "SELECT coalesce((SELECT %s FROM (VALUES %s) AS c (%s) WHERE %s"
+                                 " LIMIT 1), '')", select, rows.text, columns, differs);
+    t_text(wrong, "");
+    free(rows.text);
+    memset(&rows, 0, sizeof rows);
+}
+
+/* ---- due times ------------------------------------------------------------------------------- */
+
+static void compare_due_times(void)
+{
+    compare("format('%s at %s step %s: %s, not %s', s, a, d, rowlock.due(s, a, d), w)",
+            "s, a, d, w", "rowlock.due(s, a, d) <> w");
+}
+
+static void add_due(const struct rowlock_schedule *schedule, int64_t at, int step)
+{
+    int64_t due = step > 0 ? rowlock__schedule_next(schedule, at)
+                           : rowlock__schedule_previous(schedule, at);
+
+    add_row("('%s', %lld::bigint, %d, %lld::bigint)", schedule->text, (long long)at, step,
+            (long long)due);
+    if (rows.n == BATCH)
+        compare_due_times();
+}
+
+/* An instant within two days of a change of the zone's clocks, between 1975 and 2037; any instant
+   if the zone has none within 400 days. */
+static int64_t near_a_change(const struct rowlock_zone *zone)
+{
+    int64_t at = INT64_C(157766400) + (int64_t)t_random(&seed, 62 * 365) * 86400;
+    struct rowlock_zone_span span = rowlock__zone_at(zone, at);
+
+    if (span.until - at < 400 * 86400)
+        at = span.until;
+    return (at + t_random(&seed, 4 * 86400)) * 1000 - 2 * DAY_MS + t_random(&seed, 1000);
+}
+
+static int add_line(const char *text, const struct rowlock_zone *zone)
+{
+    struct rowlock_schedule schedule;
+    int64_t at = near_a_change(zone);
+
+    if (rowlock__schedule_read(text, "a job", zone, &schedule, NULL, NULL) != 0)
+        return 0; /* it never comes */
+    for (int i = 0; i < 8; i++) {
+        add_due(&schedule, at, 1);
+        add_due(&schedule, at, -1);
+        at = i % 2 ? rowlock__schedule_next(&schedule, at) : at + t_random(&seed, 3600000);
+        if (at == ROWLOCK_NEVER)
+            break;
+    }
+    return 16;
+}
+
+TEST(the_servers_due_times_are_those_of_the_library)
+{
+    int wanted = t_effort(1000, 100000);
+
+    begin();
+    for (int found = 0; found < wanted;) {
+        struct cron_line line = t_cron_line(&seed);
+        struct rowlock_zone *zone;
+
+        t_ok(rowlock__zone_open(zones[t_random(&seed, ZONES)], &zone, &t_error));
+        found += add_line(line.text, zone);
+        rowlock__zone_close(zone);
+    }
+    compare_due_times();
+}
+
+/* ---- normal forms ---------------------------------------------------------------------------- */
+
+static const char *const written[] = {
+    "every 90s", "every 1h30m", "every 0.5s", "every  36h", "every 8d", "every 90", "every 1w2d",
+    "@daily", "@Hourly", "@yearly", "@weekly", "@monthly", "0 4 * * MON", " 007\t1 * * *",
+    "*/25 */24 * * *", "0 0 * * fri-sun", "0 0 1,15 jan-mar/2 7", "H H * * *", "H(0-29) * * * *",
+    "H/15 H(0-7)/3 H H H", "5-5,1-3/2,59 8-9 * * *", "0 0 29 2 *"};
+static const char *const mistakes[] = {
+    "", "every", "every 0s", "every 5m 3", "every 1m1h", "every 5x", "every -5m", "@reboot",
+    "@daily 5", "60 * * * *", "0 24 * * *", "0 0 0 * *", "0 0 * 13 *", "0 0 * * 8", "5/15 * * * *",
+    "*/90 * * * *", "0 5-3 * * *", "* * * *", "* * * * * *", "a * * * *", "1,,2 * * * *",
+    "0 0 30 2 *", "0 0 31 4,6 *", "1- * * * *", "h * * * *", "H(5) * * * *", "H(9-5) * * * *",
+    "H/70 * * * *", "H(0-5)/9 * * * *", "0 0 * * sunday", "*5 * * * *", "1 2 3 4 5,"};
+
+TEST(the_server_reads_what_the_library_reads)
+{
+    begin();
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        struct rowlock_schedule schedule;
+
+        t_ok(rowlock__schedule_read(written[i], "nightly import", NULL, &schedule, NULL, &t_error));
+        t_text(t_native_sql(server, "SELECT rowlock.read_schedule('%s', NULL, 'nightly import')",
+                            written[i]), schedule.text);
+    }
+}
+
+TEST(the_server_refuses_what_the_library_refuses)
+{
+    begin();
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct rowlock_schedule schedule;
+
+        t_true(rowlock__schedule_read(mistakes[i], "x", NULL, &schedule, NULL, NULL) != 0);
+        t_true(t_try_sql(server, "SELECT rowlock.read_schedule('%s', NULL, 'x')", mistakes[i]));
+        t_contains(t_sql_error, "rowlock: ");
+    }
+}
+
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+static const char *const lines[] = {"every 5m",    "every 1s",   "every 7d",    "0 3 * * *",
+                                    "*/10 * * * *", "30 2 * * *", "0 0 29 2 mon", "0 0 1 1 *"};
+
+static int64_t near(int64_t at)
+{
+    static const int64_t spans[] = {0, 1, 1000, 59999, 60000, 60001, 300000, 3600000, DAY_MS};
+    int64_t span = spans[t_random(&seed, 9)];
+
+    return t_random(&seed, 2) ? at + span : at - span;
+}
+
+static void add_decision(const struct rowlock_job_state *s, const struct rowlock_job_rules *r)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(s, r);
+    const char *stored = s->same_schedule ? r->schedule->text : "every 11m";
+    int waits = d.act == ROWLOCK_JOB_WAIT || d.act == ROWLOCK_JOB_AWAIT;
+    int claims = d.act == ROWLOCK_JOB_CLAIM;
+
+    add_row("('%s', %lld::bigint, %d, %lld::bigint, %s, %lld::bigint, %lld::bigint, '%s', "
+            "%lld::bigint, %lld::bigint, %lld::bigint, %d, %lld::bigint, %s, %s, %lld::bigint, %s, "
+            "'act %d until %lld instant %lld due %lld repeats %d former %lld%s')",
+            r->schedule->text, (long long)r->early_ms, r->retry, (long long)r->backoff_ms,
+            r->skips_missed ? "true" : "false", (long long)s->now_ms, (long long)s->version,
+            s->known ? stored : "", (long long)s->due_ms, (long long)s->last_ms,
+            (long long)s->failed_ms, s->repeats, (long long)s->running,
+            s->broken ? "true" : "false", s->held ? "true" : "false", (long long)s->free_ms,
+            s->not_started ? "true" : "false", (int)d.act, waits ? (long long)d.until_ms : 0,
+            claims ? (long long)d.instant_ms : 0, waits ? 0 : (long long)d.due_ms,
+            claims ? d.repeats : 0, d.lost || d.broken ? (long long)s->running : 0,
+            d.broken ? " broken" : "");
+}
+
+static void compare_decisions(void)
+{
+    compare("c::text || ' the server: ' || g", "schedule, early, retry, backoff, skips, now_ms, "
+            "version, stored, due, last, failed, repeats, running, broken, held, free_ms, "
+            "not_started, wanted) CROSS JOIN LATERAL (SELECT format("
+            "'act %s until %s instant %s due %s repeats %s former %s%s', d.act, "
+            "CASE WHEN d.act < 2 THEN d.until_ms ELSE 0 END, "
+            "CASE WHEN d.act = 3 THEN d.instant ELSE 0 END, "
+            "CASE WHEN d.act < 2 THEN 0 ELSE d.due END, "
+            "CASE WHEN d.act = 3 THEN d.repeats ELSE 0 END, d.former, "
+            "CASE WHEN d.former <> 0 AND d.outcome = 'broken' THEN ' broken' ELSE '' END) AS g "
+            "FROM rowlock.decide_job(schedule, early, retry, backoff, skips, now_ms, version, "
+            "nullif(stored, ''), due, last, failed, repeats, running, broken, held, free_ms, "
+            "not_started) d) AS own (g", "g <> wanted");
+}
+
+static void add_state(const struct rowlock_schedule *schedule)
+{
+    struct rowlock_job_rules rules = {
+        .schedule = schedule,
+        .early_ms = t_random(&seed, 2) ? 0 : 30000,
+        .retry = (int)t_random(&seed, 4) - 1,
+        .backoff_ms = t_random(&seed, 2) ? 10000 : 0,
+        .skips_missed = t_random(&seed, 2),
+    };
+    struct rowlock_job_state s = {.known = t_random(&seed, 8) != 0,
+                                  .now_ms = INT64_C(1774000000000) + t_random(&seed, 2000000000)};
+    int64_t next = rowlock__schedule_next(schedule, s.now_ms);
+    int64_t previous = rowlock__schedule_previous(schedule, s.now_ms);
+
+    if (t_random(&seed, 2) && previous != ROWLOCK_NEVER)
+        s.now_ms = near(previous);
+    s.held = t_random(&seed, 6) == 0;
+    s.free_ms = s.held ? s.now_ms + t_random(&seed, 100000) : 0;
+    if (s.known) {
+        s.version = 7;
+        s.same_schedule = t_random(&seed, 4) != 0;
+        s.due_ms = t_random(&seed, 3) ? next : near(t_random(&seed, 2) ? previous : next);
+        s.last_ms = t_random(&seed, 8) ? near(previous) : 0;
+        s.failed_ms = t_random(&seed, 3) ? 0 : near(s.now_ms);
+        s.repeats = (int)t_random(&seed, 3);
+        s.running = t_random(&seed, 2) ? 4711 : 0;
+        s.broken = s.running && t_random(&seed, 4) == 0;
+        s.not_started = s.running && !s.broken && t_random(&seed, 4) == 0;
+    }
+    add_decision(&s, &rules);
+}
+
+TEST(the_servers_decisions_are_those_of_the_library)
+{
+    struct rowlock_zone *berlin;
+
+    begin();
+    t_ok(rowlock__zone_open("Europe/Berlin", &berlin, &t_error));
+    for (int i = 0; i < t_effort(8, 400); i++) {
+        struct rowlock_schedule schedule;
+
+        for (int n = 0; n < BATCH; n++) {
+            const struct rowlock_zone *zone = t_random(&seed, 2) ? berlin : NULL;
+
+            t_ok(rowlock__schedule_read(lines[t_random(&seed, 8)], NULL, zone, &schedule, NULL,
+                                        &t_error));
+            add_state(&schedule);
+        }
+        compare_decisions();
+    }
+    rowlock__zone_close(berlin);
+}
