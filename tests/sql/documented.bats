@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# docs/sql.md and sql-mariadb.md document the signature of every public function and view, and of no
-# other; and each program shown there and in docs/sql-programs.md is the file.
+# docs/sql.md, sql-jobs.md and sql-mariadb.md document the signature of every public function and
+# view, and of no other; and each program shown there and in docs/sql-programs.md is the file.
 # Runs on: postgresql/native mariadb/row
 
 load ../command/lib
 
-PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb,-programs}.md)
+PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-jobs,-mariadb,-programs}.md)
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 
 signatures() { # the server's signatures of all functions whose comment does not say internal

@@ -129,13 +129,13 @@ COMMENT ON FUNCTION rowlock.claim(text, text, text, interval, text, integer, int
     'repeated. lost: the token of the previous run, if this call found it lost; former_schedule: '
     'the schedule of another node, if it differs. Call it outside a transaction.';
 
--- Keeps the last 2048 bytes of the output.
+-- Keeps the last 2048 bytes of the output. Not an error if the lease is lost: that would undo the
+-- record.
 CREATE FUNCTION rowlock.finish(token bigint, outcome text DEFAULT 'done',
-                               output text DEFAULT NULL, exit integer DEFAULT NULL) RETURNS void
+                               output text DEFAULT NULL, exit integer DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     kept text := pg_catalog.right(output, 2048);
-    status integer;
 BEGIN
     IF outcome IS NULL
        OR outcome NOT IN ('done', 'failed', 'timed out', 'lost', 'not started') THEN
@@ -146,18 +146,11 @@ BEGIN
         kept := pg_catalog.right(kept, -greatest(1,
             (pg_catalog.octet_length(pg_catalog.convert_to(kept, 'UTF8')) - 2048) / 4));
     END LOOP;
-    status := rowlock.finish_job(token, outcome,
-                                 coalesce(exit, CASE WHEN outcome = 'done' THEN 0 ELSE 1 END),
-                                 kept);
-    IF status <> 0 THEN
-        RAISE EXCEPTION 'rowlock: the run % %', token,
-                        CASE status WHEN 14 THEN 'was broken' ELSE 'had lost its lease' END
-            USING ERRCODE = 'RL005',
-                HINT = 'The history has its end; another node may have run the job.';
-    END IF;
+    RETURN rowlock.finish_job(token, outcome, coalesce(exit, (outcome <> 'done')::integer),
+                              kept) = 0;
 END $$;
 COMMENT ON FUNCTION rowlock.finish(bigint, text, text, integer) IS
-    'Ends a run that rowlock.claim began: releases its lease and records the result. outcome: '
-    'done, failed, timed out, lost or not started. output: the last 2048 bytes are kept; exit: '
-    '0 for done, else 1, unless it is given. Raises an error (RL005) if the lease was lost or '
-    'broken before, after recording that.';
+    'Ends a run that rowlock.claim began: releases its lease and records the result. Returns true; '
+    'false if the lease was lost or broken before, which the history records. outcome: done, '
+    'failed, timed out, lost or not started. output: the last 2048 bytes are kept; exit: 0 for '
+    'done, else 1, unless it is given. Inside a transaction it takes effect at COMMIT.';

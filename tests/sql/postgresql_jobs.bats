@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# claim, finish: a job by SQL alone is the same job as that of the command. docs/sql-jobs.md.
+# Runs on: postgresql/native
+
+# shellcheck disable=SC2154
+load lib
+
+teardown() {
+    close_sessions
+    end_sessions
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.job;
+         DELETE FROM rowlock.run"
+}
+
+# claim JOB SCHEDULE [ARGUMENTS]: its state, the token if any, and the number of the retry
+claim() {
+    db "SELECT concat_ws(' ', state, token, repeats)
+          FROM rowlock.claim('$1', '$2', gen_random_uuid()::text${3:+, $3})"
+}
+claimed() { # the same, of a run that must be claimed: its token
+    local state token
+    read -r state token _ <<<"$(claim "$@")"
+    [ "$state" = claimed ] && echo "$token"
+}
+outcome() { db "SELECT outcome || ' ' || exit FROM rowlock.run WHERE token = $1"; }
+make_due() { db "UPDATE rowlock.job SET due = rowlock.now_ms() - 1, version = version + 1"; }
+expire() { # the lease of a token: its client died
+    db "INSERT INTO rowlock.heartbeat (token, expires) VALUES ($1, now() - interval '1 s')
+            ON CONFLICT (token) DO UPDATE SET expires = excluded.expires"
+}
+
+@test "one client claims a run; it is over when it is finished" {
+    token=$(claimed mail 'every 1h')
+    [ "$(claim mail 'every 1h')" = running ]
+    [ "$(item job:mail '$[0].token')" = "$token" ]
+    run -75 rowlock run -n job:mail -- true
+    [ "$(rowlock --json jobs mail | jq -r '.[0].history[0].token')" = "$token" ]
+    db "SELECT rowlock.finish($token, output => '37 mails')"
+    [ "$(outcome "$token")" = 'done 0' ]
+    [ "$(claim mail 'every 1h')" = waiting ]
+    rowlock jobs mail | grep '37 mails'
+    is_free job:mail
+}
+
+@test "the same owner gets its run again, as after a lost reply" {
+    call="SELECT token FROM rowlock.claim('mail', 'every 1h', 'an owner of a reply')"
+    token=$(db "$call")
+    [ "$(db "$call")" = "$token" ]
+    [ "$(db "SELECT count(*) FROM rowlock.run")" = 1 ]
+}
+
+@test "rowlock job and SQL share the due times and the history of a job" {
+    rowlock job mail --every 1h -- true
+    [ "$(claim mail 'every 1h')" = waiting ]
+    rowlock jobs --now mail
+    token=$(claimed mail 'every 1h')
+    rowlock job mail --every 1h -- touch started
+    [ ! -e started ]
+    db "SELECT rowlock.finish($token, 'failed', 'no connection')"
+    [ "$(rowlock --json jobs mail | jq -r '[.[0].history[].outcome] | join(" ")')" = 'failed done' ]
+}
+
+@test "a run is recorded as lost and repeated when its client died" {
+    token=$(claimed mail 'every 1h')
+    expire "$token"
+    read -r state second repeats <<<"$(claim mail 'every 1h')"
+    [ "$state/$repeats" = claimed/1 ]
+    [ "$(outcome "$token")" = 'lost 0' ]
+    [ "$(db "SELECT rowlock.finish($token)")" = f ]
+    [ "$(outcome "$token")" = 'late 0' ]
+    db "SELECT rowlock.finish($second)"
+}
+
+@test "a failed run is repeated as often as retry says, after the pause" {
+    terms="retry => 1, backoff => '0'"
+    token=$(claimed mail 'every 1h' "$terms")
+    db "SELECT rowlock.finish($token, 'failed', 'first')"
+    read -r state token repeats <<<"$(claim mail 'every 1h' "$terms")"
+    [ "$state/$repeats" = claimed/1 ]
+    db "SELECT rowlock.finish($token, 'failed', 'second', 3)"
+    [ "$(outcome "$token")" = 'failed 3' ]
+    [ "$(claim mail 'every 1h' "$terms")" = waiting ]
+}
+
+@test "a missed due time is made up for, or skipped" {
+    [ "$(claim report '0 3 * * *')" = waiting ]
+    for missed in skip once; do
+        db "UPDATE rowlock.job SET version = version + 1, last = due - 3 * 86400000,
+                                   due = due - 2 * 86400000"
+        claim report '0 3 * * *' "missed => '$missed'" >"$missed"
+    done
+    [ "$(cat skip)" = waiting ]
+    grep '^claimed' once
+}
+
+@test "hold keeps a job from running; at_least keeps its name" {
+    [ "$(claim mail 'every 1s' "at_least => '1 h'" | cut -d' ' -f1)" = claimed ]
+    db "SELECT rowlock.finish(token) FROM rowlock.run"
+    [ "$(claim mail 'every 1s' "at_least => '1 h'")" = running ]
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat"
+    rowlock hold job:mail --for 1h --note 'new disks'
+    make_due
+    [ "$(claim mail 'every 1h')" = running ]
+}
+
+@test "another node's schedule is named" {
+    claim mail 'every 1h' >first
+    [ "$(db "SELECT former_schedule
+               FROM rowlock.claim('mail', '0 3 * * *', gen_random_uuid()::text)")" = 'every 1h' ]
+}
+
+@test "wrong arguments are refused, and say what is allowed" {
+    refused() { # TEXT ARGUMENTS
+        run -3 db "SELECT rowlock.claim($2)"
+        [[ $output == *"$1"* ]]
+    }
+    owner="'an owner of sixteen bytes'"
+    refused 'allowed are 0 to 59' "'x', '60 * * * *', $owner"
+    refused 'not a period' "'x', 'every day', $owner"
+    refused 'Europe/Paris' "'x', '@daily', $owner, zone => 'europe/paris'"
+    refused 'Atlantis' "'x', '@daily', $owner, zone => 'Atlantis'"
+    refused 'not a time zone' "'x', '@daily', $owner, zone => '5'"
+    refused '16 to 64 bytes' "'x', '@daily', 'me'"
+    refused 'once or skip' "'x', '@daily', $owner, missed => 'never'"
+    refused 'retry is at least 0' "'x', '@daily', $owner, retry => -1"
+    refused 'ttl must be' "'x', '@daily', $owner, ttl => '1 ms'"
+    refused '1 to 255 bytes' "repeat('x', 252), '@daily', $owner"
+    run -3 db "SELECT rowlock.finish(1, 'well')"
+    [[ $output == *'outcome is done'* ]]
+    [ "$(db "SELECT count(*) FROM rowlock.job")" = 0 ]
+}
+
+@test "the output keeps its last 2048 bytes, in whole characters" {
+    token=$(claimed mail 'every 1h')
+    db "SELECT rowlock.finish($token, output => repeat('é', 3000) || 'end')"
+    [ "$(db "SELECT octet_length(output) BETWEEN 2040 AND 2048 AND output LIKE '%éend'
+               FROM rowlock.run")" = t ]
+}
+
+@test "the program of the page runs a job once" {
+    sql "CREATE TABLE bond (handled integer); INSERT INTO bond VALUES (0);
+         GRANT ALL ON bond TO PUBLIC"
+    for _ in 1 2; do
+        psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" \
+            -f "$BATS_TEST_DIRNAME/../../examples/sql/job.sql"
+    done
+    [ "$(sql "SELECT handled FROM bond")" = 1 ]
+    sql "DROP TABLE bond"
+    rowlock jobs prices | grep 'prices are refreshed'
+}
