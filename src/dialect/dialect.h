@@ -262,7 +262,7 @@
  *               that was claimed; running (token; 0: it does not run), broken, not_started (its run
  *               was); held (a live lease has the name job:NAME), free (when that ends)
  * job_decide    name, schedule, early_ms, retry, backoff_ms, skips_missed (decide.h) -> enum
- *               rowlock_job_decision_column: what this node may do now; former (token of the
+ *               rowlock_job_decision_column: the act of this node; former (token of the
  *               previous run, which left no lease; 0), and whether it was broken. Act NULL: the
  *               server does not know the time zone. Absent: the library decides by job_state
  * job_claim     enum rowlock_job_claim_parameter: former (token of the previous run, which left no

@@ -118,12 +118,10 @@ static void decision_row(void *data, const struct rowlock_value *columns, unsign
 static int decide(struct claiming *c, struct rowlock_error *error)
 {
     const struct rowlock_job_rules *rules = &c->rules;
-    struct rowlock_value values[] = {rowlock__text_value(c->job->name),
-                                     rowlock__text_value(c->job->schedule->text),
-                                     rowlock__int_value(rules->early_ms),
-                                     rowlock__int_value(rules->retry),
-                                     rowlock__int_value(rules->backoff_ms),
-                                     rowlock__int_value(rules->skips_missed)};
+    struct rowlock_value values[] = {
+        rowlock__text_value(c->job->name),     rowlock__text_value(c->job->schedule->text),
+        rowlock__int_value(rules->early_ms),   rowlock__int_value(rules->retry),
+        rowlock__int_value(rules->backoff_ms), rowlock__int_value(rules->skips_missed)};
     int code;
 
     c->rows = 0;

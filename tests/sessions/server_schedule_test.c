@@ -20,10 +20,13 @@
 #define DAY_MS INT64_C(86400000)
 #define BATCH 100
 
-static const char *const zones[] = {
-    "Europe/Berlin", "Europe/Dublin",    "America/New_York", "America/St_Johns",   "Asia/Kathmandu",
-    "Asia/Tehran",   "Asia/Gaza",        "Africa/Cairo",     "Africa/Casablanca",  "Pacific/Apia",
-    "Antarctica/Troll", "Pacific/Chatham", "Australia/Lord_Howe", "UTC"};
+static const char *const zones[] = {"Europe/Berlin",       "Europe/Dublin",
+                                    "America/New_York",    "America/St_Johns",
+                                    "Asia/Kathmandu",      "Asia/Tehran",
+                                    "Asia/Gaza",           "Africa/Cairo",
+                                    "Africa/Casablanca",   "Pacific/Apia",
+                                    "Antarctica/Troll",    "Pacific/Chatham",
+                                    "Australia/Lord_Howe", "UTC"};
 #define ZONES (sizeof zones / sizeof *zones)
 
 static uint64_t seed;
@@ -67,8 +70,10 @@ static void compare(const char *select, const char *columns, const char *differs
 
     if (rows.n == 0)
         return;
-    wrong = t_native_sql(server, "SELECT coalesce((SELECT %s FROM (VALUES %s) AS c (%s) WHERE %s"
-                                 " LIMIT 1), '')", select, rows.text, columns, differs);
+    wrong = t_native_sql(server,
+                         "SELECT coalesce((SELECT %s FROM (VALUES %s) AS c (%s) WHERE %s"
+                         " LIMIT 1), '')",
+                         select, rows.text, columns, differs);
     t_text(wrong, "");
     free(rows.text);
     memset(&rows, 0, sizeof rows);
@@ -84,8 +89,8 @@ static void compare_due_times(void)
 
 static void add_due(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
-    int64_t due = step > 0 ? rowlock__schedule_next(schedule, at)
-                           : rowlock__schedule_previous(schedule, at);
+    int64_t due =
+        step > 0 ? rowlock__schedule_next(schedule, at) : rowlock__schedule_previous(schedule, at);
 
     add_row("('%s', %lld::bigint, %d, %lld::bigint)", schedule->text, (long long)at, step,
             (long long)due);
@@ -140,17 +145,60 @@ TEST(the_servers_due_times_are_those_of_the_library)
 
 /* ---- normal forms ---------------------------------------------------------------------------- */
 
-static const char *const written[] = {
-    "every 90s", "every 1h30m", "every 0.5s", "every  36h", "every 8d", "every 90", "every 1w2d",
-    "@daily", "@Hourly", "@yearly", "@weekly", "@monthly", "0 4 * * MON", " 007\t1 * * *",
-    "*/25 */24 * * *", "0 0 * * fri-sun", "0 0 1,15 jan-mar/2 7", "H H * * *", "H(0-29) * * * *",
-    "H/15 H(0-7)/3 H H H", "5-5,1-3/2,59 8-9 * * *", "0 0 29 2 *"};
-static const char *const mistakes[] = {
-    "", "every", "every 0s", "every 5m 3", "every 1m1h", "every 5x", "every -5m", "@reboot",
-    "@daily 5", "60 * * * *", "0 24 * * *", "0 0 0 * *", "0 0 * 13 *", "0 0 * * 8", "5/15 * * * *",
-    "*/90 * * * *", "0 5-3 * * *", "* * * *", "* * * * * *", "a * * * *", "1,,2 * * * *",
-    "0 0 30 2 *", "0 0 31 4,6 *", "1- * * * *", "h * * * *", "H(5) * * * *", "H(9-5) * * * *",
-    "H/70 * * * *", "H(0-5)/9 * * * *", "0 0 * * sunday", "*5 * * * *", "1 2 3 4 5,"};
+static const char *const written[] = {"every 90s",
+                                      "every 1h30m",
+                                      "every 0.5s",
+                                      "every  36h",
+                                      "every 8d",
+                                      "every 90",
+                                      "every 1w2d",
+                                      "@daily",
+                                      "@Hourly",
+                                      "@yearly",
+                                      "@weekly",
+                                      "@monthly",
+                                      "0 4 * * MON",
+                                      " 007\t1 * * *",
+                                      "*/25 */24 * * *",
+                                      "0 0 * * fri-sun",
+                                      "0 0 1,15 jan-mar/2 7",
+                                      "H H * * *",
+                                      "H(0-29) * * * *",
+                                      "H/15 H(0-7)/3 H H H",
+                                      "5-5,1-3/2,59 8-9 * * *",
+                                      "0 0 29 2 *"};
+static const char *const mistakes[] = {"",
+                                       "every",
+                                       "every 0s",
+                                       "every 5m 3",
+                                       "every 1m1h",
+                                       "every 5x",
+                                       "every -5m",
+                                       "@reboot",
+                                       "@daily 5",
+                                       "60 * * * *",
+                                       "0 24 * * *",
+                                       "0 0 0 * *",
+                                       "0 0 * 13 *",
+                                       "0 0 * * 8",
+                                       "5/15 * * * *",
+                                       "*/90 * * * *",
+                                       "0 5-3 * * *",
+                                       "* * * *",
+                                       "* * * * * *",
+                                       "a * * * *",
+                                       "1,,2 * * * *",
+                                       "0 0 30 2 *",
+                                       "0 0 31 4,6 *",
+                                       "1- * * * *",
+                                       "h * * * *",
+                                       "H(5) * * * *",
+                                       "H(9-5) * * * *",
+                                       "H/70 * * * *",
+                                       "H(0-5)/9 * * * *",
+                                       "0 0 * * sunday",
+                                       "*5 * * * *",
+                                       "1 2 3 4 5,"};
 
 TEST(the_server_reads_what_the_library_reads)
 {
@@ -160,7 +208,8 @@ TEST(the_server_reads_what_the_library_reads)
 
         t_ok(rowlock__schedule_read(written[i], "nightly import", NULL, &schedule, NULL, &t_error));
         t_text(t_native_sql(server, "SELECT rowlock.read_schedule('%s', NULL, 'nightly import')",
-                            written[i]), schedule.text);
+                            written[i]),
+               schedule.text);
     }
 }
 
@@ -178,7 +227,7 @@ TEST(the_server_refuses_what_the_library_refuses)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-static const char *const lines[] = {"every 5m",    "every 1s",   "every 7d",    "0 3 * * *",
+static const char *const lines[] = {"every 5m",     "every 1s",   "every 7d",     "0 3 * * *",
                                     "*/10 * * * *", "30 2 * * *", "0 0 29 2 mon", "0 0 1 1 *"};
 
 static int64_t near(int64_t at)
@@ -212,7 +261,8 @@ static void add_decision(const struct rowlock_job_state *s, const struct rowlock
 
 static void compare_decisions(void)
 {
-    compare("c::text || ' the server: ' || g", "schedule, early, retry, backoff, skips, now_ms, "
+    compare("c::text || ' the server: ' || g",
+            "schedule, early, retry, backoff, skips, now_ms, "
             "version, stored, due, last, failed, repeats, running, broken, held, free_ms, "
             "not_started, wanted) CROSS JOIN LATERAL (SELECT format("
             "'act %s until %s instant %s due %s repeats %s former %s%s', d.act, "
@@ -223,7 +273,8 @@ static void compare_decisions(void)
             "CASE WHEN d.former <> 0 AND d.outcome = 'broken' THEN ' broken' ELSE '' END) AS g "
             "FROM rowlock.decide_job(schedule, early, retry, backoff, skips, now_ms, version, "
             "nullif(stored, ''), due, last, failed, repeats, running, broken, held, free_ms, "
-            "not_started) d) AS own (g", "g <> wanted");
+            "not_started) d) AS own (g",
+            "g <> wanted");
 }
 
 static void add_state(const struct rowlock_schedule *schedule)

@@ -30,7 +30,7 @@ expire() { # the lease of a token: its client died
             ON CONFLICT (token) DO UPDATE SET expires = excluded.expires"
 }
 
-@test "one client claims a run; it is over when it is finished" {
+@test "one client claims a run, and has it until it finishes" {
     token=$(claimed mail 'every 1h')
     [ "$(claim mail 'every 1h')" = running ]
     [ "$(item job:mail '$[0].token')" = "$token" ]
@@ -83,7 +83,7 @@ expire() { # the lease of a token: its client died
     [ "$(claim mail 'every 1h' "$terms")" = waiting ]
 }
 
-@test "a missed due time is made up for, or skipped" {
+@test "one run replaces missed due times, or none does" {
     [ "$(claim report '0 3 * * *')" = waiting ]
     for missed in skip once; do
         db "UPDATE rowlock.job SET version = version + 1, last = due - 3 * 86400000,
@@ -110,7 +110,7 @@ expire() { # the lease of a token: its client died
                FROM rowlock.claim('mail', '0 3 * * *', gen_random_uuid()::text)")" = 'every 1h' ]
 }
 
-@test "wrong arguments are refused, and say what is allowed" {
+@test "wrong arguments are refused with an advice" {
     refused() { # TEXT ARGUMENTS
         run -3 db "SELECT rowlock.claim($2)"
         [[ $output == *"$1"* ]]

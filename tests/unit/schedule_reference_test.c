@@ -79,7 +79,8 @@ static int matches_between(const struct cron_line *line, time_t from, time_t to)
     return 0;
 }
 
-static size_t reference(const struct cron_line *line, const char *zone, int64_t start, int64_t *found)
+static size_t reference(const struct cron_line *line, const char *zone, int64_t start,
+                        int64_t *found)
 {
     int real = line->starred[0] || line->starred[1];
     time_t latest = 0;

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a node may do about a job now, decided by this server's clock and time zones. src/job/decide.c
--- is the same for databases without functions, and has the comments on each rule;
--- tests/sessions/decide_test compares the two.
+-- The decision of a node about a job, by this server's clock and time zones. src/job/decide.c is
+-- the same for databases without functions, and has the comments on each rule;
+-- tests/sessions/server_schedule_test compares the two.
 
 -- The state of a job; version 0: it is not known. held: a live lease has the name.
 CREATE FUNCTION rowlock.job_state(name text, OUT now_ms bigint, OUT version bigint,
@@ -29,10 +29,10 @@ BEGIN
                           WHERE l.expires > pg_catalog.clock_timestamp()) h;
 END $$;
 
--- See decide.h, of which this is a copy: a pure function of the job's state and of the node's rules.
--- schedule and the parameters up to skips_missed are the node's; the others are of job_state. act: 0
--- wait, 1 await, 2 plan, 3 claim, 4 settle. retry < 0: one, if lost. former: the token of the
--- previous run, if it left no lease; outcome: the reason.
+-- See decide.h, of which this is a copy: a pure function of the job's state and of the node's
+-- rules. schedule and the parameters up to skips_missed are the node's; the others are of
+-- job_state. act: 0 wait, 1 await, 2 plan, 3 claim, 4 settle. retry < 0: one, if lost. former: the
+-- token of the previous run, if it left no lease; outcome: the reason.
 CREATE FUNCTION rowlock.decide_job(schedule text, early_ms bigint, retry integer,
                                    backoff_ms bigint, skips_missed boolean, now_ms bigint,
                                    version bigint, stored text, planned bigint, last bigint,

@@ -2,7 +2,7 @@
 -- When a job is due, by this server's clock and time zones. A schedule in its normal form is
 -- "every 1h30m" or "cron 0 4 * * mon Europe/Berlin", as src/schedule writes it; equal texts mean
 -- equal schedules. src/schedule is the same for databases without functions, and documents the
--- rules; tests/sessions/schedule_test compares the two.
+-- rules; tests/sessions/server_schedule_test compares the two.
 
 -- The multiplication of H's hash (src/schedule/cron_seek.c), modulo 2^64.
 CREATE FUNCTION rowlock.hash_times(hash bigint, factor numeric) RETURNS bigint
