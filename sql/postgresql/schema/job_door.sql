@@ -125,9 +125,9 @@ COMMENT ON FUNCTION rowlock.claim(text, text, text, interval, text, integer, int
     'Claims a job if it is due: state is claimed, and token that of the lease of job:NAME, due the '
     'due time of the run and repeats the number of the retry. Otherwise state is running or '
     'waiting: call again after pause. Renew the lease, and end the run by rowlock.finish. '
-    'schedule: every 5m, or a cron line, in the time zone zone; owner: a random text, the same if the call is '
-    'repeated. lost: the token of the previous run, if this call found it lost; former_schedule: '
-    'the schedule of another node, if it differs. Call it outside a transaction.';
+    'schedule: every 5m, or a cron line, in the time zone zone; owner: a random text, the same if '
+    'the call is repeated. lost: the token of the previous run, if this call found it lost; '
+    'former_schedule: the schedule of another node, if it differs. Call it outside a transaction.';
 
 -- Keeps the last 2048 bytes of the output. Not an error if the lease is lost: that would undo the
 -- record.
