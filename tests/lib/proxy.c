@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST 16
+#define MOST 64
 
 /* The position within a message, in one direction. */
 struct stream {
@@ -136,8 +136,9 @@ static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned 
 /* Whether the fault is due now, on this connection. */
 static int is_due(const struct proxy *proxy, const struct pair *pair, int direction)
 {
-    return proxy->fault != PROXY_NONE && !proxy->struck && (int)proxy->direction == direction &&
-           proxy->messages <= 0 && (!proxy->inside || pair->stream[direction].left > 0);
+    return proxy->fault != PROXY_NONE && proxy->fault != PROXY_DEAF && !proxy->struck &&
+           (int)proxy->direction == direction && proxy->messages <= 0 &&
+           (!proxy->inside || pair->stream[direction].left > 0);
 }
 
 static void strike(struct proxy *proxy, struct pair *pair)
@@ -148,7 +149,10 @@ static void strike(struct proxy *proxy, struct pair *pair)
     else if (proxy->fault == PROXY_HOLD)
         pair->silent_ms[proxy->direction] =
             proxy->hold_ms < 0 ? INT64_MAX : now_ms() + proxy->hold_ms;
-    else
+    else if (proxy->fault == PROXY_HALF) {
+        shutdown(pair->fd[proxy->direction == PROXY_TO_SERVER ? 1 : 0], SHUT_WR);
+        pair->silent_ms[proxy->direction] = INT64_MAX;
+    } else
         close_pair(pair);
 }
 
@@ -206,14 +210,14 @@ static int is_silent(const struct pair *pair, int end, int64_t now)
 }
 
 /* Sets how long to wait: until a silent direction is forwarded again. */
-static nfds_t watch(const struct proxy *proxy, struct pollfd *fds, int *wait_ms)
+static nfds_t watch(const struct proxy *proxy, int deaf, struct pollfd *fds, int *wait_ms)
 {
     int64_t now = now_ms();
     nfds_t n = 0;
 
     *wait_ms = -1;
     fds[n++] = (struct pollfd){proxy->wake[0], POLLIN, 0};
-    fds[n++] = (struct pollfd){proxy->listener, POLLIN, 0};
+    fds[n++] = (struct pollfd){deaf ? -1 : proxy->listener, POLLIN, 0};
     for (int i = 0; i < MOST; i++)
         for (int end = 0; end < 2; end++) {
             const struct pair *pair = &proxy->pair[i];
@@ -232,10 +236,10 @@ static void *body(void *data)
     struct proxy *proxy = data;
     struct pollfd fds[2 + 2 * MOST];
     char byte;
-    int quit = 0, wait_ms;
+    int quit = 0, deaf = 0, wait_ms;
 
     while (!quit) {
-        nfds_t n = watch(proxy, fds, &wait_ms);
+        nfds_t n = watch(proxy, deaf, fds, &wait_ms);
 
         poll(fds, n, wait_ms);
         pthread_mutex_lock(&proxy->mutex);
@@ -250,8 +254,11 @@ static void *body(void *data)
                 if (fds[2 + 2 * i + end].revents && proxy->pair[i].fd[end] >= 0 &&
                     !is_silent(&proxy->pair[i], end, now_ms()))
                     forward(proxy, &proxy->pair[i], end == 0 ? PROXY_TO_SERVER : PROXY_TO_CLIENT);
-        if (fds[1].revents)
+        if (fds[1].revents && proxy->fault == PROXY_DEAF)
+            deaf = proxy->struck = 1;
+        else if (fds[1].revents)
             accept_one(proxy);
+        deaf = deaf && proxy->fault == PROXY_DEAF;
         pthread_cond_broadcast(&proxy->changed);
         pthread_mutex_unlock(&proxy->mutex);
     }

@@ -10,9 +10,11 @@
  *   split N MS   the same inside the message after that one
  *   oneway N     forwards nothing more in that direction; the other one works
  *   stall N      forwards nothing more in either direction
+ *   half N       ends that direction; the other one works
+ *   deaf         cuts all connections, and leaves new ones without an answer
  *   heal         ends the fault
  *
- * Each line cuts the connections that "oneway" or "stall" left open. It ends at a line "end", and
+ * Each line cuts the connections that "oneway", "stall" or "half" left open. It ends at a line "end", and
  * prints how many of the faults have occurred: some were replaced by the next one before.
  */
 #include <stdio.h>
@@ -37,8 +39,10 @@ static void do_fault(struct proxy *proxy, const char *word, int messages, int ms
         proxy_hold(proxy, direction, messages, -1);
     else if (strcmp(word, "stall") == 0)
         proxy_arm(proxy, PROXY_STALL, direction, messages);
+    else if (strcmp(word, "half") == 0)
+        proxy_arm(proxy, PROXY_HALF, direction, messages);
     else
-        proxy_arm(proxy, PROXY_NONE, direction, messages);
+        proxy_arm(proxy, strcmp(word, "deaf") == 0 ? PROXY_DEAF : PROXY_NONE, direction, messages);
 }
 
 int main(int argc, char **argv)
@@ -64,8 +68,11 @@ int main(int argc, char **argv)
             do_fault(proxy, "heal", 0, 0);
             proxy_cut_all(proxy);
         }
-        open = strcmp(word, "stall") == 0 || strcmp(word, "oneway") == 0;
+        open = strcmp(word, "cut") != 0 && strcmp(word, "tear") != 0 && strcmp(word, "heal") != 0 &&
+               strcmp(word, "delay") != 0 && strcmp(word, "split") != 0;
         do_fault(proxy, word, messages, ms);
+        if (strcmp(word, "deaf") == 0)
+            proxy_cut_all(proxy);
     }
     proxy_stop(proxy);
     printf("%d\n", struck);

@@ -126,9 +126,9 @@ stop_cutter() { # counts only its faults that have occurred
 pause_of() { # FAULT
     case $1 in
     crash | failover | async | restore) echo 1500 2500 ;;
-    oneway | stall) echo 700 2000 ;;
+    oneway | stall | half | deaf) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
-    exhaust | full) echo 500 1000 ;;
+    exhaust | freeze | full) echo 500 1000 ;;
     clock) echo 200 1500 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
@@ -150,7 +150,7 @@ inject_kill() {
     log_stop "$place" ok
     start_client "$place"
 }
-inject_stop() { # for longer than a lease, or briefly; several clients may be stopped at once
+inject_stop() { # for longer than a lease of TTL ms, or briefly; several clients may be stopped at once
     local place long
     draw "$CLIENTS"
     place=$drawn
@@ -160,7 +160,7 @@ inject_stop() { # for longer than a lease, or briefly; several clients may be st
     draw 4
     long=$drawn
     draw 1500
-    [ "$long" = 0 ] || drawn=$((drawn + 1300))
+    [ "$long" = 0 ] || drawn=$((drawn + TTL + 300))
     kill -s STOP "$target" 2>/dev/null
     wakes[$place]=$(($(now_ms) + drawn)) stops[$place]=$faults
     log_stop "$place" invoke
@@ -193,6 +193,15 @@ inject_oneway() {
 inject_stall() {
     draw 40
     fault_of_cutter stall "$drawn"
+}
+inject_half() {
+    draw 40
+    fault_of_cutter half "$drawn"
+}
+inject_deaf() { fault_of_cutter deaf 0; }
+inject_freeze() { # sometimes for longer than a lease
+    draw $((TTL * 3 / 2))
+    freeze_engine "$engine" "$drawn"
 }
 # All sessions that the server allows are taken for a while, and a client needs a new one.
 inject_exhaust() {

@@ -7,7 +7,7 @@
  *     TIME CLIENT OP PHASE KIND KEY [NUMBER...]
  *
  * TIME is CLOCK_MONOTONIC in nanoseconds. CLIENT is a process, OP a number that it draws once for
- * each turn of its loop. PHASE is invoke, ok, fail (it had no effect) or unknown. KIND and the
+ * each turn of its loop, and for each further write under the lease of that turn. PHASE is invoke, ok, fail (it had no effect) or unknown. KIND and the
  * numbers of "ok" are:
  *
  *     add KEY VALUE           the client raised counter KEY to VALUE, or drew VALUE

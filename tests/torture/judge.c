@@ -189,6 +189,7 @@ static void count(const struct history *history, struct verdict *verdict)
         if (it->kind != KIND_ADD && it->kind != KIND_HOLD && it->kind != KIND_READ)
             continue;
         verdict->operations += it->phase == PHASE_OK;
+        verdict->leases += it->phase == PHASE_OK && it->kind == KIND_HOLD;
         verdict->unknown += it->phase == PHASE_UNKNOWN;
         if (it->phase == PHASE_OK && it->done - it->invoked > verdict->longest &&
             !judge_was_stopped(stop, n, it))

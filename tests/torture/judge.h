@@ -13,6 +13,7 @@
 
 struct verdict {
     long operations; /* that completed */
+    long leases;     /* of these */
     long unknown;    /* whose outcome is unknown */
     long overlaps;   /* writes outside the database that overlapped, all explained */
     long lost;       /* updates outside the database that another client overwrote */
@@ -93,6 +94,10 @@ int judge_is_forgotten(const struct history *history, const struct operation *ad
 int64_t judge_undone_end(const struct history *history, const struct operation *hold);
 /* Whether the leases, or transaction locks, exclude each other. */
 int judge_excludes(const struct operation *one, const struct operation *other);
+/* The last renewal of the lease, or the last one that succeeded; NULL: none. A holder that writes
+   several times numbers each write after the lease, and its renewals as the write before them. */
+const struct operation *judge_renewal(const struct history *history, const struct operation *hold,
+                                      int only_ok);
 /* When the holder of the lease last knew that it had it. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold);
 

@@ -6,14 +6,29 @@
 #include "rowlock.h"
 #include "torture/judge.h"
 
+const struct operation *judge_renewal(const struct history *history, const struct operation *hold,
+                                      int only_ok)
+{
+    const struct operation *last = NULL, *one;
+    struct operation like = *hold;
+
+    do {
+        one = history_find(history, &like, KIND_RENEW);
+        if (one && (!only_ok || one->phase == PHASE_OK))
+            last = one;
+        like.op++;
+    } while (history_find(history, &like, KIND_ADD) && !history_find(history, &like, KIND_HOLD));
+    return last;
+}
+
 /* A renewal that succeeded proves that the lease was never another's. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold)
 {
-    const struct operation *renew = history_find(history, hold, KIND_RENEW);
+    const struct operation *renew = judge_renewal(history, hold, 1);
     const struct operation *leave = history_find(history, hold, KIND_LEAVE);
     int64_t until = hold->number[HOLD_UNTIL];
 
-    if (renew && renew->phase == PHASE_OK && renew->number[0] > until)
+    if (renew && renew->number[0] > until)
         until = renew->number[0];
     return leave && leave->invoked < until ? leave->invoked : until;
 }

@@ -21,13 +21,15 @@ static int64_t most(int64_t a, int64_t b)
 /* When the name was free again for certain. */
 static int64_t freed_at(const struct history *history, const struct operation *hold)
 {
-    const struct operation *renew = history_find(history, hold, KIND_RENEW);
+    const struct operation *renewed = judge_renewal(history, hold, 1);
+    const struct operation *asked = judge_renewal(history, hold, 0);
     const struct operation *leave = history_find(history, hold, KIND_LEAVE);
     int64_t until = most(hold->number[HOLD_UNTIL], hold->done);
 
     if (leave && leave->phase == PHASE_OK)
         return leave->done;
-    return renew ? most(until, most(renew->number[0], renew->invoked)) : until;
+    until = renewed ? most(until, renewed->number[0]) : until;
+    return asked ? most(until, asked->invoked) : until;
 }
 
 /* ---- waiting while the name is free ---------------------------------------------------------- */

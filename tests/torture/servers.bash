@@ -24,6 +24,7 @@ start_mysql() { # NAME
 is_started() { [ "$1" = sqlite ] || case " $started " in *" $1 "*) ;; *) return 1 ;; esac; }
 stop_engines() {
     local file folders=()
+    thaw
     for file in "$ROWLOCK_TEST_FOLDER/$prefix"-*/pid; do
         folders+=("${file%/pid}")
         stop_server "$(basename "${file%/pid}")"
@@ -37,6 +38,21 @@ crash_engine() { # ENGINE
     local name=name_$1
     stop_server "${!name}" KILL 2>/dev/null
     start_engine "$1"
+}
+freeze_engine() { # ENGINE MS: stops the processes of its server for that time
+    local name=name_$1 pid
+    pid=$(cat "$ROWLOCK_TEST_FOLDER/${!name}/pid")
+    frozen="$pid $(pgrep -d ' ' -P "$pid")"
+    # shellcheck disable=SC2086
+    kill -s STOP $frozen 2>/dev/null
+    nap_ms "$2"
+    thaw
+}
+frozen=
+thaw() {
+    # shellcheck disable=SC2086
+    [ -z "$frozen" ] || kill -s CONT $frozen 2>/dev/null
+    frozen=
 }
 
 # A new database for a cell; sets url.

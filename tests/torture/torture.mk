@@ -45,7 +45,7 @@ torture-long: PACE = 4
 torture-long: RESUME = 1
 torture torture-long: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
-	  CLIENTS='$(CLIENTS)' PACE='$(PACE)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' \
+	  CLIENTS='$(CLIENTS)' TTL='$(TTL)' PACE='$(PACE)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' \
 	  STALL='$(STALL)' SETTLE='$(SETTLE)' LANGUAGES='$(LANGUAGES)' \
 	  tests/torture/run
 

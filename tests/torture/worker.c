@@ -58,7 +58,7 @@ const struct workload workloads[] = {
     {"refused", turn_refused, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {"clients-counter", turn_client_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {"clients-lease", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0, 0},
-    {"clients-fence", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1, 0},
+    {"clients-fence", turn_client_lease, 8, 1, "torture %d", 1, 0, 0, 0, 10, 0},
     {"clients-permits", turn_client_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
     {"clients-shared", turn_client_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
     {"clients-tokens", turn_client_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
@@ -82,6 +82,13 @@ int worker_draw(struct client *client, int n)
     return (int)((client->seed >> 33) % (uint64_t)n);
 }
 
+int worker_ttl_ms(void)
+{
+    const char *ms = getenv("TORTURE_TTL");
+
+    return ms ? atoi(ms) : 1000;
+}
+
 void worker_pause(int64_t us)
 {
     struct timespec span = {us / 1000000, us % 1000000 * 1000};
@@ -97,7 +104,7 @@ void worker_dwell(struct client *client)
 void worker_outlast(struct client *client)
 {
     if (!worker_draw(client, 64))
-        worker_pause(WORKER_TTL_MS * 1000 + worker_draw(client, 500000));
+        worker_pause(worker_ttl_ms() * 1000 + worker_draw(client, 500000));
 }
 
 /* One write for each line, so that each logged event survives SIGKILL. */

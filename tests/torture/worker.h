@@ -30,13 +30,12 @@ struct workload {
     int most_keys;                 /* of one operation */
     const char *names;             /* printf format of a key's name; NULL: see unlike[] */
     int exclusive, shared, permit; /* how often a lease is of each mode */
-    int outside, fenced;           /* where its holder writes */
+    int outside, fenced;           /* where its holder writes; fenced: how often */
     int threads;                   /* of one group, in each client; 0: no group */
 };
 
 /* A thread of client N is client N + its own number of these. */
 #define THREAD 1000000
-#define WORKER_TTL_MS 1000 /* of the leases in C and by SQL */
 
 extern const struct workload workloads[];
 extern const char *const worker_modes[]; /* their words in SQL and in clients/ */
@@ -44,6 +43,7 @@ extern const char *const worker_modes[]; /* their words in SQL and in clients/ *
 /* worker.c */
 extern volatile sig_atomic_t worker_stopped;
 int64_t worker_now(void); /* ns */
+int worker_ttl_ms(void);  /* of the leases: TORTURE_TTL */
 /* A number from 0 to n - 1. */
 int worker_draw(struct client *client, int n);
 void worker_pause(int64_t us);

@@ -170,7 +170,7 @@ static int acquire(struct client *client, int key, int64_t *token)
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
     reply = ask("{\"do\": \"acquire\", \"name\": \"%s\", \"ttl\": %d, \"wait\": %d, "
                 "\"mode\": \"%s\"%s}",
-                want.name, WORKER_TTL_MS, WAIT_MS, worker_modes[want.mode], permits);
+                want.name, worker_ttl_ms(), WAIT_MS, worker_modes[want.mode], permits);
     if (reply == REPLY_BUSY)
         worker_log(client, PHASE_FAIL, KIND_HOLD, key, "1");
     if (reply != REPLY_OK) /* after an error it may have the lease */
@@ -223,8 +223,29 @@ static enum phase commit(struct client *client)
     return ask("{\"do\": \"commit\"}") ? PHASE_UNKNOWN : PHASE_OK;
 }
 
+/* Returns whether its fenced transaction has committed. */
+static int use(struct client *client, int key, int64_t token)
+{
+    enum phase phase = PHASE_FAIL;
+
+    if (client->workload->fenced) {
+        phase = worker_act_fenced(client, key, token, write_fenced, commit);
+        if (phase == PHASE_FAIL)
+            worker_recover(client); /* the reader's session may be lost */
+    } else if (client->workload->outside && end_of_lease())
+        worker_act_outside(client, key);
+    else
+        worker_dwell(client);
+    if (!worker_draw(client, 4)) {
+        worker_outlast(client);
+        look_at_lease(client, key);
+    }
+    return phase == PHASE_OK;
+}
+
 void turn_client_lease(struct client *client)
 {
+    long turn = client->op, last;
     int key = worker_draw(client, client->workload->keys);
     int64_t token = 0;
     enum reply reply;
@@ -235,20 +256,14 @@ void turn_client_lease(struct client *client)
     }
     if (!starts(client) || acquire(client, key, &token))
         return;
-    if (client->workload->fenced &&
-        worker_act_fenced(client, key, token, write_fenced, commit) == PHASE_FAIL)
-        worker_recover(client); /* the reader's session may be lost */
-    if (client->workload->outside && end_of_lease())
-        worker_act_outside(client, key);
-    else if (!client->workload->fenced)
-        worker_dwell(client);
-    if (!worker_draw(client, 4)) {
-        worker_outlast(client);
-        look_at_lease(client, key);
-    }
+    for (int i = 1; use(client, key, token) && i < client->workload->fenced; i++)
+        client->op++;
+    last = client->op;
+    client->op = turn; /* that of the lease */
     worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
     reply = ask("{\"do\": \"release\"}");
     worker_log(client, reply ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, key, " ");
+    client->op = last;
 }
 
 /* ---- a counter under a transaction lock ------------------------------------------------------ */

@@ -187,20 +187,15 @@ int worker_release(struct client *client, int key, struct rowlock_lease *lease)
     return code;
 }
 
-void turn_lease(struct client *client)
+/* Returns whether its fenced transaction has committed. */
+static int use(struct client *client, int key, struct rowlock_lease *lease)
 {
-    int key = worker_draw(client, client->workload->keys);
-    struct rowlock_want want = worker_want(client, key);
-    struct rowlock_lease *lease = worker_acquire(client, key, &want, WORKER_TTL_MS, WAIT_MS);
+    enum phase phase = PHASE_FAIL;
 
-    if (!lease) {
-        worker_recover(client);
-        return;
-    }
     if (client->workload->outside && rowlock_remaining(lease) > 0)
         worker_act_outside(client, key);
     else if (client->workload->fenced)
-        worker_act_fenced(client, key, rowlock_token(lease), write_fenced, commit);
+        phase = worker_act_fenced(client, key, rowlock_token(lease), write_fenced, commit);
     else if (!worker_draw(client, 4))
         worker_look_at_queue(client, key);
     else
@@ -209,8 +204,27 @@ void turn_lease(struct client *client)
         worker_outlast(client);
         renew(client, key, lease);
     }
+    return phase == PHASE_OK;
+}
+
+void turn_lease(struct client *client)
+{
+    long turn = client->op, last;
+    int key = worker_draw(client, client->workload->keys);
+    struct rowlock_want want = worker_want(client, key);
+    struct rowlock_lease *lease = worker_acquire(client, key, &want, worker_ttl_ms(), WAIT_MS);
+
+    if (!lease) {
+        worker_recover(client);
+        return;
+    }
+    for (int i = 1; use(client, key, lease) && i < client->workload->fenced; i++)
+        client->op++;
+    last = client->op;
+    client->op = turn; /* that of the lease */
     if (worker_release(client, key, lease))
         worker_recover(client);
+    client->op = last;
 }
 
 /* ---- several leases -------------------------------------------------------------------------- */
@@ -235,7 +249,7 @@ static int acquire_several(struct client *client, struct several *several)
 
         several->key[several->n] = key;
         several->lease[several->n] =
-            worker_acquire(client, key, &want, WORKER_TTL_MS, i ? 0 : WAIT_MS);
+            worker_acquire(client, key, &want, worker_ttl_ms(), i ? 0 : WAIT_MS);
         several->n += several->lease[several->n] != NULL;
         if (several->n == 0)
             break;

@@ -105,18 +105,18 @@ static int64_t acquire(struct client *client, const struct rowlock_want *want)
         snprintf(limit, sizeof limit, "%d", want->limit);
     if (is_mariadb())
         failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, '%s', %s, @t)",
-                            want->name, WORKER_TTL_MS, worker_modes[want->mode], limit) ||
+                            want->name, worker_ttl_ms(), worker_modes[want->mode], limit) ||
                  worker_sql(client, &token, "SELECT @t");
     else
         failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms', '%s', %s)",
-                            want->name, WORKER_TTL_MS, worker_modes[want->mode], limit);
+                            want->name, worker_ttl_ms(), worker_modes[want->mode], limit);
     return failed ? -1 : token;
 }
 
 /* When the lease ends at the earliest, if the call began then. */
 static int64_t end_of(int64_t begun)
 {
-    return begun + (WORKER_TTL_MS - GRAIN_MS) * INT64_C(1000000);
+    return begun + (worker_ttl_ms() - GRAIN_MS) * INT64_C(1000000);
 }
 
 /* On PostgreSQL the renewal is in progress when the lease expires, so that waiters sweep then. */
@@ -132,11 +132,11 @@ static void renew_late(struct client *client, int64_t token, int64_t until)
         failed = 1; /* a holder does not renew a lease that may have ended */
     else if (is_mariadb())
         failed =
-            worker_sql(client, NULL, "CALL rowlock_renew(%" PRId64 ", %d)", token, WORKER_TTL_MS);
+            worker_sql(client, NULL, "CALL rowlock_renew(%" PRId64 ", %d)", token, worker_ttl_ms());
     else
         failed = worker_sql(client, NULL,
                             "SELECT rowlock.renew(%" PRId64 ", '%d ms'), pg_sleep(" SLOW_S ")",
-                            token, WORKER_TTL_MS);
+                            token, worker_ttl_ms());
     worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_RENEW, 0, "%" PRId64, end_of(begun));
     worker_pause(failed ? 0 : worker_draw(client, 2 * LATE_US));
 }
@@ -227,13 +227,13 @@ static int64_t call_request(struct client *client, struct request *request)
         failed = worker_sql(client, &token,
                             "CALL rowlock_request_row('%s', %d, '%s', %d, '%s', %s, NULL, NULL, "
                             "NULL, '%s')",
-                            want->name, WORKER_TTL_MS, request->owner, wait_ms, mode, limit,
+                            want->name, worker_ttl_ms(), request->owner, wait_ms, mode, limit,
                             request->note);
     else
         failed = worker_sql(client, &token,
                             "SELECT token FROM rowlock.request('%s', '%d ms', '%s', '%d ms', "
                             "'%s', %s, note => '%s')",
-                            want->name, WORKER_TTL_MS, request->owner, wait_ms, mode, limit,
+                            want->name, worker_ttl_ms(), request->owner, wait_ms, mode, limit,
                             request->note);
     return failed ? -1 : token;
 }
