@@ -126,9 +126,9 @@ stop_cutter() { # counts only its faults that have occurred
 pause_of() { # FAULT
     case $1 in
     crash | failover | async | restore) echo 1500 2500 ;;
-    oneway | stall | half | deaf) echo 700 2000 ;;
+    oneway | stall | half) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
-    exhaust | freeze | full) echo 500 1000 ;;
+    exhaust | deaf | freeze | full) echo 500 1000 ;;
     clock) echo 200 1500 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
@@ -198,7 +198,12 @@ inject_half() {
     draw 40
     fault_of_cutter half "$drawn"
 }
-inject_deaf() { fault_of_cutter deaf 0; }
+inject_deaf() { # sometimes for longer than a lease; not until the next fault of the proxy
+    fault_of_cutter deaf 0
+    draw $((TTL * 3 / 2))
+    nap_ms "$drawn"
+    echo heal >&"$cuts"
+}
 inject_freeze() { # sometimes for longer than a lease
     draw $((TTL * 3 / 2))
     freeze_engine "$engine" "$drawn"
