@@ -9,6 +9,7 @@
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
 #     BENCH=postgresql|door|mariadb|leases|jobs|names|documents|transport|start|idle
 #     BENCH=scale      how far one PostgreSQL carries a farm: waiters, leases, processes of cron
+#     BENCH=pools      others of a pool, and hand-overs, while the packages wait for leases
 #     BENCH=clients    the packages of clients/: needs the languages' compilers and registries
 
 .PHONY: bench bench-quick bench-installed bench-parts bench-publish

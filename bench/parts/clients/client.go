@@ -8,10 +8,12 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 	"time"
 
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"rowlock.example/rowlock"
 )
@@ -91,15 +93,58 @@ func handover(count int) {
 	}
 }
 
-func main() {
-	var err error
-	db, err = sql.Open("pgx", os.Args[1]+"?sslmode=disable")
+func others(waiters int, limit time.Duration) {
+	name, end := fmt.Sprint("bench:others ", os.Getpid()), time.Now().Add(limit)
+	for i := 0; i < waiters; i++ {
+		go func() {
+			for {
+				check(rowlock.Do(ctx, db, name, rowlock.Options{},
+					func(context.Context, *rowlock.Lease) error {
+						time.Sleep(20 * time.Millisecond)
+						return nil
+					}))
+			}
+		}()
+	}
+	for time.Now().Before(end) {
+		asked := time.Now()
+		check(db.QueryRowContext(ctx, "SELECT 1").Scan(new(int)))
+		fmt.Println(time.Since(asked).Nanoseconds())
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// open has the driver's defaults, or as a pool ten sessions, and no named statement, which a pooler
+// would not keep.
+func open(address string, pooled bool) {
+	parts, err := url.Parse(address)
 	check(err)
+	driver, source := "pgx", address+"?sslmode=disable"
+	if parts.Scheme != "postgresql" {
+		password, _ := parts.User.Password()
+		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)%s", parts.User.Username(), password,
+			parts.Host, parts.Path)
+	} else if pooled {
+		source += "&default_query_exec_mode=exec"
+	}
+	db, err = sql.Open(driver, source)
+	check(err)
+	if pooled {
+		db.SetMaxOpenConns(10)
+		db.SetMaxIdleConns(10)
+	}
+}
+
+func main() {
+	open(os.Args[1], os.Args[2] == "pooled" || os.Args[2] == "others")
 	count, _ := strconv.Atoi(os.Args[len(os.Args)-1])
 	switch os.Args[2] {
 	case "pairs":
 		pairs(count)
-	case "handover":
+	case "others":
+		waiters, _ := strconv.Atoi(os.Args[3])
+		others(waiters, time.Duration(count)*time.Millisecond)
+	case "handover", "pooled":
 		handover(count)
 	default:
 		ours("bench:idle")

@@ -4,11 +4,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { withLease } from 'rowlock';
 
 const [url, command, ...rest] = process.argv.slice(2);
-const pool = new pg.Pool({ connectionString: url });
+const pool = url.startsWith('postgresql:') // both have ten sessions
+    ? new pg.Pool({ connectionString: url, max: 10 })
+    : mysql.createPool({ uri: url.replace(/^mariadb:/, 'mysql:'), connectionLimit: 10 });
 const REQUEST = `SELECT token, ticket, place, holder FROM rowlock.request($1::text,
     $2::bigint * interval '1 ms', $3::text, $4::bigint * interval '1 ms', $5::text,
     $6::integer, $7::text, $8::bigint, $9::text, $10::text)`;
@@ -52,5 +55,20 @@ async function handover(count) {
     }
 }
 
-await { pairs, handover, wait: () => ours('bench:idle') }[command](...rest);
+async function others(waiters, ms) {
+    const name = `bench:others ${process.pid}`;
+    const work = async () => {
+        for (;;) await withLease(pool, name, {}, () => sleep(20));
+    };
+    for (let i = 0; i < waiters; i++) work();
+    for (const end = performance.now() + Number(ms); performance.now() < end; await sleep(10)) {
+        const asked = process.hrtime.bigint();
+        await pool.query('SELECT 1');
+        console.log(String(process.hrtime.bigint() - asked));
+    }
+    process.exit();
+}
+
+const pooled = handover;
+await { pairs, handover, pooled, others, wait: () => ours('bench:idle') }[command](...rest);
 await pool.end();

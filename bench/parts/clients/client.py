@@ -3,7 +3,9 @@
 
 import os
 import sys
+import threading
 import time
+import traceback
 from typing import Any
 
 import psycopg
@@ -25,8 +27,22 @@ class Kept(psycopg.Connection[Any]):
         pass
 
 
-kept: Any = Kept.connect(URL)
-kept.autocommit = True
+def keep() -> Any:
+    kept: Any = Kept.connect(URL)
+    kept.autocommit = True
+    return kept
+
+
+def pool() -> Any:
+    import sqlalchemy
+
+    scheme, _, rest = URL.partition("://")
+    driver, options = "mysql+pymysql", {}
+    if scheme == "postgresql":  # a pooler keeps no named statements
+        driver, options = "postgresql+psycopg", {"prepare_threshold": None}
+    return sqlalchemy.create_engine(
+        f"{driver}://{rest}", pool_size=10, max_overflow=0, connect_args=options
+    )
 
 
 def take(connect: Any, name: str) -> None:
@@ -50,10 +66,11 @@ def by_hand_connecting(name: str) -> None:
     connection.close()
 
 
-WAYS = {
-    "kept": (lambda name: take(lambda: kept, name), lambda name: by_hand(kept, name)),
-    "connecting": (lambda name: take(URL, name), by_hand_connecting),
-}
+def ways_of(which: str) -> Any:
+    if which == "connecting":
+        return (lambda name: take(URL, name), by_hand_connecting)
+    kept = keep()
+    return (lambda name: take(lambda: kept, name), lambda name: by_hand(kept, name))
 
 
 def rate(way: Any) -> float:
@@ -65,7 +82,7 @@ def rate(way: Any) -> float:
 
 
 def pairs(which: str, rounds: str) -> None:
-    ways = WAYS[which]
+    ways = ways_of(which)
     for i in range(-5, int(rounds)):  # the first ones warm up
         order = (0, 1) if i % 2 else (1, 0)
         rates = {of: rate(ways[of]) for of in order}
@@ -73,14 +90,43 @@ def pairs(which: str, rounds: str) -> None:
             print(rates[0] / rates[1], rates[0], rates[1])
 
 
-def handover(count: str) -> None:
+def handover(count: str, source: Any = URL) -> None:
     for _ in range(int(count)):
         asked = time.monotonic_ns()
-        with rowlock.lease(URL, "bench:handover"):
+        with rowlock.lease(source, "bench:handover"):
             got = time.monotonic_ns()
             time.sleep(0.05)
             released = time.monotonic_ns()
         print(asked, got, released)
+
+
+def pooled(count: str) -> None:
+    handover(count, pool())
+
+
+def others(waiters: str, ms: str) -> None:
+    engine, name = pool(), f"bench:others {os.getpid()}"
+
+    def work() -> None:
+        try:
+            while True:
+                with rowlock.lease(engine, name):
+                    time.sleep(0.02)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+    for _ in range(int(waiters)):
+        threading.Thread(target=work, daemon=True).start()
+    end = time.monotonic() + int(ms) / 1000
+    while time.monotonic() < end:
+        asked = time.monotonic_ns()
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("SELECT 1").scalar()
+        print(time.monotonic_ns() - asked)
+        time.sleep(0.01)
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def wait() -> None:
@@ -88,4 +134,6 @@ def wait() -> None:
         pass
 
 
-{"pairs": pairs, "handover": handover, "wait": wait}[COMMAND](*REST)
+{"pairs": pairs, "handover": handover, "pooled": pooled, "others": others, "wait": wait}[COMMAND](
+    *REST
+)
