@@ -37,7 +37,7 @@ refuses() { # VARIABLE=VALUE TEXT
 }
 check a_cell_that_does_not_exist_is_refused refuses \
     CELL='counter/none/sqlite-native no/such/cell' "no cell matches 'no/such/cell'"
-for wrong in CLIENTS=0 PACE=0.5 SECONDS_EACH=10s OPERATIONS=many SEED=1e9; do
+for wrong in CLIENTS=0 TTL=1s PACE=0.5 SECONDS_EACH=10s OPERATIONS=many SEED=1e9; do
     name=${wrong%%=*}
     check "$wrong is refused" refuses "$wrong" "${name%_EACH}='${wrong#*=}'"
 done
@@ -82,7 +82,7 @@ finds_the_crash() {
 }
 check a_client_that_crashes_is_a_violation finds_the_crash
 # The makefiles set none of the variables of tests/torture/run themselves.
-sets_nothing() { make -n torture | grep "CLIENTS='' PACE='' OPERATIONS='' RESUME=''"; }
+sets_nothing() { make -n torture | grep "CLIENTS='' TTL='' PACE='' OPERATIONS='' RESUME=''"; }
 check make_torture_has_the_defaults sets_nothing
 sets_long() {
     make -n torture-long | grep -A 1 -F "CELL='*/mixed/* names/kill/*" |

@@ -87,6 +87,18 @@ TEST(a_lease_that_had_ended_before_its_answer_excludes_nobody)
     is_legal(HOLD(60, 70, 1, 1, 0, 1, 1, 50) HOLD(55, 80, 2, 1, 0, 1, 2, 100));
 }
 
+/* A holder that writes several times numbers each write, and its renewals with it. */
+TEST(p1_a_renewal_with_a_later_write_counts)
+{
+#define RENEWED                                  \
+    "40 1 2 invoke add 0\n41 1 2 fail add 0 1\n" \
+    "42 1 2 invoke renew 0\n43 1 2 ok renew 0 143\n"
+    violates(HOLD(10, 90, 1, 1, 0, 1, 1, 50) RENEWED HOLD(55, 60, 2, 1, 0, 1, 2, 100),
+             "overlap: 2:1");
+    is_legal(HOLD(10, 90, 1, 1, 0, 1, 1, 50) HOLD(55, 60, 2, 1, 0, 1, 2, 100));
+    is_legal(HOLD(10, 54, 1, 1, 0, 1, 1, 50) RENEWED HOLD(55, 60, 2, 1, 0, 1, 2, 100));
+}
+
 TEST(p1_a_renewal_after_another_holder_is_found)
 {
     violates(HOLD(10, 90, 1, 1, 0, 1, 1, 50)
