@@ -7,6 +7,7 @@
 # Those of each promise are at least two, except of P12: no fault leads to a statement's text.
 cd "$(dirname "$0")/../.." || exit 125
 . tests/lib/tap.sh
+LANGUAGES='python go node java c'
 . tests/torture/tables.bash
 cells=$(all_cells)
 fits() { # PATCH
