@@ -136,7 +136,7 @@ static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned 
 /* Whether the fault is due now, on this connection. */
 static int is_due(const struct proxy *proxy, const struct pair *pair, int direction)
 {
-    return proxy->fault != PROXY_NONE && proxy->fault != PROXY_DEAF && !proxy->struck &&
+    return proxy->fault != PROXY_NONE && proxy->fault != PROXY_HANG && !proxy->struck &&
            (int)proxy->direction == direction && proxy->messages <= 0 &&
            (!proxy->inside || pair->stream[direction].left > 0);
 }
@@ -210,14 +210,14 @@ static int is_silent(const struct pair *pair, int end, int64_t now)
 }
 
 /* Sets how long to wait: until a silent direction is forwarded again. */
-static nfds_t watch(const struct proxy *proxy, int deaf, struct pollfd *fds, int *wait_ms)
+static nfds_t watch(const struct proxy *proxy, int hang, struct pollfd *fds, int *wait_ms)
 {
     int64_t now = now_ms();
     nfds_t n = 0;
 
     *wait_ms = -1;
     fds[n++] = (struct pollfd){proxy->wake[0], POLLIN, 0};
-    fds[n++] = (struct pollfd){deaf ? -1 : proxy->listener, POLLIN, 0};
+    fds[n++] = (struct pollfd){hang ? -1 : proxy->listener, POLLIN, 0};
     for (int i = 0; i < MOST; i++)
         for (int end = 0; end < 2; end++) {
             const struct pair *pair = &proxy->pair[i];
@@ -236,10 +236,10 @@ static void *body(void *data)
     struct proxy *proxy = data;
     struct pollfd fds[2 + 2 * MOST];
     char byte;
-    int quit = 0, deaf = 0, wait_ms;
+    int quit = 0, hang = 0, wait_ms;
 
     while (!quit) {
-        nfds_t n = watch(proxy, deaf, fds, &wait_ms);
+        nfds_t n = watch(proxy, hang, fds, &wait_ms);
 
         poll(fds, n, wait_ms);
         pthread_mutex_lock(&proxy->mutex);
@@ -254,11 +254,11 @@ static void *body(void *data)
                 if (fds[2 + 2 * i + end].revents && proxy->pair[i].fd[end] >= 0 &&
                     !is_silent(&proxy->pair[i], end, now_ms()))
                     forward(proxy, &proxy->pair[i], end == 0 ? PROXY_TO_SERVER : PROXY_TO_CLIENT);
-        if (fds[1].revents && proxy->fault == PROXY_DEAF)
-            deaf = proxy->struck = 1;
+        if (fds[1].revents && proxy->fault == PROXY_HANG)
+            hang = proxy->struck = 1;
         else if (fds[1].revents)
             accept_one(proxy);
-        deaf = deaf && proxy->fault == PROXY_DEAF;
+        hang = hang && proxy->fault == PROXY_HANG;
         pthread_cond_broadcast(&proxy->changed);
         pthread_mutex_unlock(&proxy->mutex);
     }

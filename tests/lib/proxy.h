@@ -8,7 +8,7 @@
 
 enum proxy_direction { PROXY_TO_SERVER, PROXY_TO_CLIENT };
 /* DOWN: cuts, and refuses new connections until it is armed again. HOLD: see proxy_hold. HALF: ends
-   that direction, and the other one works. DEAF: leaves new connections in the queue of the system,
+   that direction, and the other one works. HANG: leaves new connections in the queue of the system,
    without an answer, until it is armed again and proxy_cut_all is called. */
 enum proxy_fault {
     PROXY_NONE,
@@ -17,7 +17,7 @@ enum proxy_fault {
     PROXY_DOWN,
     PROXY_HOLD,
     PROXY_HALF,
-    PROXY_DEAF
+    PROXY_HANG
 };
 
 struct proxy;

@@ -30,7 +30,9 @@ open_cell() {
     esac
     direct=$url
     case $fault in
-    cut | delay | oneway | stall | half | deaf | mixed) [ "$engine" = sqlite ] || start_cutter "$engine" ;;
+    cut | delay | oneway | stall | half | hang | mixed)
+        [ "$engine" = sqlite ] || start_cutter "$engine"
+        ;;
     esac
     ROWLOCK_TEST_URL=$(url_of "$direct")
     export ROWLOCK_TEST_URL

@@ -11,11 +11,12 @@
  *   oneway N     forwards nothing more in that direction; the other one works
  *   stall N      forwards nothing more in either direction
  *   half N       ends that direction; the other one works
- *   deaf         cuts all connections, and leaves new ones without an answer
+ *   hang         cuts all connections, and leaves new ones without an answer
  *   heal         ends the fault
  *
- * Each line cuts the connections that "oneway", "stall" or "half" left open. It ends at a line "end", and
- * prints how many of the faults have occurred: some were replaced by the next one before.
+ * Each line cuts the connections that "oneway", "stall" or "half" left open. It ends at a line
+ * "end", and prints how many of the faults have occurred: some were replaced by the next one
+ * before.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static void do_fault(struct proxy *proxy, const char *word, int messages, int ms
     else if (strcmp(word, "half") == 0)
         proxy_arm(proxy, PROXY_HALF, direction, messages);
     else
-        proxy_arm(proxy, strcmp(word, "deaf") == 0 ? PROXY_DEAF : PROXY_NONE, direction, messages);
+        proxy_arm(proxy, strcmp(word, "hang") == 0 ? PROXY_HANG : PROXY_NONE, direction, messages);
 }
 
 int main(int argc, char **argv)
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
         open = strcmp(word, "cut") != 0 && strcmp(word, "tear") != 0 && strcmp(word, "heal") != 0 &&
                strcmp(word, "delay") != 0 && strcmp(word, "split") != 0;
         do_fault(proxy, word, messages, ms);
-        if (strcmp(word, "deaf") == 0)
+        if (strcmp(word, "hang") == 0)
             proxy_cut_all(proxy);
     }
     proxy_stop(proxy);

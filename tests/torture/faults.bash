@@ -128,7 +128,7 @@ pause_of() { # FAULT
     crash | failover | async | restore) echo 1500 2500 ;;
     oneway | stall | half) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
-    exhaust | deaf | freeze | full) echo 500 1000 ;;
+    exhaust | hang | freeze | full) echo 500 1000 ;;
     clock) echo 200 1500 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
@@ -150,7 +150,8 @@ inject_kill() {
     log_stop "$place" ok
     start_client "$place"
 }
-inject_stop() { # for longer than a lease of TTL ms, or briefly; several clients may be stopped at once
+# For longer than a lease of TTL ms, or briefly; several clients may be stopped at once.
+inject_stop() {
     local place long
     draw "$CLIENTS"
     place=$drawn
@@ -198,8 +199,8 @@ inject_half() {
     draw 40
     fault_of_cutter half "$drawn"
 }
-inject_deaf() { # sometimes for longer than a lease; not until the next fault of the proxy
-    fault_of_cutter deaf 0
+inject_hang() { # sometimes for longer than a lease; not until the next fault of the proxy
+    fault_of_cutter hang 0
     draw $((TTL * 3 / 2))
     nap_ms "$drawn"
     echo heal >&"$cuts"

@@ -7,8 +7,8 @@
  *     TIME CLIENT OP PHASE KIND KEY [NUMBER...]
  *
  * TIME is CLOCK_MONOTONIC in nanoseconds. CLIENT is a process, OP a number that it draws once for
- * each turn of its loop, and for each further write under the lease of that turn. PHASE is invoke, ok, fail (it had no effect) or unknown. KIND and the
- * numbers of "ok" are:
+ * each turn of its loop, and for each further write under the lease of that turn. PHASE is invoke,
+ * ok, fail (it had no effect) or unknown. KIND and the numbers of "ok" are:
  *
  *     add KEY VALUE           the client raised counter KEY to VALUE, or drew VALUE
  *     hold KEY MODE COUNT LIMIT TOKEN UNTIL   it acquired a lease, which lasts until the time UNTIL

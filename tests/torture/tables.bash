@@ -17,7 +17,7 @@ done
 is_by_package() { # WORKLOAD
     case "$packages " in *" ${1%%-*} "*) ;; *) return 1 ;; esac
 }
-faults='none kill stop terminate cancel crash cut delay oneway stall half deaf freeze exhaust
+faults='none kill stop terminate cancel crash cut delay oneway stall half hang freeze exhaust
     clock upgrade failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
     mariadb-row mariadb-insert mysql-row postgresql-odbc mariadb-odbc postgresql-jdbc
@@ -44,7 +44,7 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
     *-pool_*) echo kill stop terminate cancel crash cut delay ;; # behind the pooler
     # no statement of these servers ends a session or a wait, and sessions have no limit
     h2-* | hsqldb-* | derby-*) echo kill stop crash cut delay oneway stall ;;
-    *) echo kill stop terminate cancel crash cut delay oneway stall half deaf freeze exhaust ;;
+    *) echo kill stop terminate cancel crash cut delay oneway stall half hang freeze exhaust ;;
     esac
 }
 exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
