@@ -129,7 +129,8 @@ static int decide(struct claiming *c, struct rowlock_error *error)
         return look(c, error);
     code = rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_DECIDE, values, true, decision_row, c,
                               error);
-    return code || c->rows ? code : look(c, error);
+    /* denied: an account with the GRANTs of an earlier schema */
+    return (!code && !c->rows) || code == ROWLOCK_EDENIED ? look(c, error) : code;
 }
 
 /* ---- executing the decision ------------------------------------------------------------------ */

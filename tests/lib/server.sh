@@ -9,6 +9,7 @@
 #                                       NAME/data, on its previous port
 #   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line. It is
 #                                       MySQL if MYSQL_BIN is the folder of MySQL's programs
+#   load_zones SOCKET ZONE...          gives a server of MariaDB or MySQL these time zones
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
 #   start_pooler NAME URL [MODE]        pgbouncer before the database of a URL, in transaction or
@@ -310,6 +311,21 @@ start_mariadb() { # NAME [OPTION...]
         server_admin=mariadb://root@127.0.0.1:$server_port/
         server_url=mariadb://rowlock:secret@127.0.0.1:$server_port/
     fi
+}
+
+# SOCKET ZONE...: gives a server of MariaDB or MySQL these time zones, of which a new one has none
+load_zones() {
+    local client=(mariadb --no-defaults --socket="$1" -u root mysql) zone
+    (
+        flock 9 # another test may load them too
+        for zone in "${@:2}"; do
+            echo "SELECT count(*) FROM time_zone_name WHERE name = '$zone'" | "${client[@]}" -N |
+                grep -qx 0 || continue
+            # the rest is MariaDB's alone
+            mariadb-tzinfo-to-sql "/usr/share/zoneinfo/$zone" "$zone" |
+                grep -E '^(INSERT|SET @time_zone_id|[ ,][(]|;)' | "${client[@]}" || return 1
+        done
+    ) 9>>"$1.zones"
 }
 
 # PID PORT: whether the process listens on the port

@@ -5,7 +5,7 @@
  * src/job/decide.c: random schedules around the changes of the clocks in 14 zones, and random
  * states of a job.
  *
- * Runs on: postgresql/native
+ * Runs on: postgresql/native mariadb/row
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 
 #include "job/decide.h"
 #include "lib/cron_line.h"
+#include "lib/extra.h"
 #include "lib/instants.h"
 #include "lib/test.h"
 #include "schedule/schedule.h"
@@ -57,34 +58,87 @@ __attribute__((format(printf, 1, 2))) static void add_row(const char *format, ..
     rows.text = more;
 }
 
-static void begin(void)
+static void forget_rows(void)
 {
-    server = t_native();
+    free(rows.text);
     memset(&rows, 0, sizeof rows);
 }
 
 /* Fails with the first row that `differs`. */
 static void compare(const char *select, const char *columns, const char *differs)
 {
-    const char *wrong;
+    t_text(t_native_sql(server,
+                        "SELECT coalesce((SELECT %s FROM (VALUES %s) AS c (%s) WHERE %s LIMIT 1), "
+                        "'')",
+                        select, rows.text, columns, differs),
+           "");
+    forget_rows();
+}
 
-    if (rows.n == 0)
-        return;
-    wrong = t_native_sql(server,
-                         "SELECT coalesce((SELECT %s FROM (VALUES %s) AS c (%s) WHERE %s"
-                         " LIMIT 1), '')",
-                         select, rows.text, columns, differs);
-    t_text(wrong, "");
-    free(rows.text);
+/* On MariaDB: a procedure that executes `body` for each row of a table. `body` calls a procedure
+   with the columns, and sets @wrong if it differs. `columns` has their definitions, `names` the
+   names. It is made once: after each CREATE PROCEDURE a session compiles all procedures again. */
+static void make_comparison(const char *columns, const char *names, const char *body)
+{
+    char *declared = calloc(10, strlen(columns) + 1);
+
+    for (size_t i = 0, at = 0; columns[i]; i++)
+        at += (size_t)sprintf(declared + at, columns[i] == ',' ? "; DECLARE" : "%c", columns[i]);
+    t_native_sql(server, "DROP TABLE IF EXISTS compared");
+    t_native_sql(server, "DROP PROCEDURE IF EXISTS compare");
+    t_native_sql(server, "CREATE TABLE compared (%s) CHARACTER SET utf8mb4", columns);
+    t_native_sql(server,
+                 "CREATE PROCEDURE compare() BEGIN DECLARE more TINYINT DEFAULT 1; DECLARE %s; "
+                 "DECLARE cases CURSOR FOR SELECT * FROM compared; "
+                 "DECLARE CONTINUE HANDLER FOR NOT FOUND SET more = 0; SET @wrong = ''; "
+                 "OPEN cases; FETCH cases INTO %s; WHILE more DO %s FETCH cases INTO %s; "
+                 "END WHILE; END",
+                 declared, names, body, names);
+    free(declared);
+}
+
+static void compare_by_procedure(void)
+{
+    for (char *cast; (cast = strstr(rows.text, "::bigint"));)
+        memset(cast, ' ', strlen("::bigint"));
+    t_native_sql(server, "DELETE FROM compared");
+    t_native_sql(server, "INSERT INTO compared VALUES %s", rows.text);
+    t_native_sql(server, "CALL compare()");
+    t_text(t_native_sql(server, "SELECT @wrong"), "");
+    forget_rows();
+}
+
+static void begin(void)
+{
+    char all[400] = "";
+
+    for (size_t i = 0; i < ZONES - 1; i++) /* not UTC */
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s ", zones[i]);
+    t_install();
+    server = t_native();
     memset(&rows, 0, sizeof rows);
+    if (!t_is_postgresql())
+        extra_shell("load_zones \"$ROWLOCK_TEST_MARIADB_SOCKET/socket\" %s", all);
 }
 
 /* ---- due times ------------------------------------------------------------------------------- */
 
+static void make_comparison_of_due_times(void)
+{
+    make_comparison("s VARCHAR(400), a BIGINT, d INT, w BIGINT", "s, a, d, w",
+                    "CALL rowlock_due(s, a, d, @due); IF NOT @due <=> w THEN SET @wrong = "
+                    "CONCAT_WS(' ', s, 'at', a, 'step', d, 'is', @due, 'not', w); END IF;");
+}
+
 static void compare_due_times(void)
 {
-    compare("format('%s at %s step %s: %s, not %s', s, a, d, rowlock.due(s, a, d), w)",
-            "s, a, d, w", "rowlock.due(s, a, d) <> w");
+    if (rows.n == 0)
+        return;
+    if (!t_is_postgresql())
+        compare_by_procedure();
+    else
+        compare("format('%s at %s step %s: %s, not %s', s, a, d, rowlock.due(s, a, d), w)",
+                "s, a, d, w", "rowlock.due(s, a, d) <> w");
 }
 
 static void add_due(const struct rowlock_schedule *schedule, int64_t at, int step)
@@ -110,10 +164,9 @@ static int64_t near_a_change(const struct rowlock_zone *zone)
     return (at + t_random(&seed, 4 * 86400)) * 1000 - 2 * DAY_MS + t_random(&seed, 1000);
 }
 
-static int add_line(const char *text, const struct rowlock_zone *zone)
+static int add_line(const char *text, const struct rowlock_zone *zone, int64_t at)
 {
     struct rowlock_schedule schedule;
-    int64_t at = near_a_change(zone);
 
     if (rowlock__schedule_read(text, "a job", zone, &schedule, NULL, NULL) != 0)
         return 0; /* it never comes */
@@ -132,12 +185,36 @@ TEST(the_servers_due_times_are_those_of_the_library)
     int wanted = t_effort(1000, 100000);
 
     begin();
+    if (!t_is_postgresql())
+        make_comparison_of_due_times();
     for (int found = 0; found < wanted;) {
         struct cron_line line = t_cron_line(&seed);
         struct rowlock_zone *zone;
 
         t_ok(rowlock__zone_open(zones[t_random(&seed, ZONES)], &zone, &t_error));
-        found += add_line(line.text, zone);
+        found += add_line(line.text, zone, near_a_change(zone));
+        rowlock__zone_close(zone);
+    }
+    compare_due_times();
+}
+
+/* The tables of MariaDB end with 2037: there it repeats a year. */
+TEST(the_rules_of_a_zone_go_on_after_2037)
+{
+    int64_t year_ms = 365 * DAY_MS;
+
+    begin();
+    if (!t_is_postgresql())
+        make_comparison_of_due_times();
+    for (int found = 0; found < 500;) {
+        static const char *const steady[] = {"Europe/Berlin", "America/New_York", "Asia/Kathmandu"};
+        struct cron_line line = t_cron_line(&seed);
+        struct rowlock_zone *zone;
+
+        t_ok(rowlock__zone_open(steady[t_random(&seed, 3)], &zone, &t_error));
+        found += add_line(line.text, zone,
+                          68 * year_ms + t_random(&seed, 30) * year_ms +
+                              t_random(&seed, 365) * DAY_MS + t_random(&seed, DAY_MS));
         rowlock__zone_close(zone);
     }
     compare_due_times();
@@ -200,6 +277,13 @@ static const char *const mistakes[] = {"",
                                        "*5 * * * *",
                                        "1 2 3 4 5,"};
 
+static const char *reading(const char *text, const char *job)
+{
+    return t_say(t_is_postgresql() ? "SELECT rowlock.read_schedule('%s', NULL, '%s')"
+                                   : "CALL rowlock_read_schedule('%s', NULL, '%s', @normal)",
+                 text, job);
+}
+
 TEST(the_server_reads_what_the_library_reads)
 {
     begin();
@@ -207,9 +291,13 @@ TEST(the_server_reads_what_the_library_reads)
         struct rowlock_schedule schedule;
 
         t_ok(rowlock__schedule_read(written[i], "nightly import", NULL, &schedule, NULL, &t_error));
-        t_text(t_native_sql(server, "SELECT rowlock.read_schedule('%s', NULL, 'nightly import')",
-                            written[i]),
-               schedule.text);
+        if (t_is_postgresql()) {
+            t_text(t_native_sql(server, "%s", reading(written[i], "nightly import")),
+                   schedule.text);
+        } else {
+            t_native_sql(server, "%s", reading(written[i], "nightly import"));
+            t_text(t_native_sql(server, "SELECT @normal"), schedule.text);
+        }
     }
 }
 
@@ -220,7 +308,7 @@ TEST(the_server_refuses_what_the_library_refuses)
         struct rowlock_schedule schedule;
 
         t_true(rowlock__schedule_read(mistakes[i], "x", NULL, &schedule, NULL, NULL) != 0);
-        t_true(t_try_sql(server, "SELECT rowlock.read_schedule('%s', NULL, 'x')", mistakes[i]));
+        t_true(t_try_sql(server, "%s", reading(mistakes[i], "x")));
         t_contains(t_sql_error, "rowlock: ");
     }
 }
@@ -261,6 +349,10 @@ static void add_decision(const struct rowlock_job_state *s, const struct rowlock
 
 static void compare_decisions(void)
 {
+    if (!t_is_postgresql()) {
+        compare_by_procedure();
+        return;
+    }
     compare("c::text || ' the server: ' || g",
             "schedule, early, retry, backoff, skips, now_ms, "
             "version, stored, due, last, failed, repeats, running, broken, held, free_ms, "
@@ -275,6 +367,27 @@ static void compare_decisions(void)
             "nullif(stored, ''), due, last, failed, repeats, running, broken, held, free_ms, "
             "not_started) d) AS own (g",
             "g <> wanted");
+}
+
+static void make_comparison_of_decisions(void)
+{
+    make_comparison(
+        "s VARCHAR(400), early BIGINT, retry INT, backoff BIGINT, skips INT, now_ms BIGINT, "
+        "version BIGINT, kept VARCHAR(400), due BIGINT, last BIGINT, failed BIGINT, "
+        "repeats INT, running BIGINT, broken INT, held INT, free_ms BIGINT, not_started INT, "
+        "wanted VARCHAR(200)",
+        "s, early, retry, backoff, skips, now_ms, version, kept, due, last, failed, repeats, "
+        "running, broken, held, free_ms, not_started, wanted",
+        "CALL rowlock_decide_job(s, early, retry, backoff, skips, now_ms, version, "
+        "NULLIF(kept, ''), due, last, failed, repeats, running, broken, held, free_ms, "
+        "not_started, @act, @until, @instant, @due, @repeats, @former, @outcome); "
+        "SET @got = CONCAT('act ', @act, ' until ', IF(@act < 2, @until, 0), ' instant ', "
+        "IF(@act = 3, @instant, 0), ' due ', IF(@act < 2, 0, @due), ' repeats ', "
+        "IF(@act = 3, @repeats, 0), ' former ', @former, "
+        "IF(@former <> 0 AND @outcome = 'broken', ' broken', '')); "
+        "IF NOT @got <=> wanted THEN SET @wrong = CONCAT_WS(' ', s, early, retry, backoff, "
+        "skips, now_ms, version, kept, due, last, failed, repeats, running, broken, held, "
+        "free_ms, not_started, wanted, 'the server:', @got); END IF;");
 }
 
 static void add_state(const struct rowlock_schedule *schedule)
@@ -314,6 +427,8 @@ TEST(the_servers_decisions_are_those_of_the_library)
     struct rowlock_zone *berlin;
 
     begin();
+    if (!t_is_postgresql())
+        make_comparison_of_decisions();
     t_ok(rowlock__zone_open("Europe/Berlin", &berlin, &t_error));
     for (int i = 0; i < t_effort(8, 400); i++) {
         struct rowlock_schedule schedule;

@@ -110,38 +110,14 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_claim_job(
-    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT,
-        IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
-    IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT,
-        IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4,
-    IN p_node VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT, IN p_at_least BIGINT,
-        IN p_history INT)
+    {claim_parameters})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_claimed INT DEFAULT 0;
     DECLARE v_now_ms BIGINT;
 
-    IF p_version = 0 THEN
-        INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
-            VALUES (p_name, 0, p_schedule, p_instant);
-    END IF;
-    CALL rowlock_clock(v_now_ms);
-    UPDATE rowlock_job
-       SET version = version + 1, schedule = p_schedule, due = p_due, last = p_instant,
-           repeats = p_repeats, failed = 0, running = p_token
-     WHERE name = p_name AND version = p_version AND p_instant <= v_now_ms;
-    SET v_claimed = ROW_COUNT();
-    IF v_claimed THEN
-        CALL rowlock_end_lost_run(p_former, p_outcome);
-        CALL rowlock_clock(v_now_ms);
-        INSERT INTO rowlock_run (token, job, node, pid, due, repeats, started, taken_until)
-        VALUES (p_token, p_name, p_node, p_pid, p_instant, p_repeats, v_now_ms,
-                v_now_ms + p_at_least);
-        CALL rowlock_trim_runs(p_name, p_history);
-        SELECT 1 AS claimed;
-    ELSE
-        SELECT count(*) AS claimed FROM rowlock_job WHERE name = p_name AND running = p_token;
-    END IF;
+    {claim_job};
+    SELECT v_claimed AS claimed;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_end_expired(IN p_token BIGINT, OUT p_ended TINYINT)
@@ -163,34 +139,10 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
-    IN p_name VARBINARY(255), IN p_version BIGINT,
-        IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
-    IN p_former BIGINT, IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4)
+    {plan_parameters})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_planned INT DEFAULT 0;
-    DECLARE v_ended TINYINT DEFAULT 1;
-    {own_transaction};
-    IF p_version = 0 THEN
-        INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
-            VALUES (p_name, 1, p_schedule, p_due);
-        SET v_planned = ROW_COUNT();
-    ELSE
-        IF p_former <> 0 THEN
-            CALL rowlock_end_expired(p_former, v_ended);
-        END IF;
-        UPDATE rowlock_job
-           SET version = version + 1, schedule = p_schedule, due = p_due,
-               running = IF(EXISTS (SELECT 1 FROM rowlock_run r
-                                     WHERE r.token = running AND r.outcome = 'not started'),
-                                         running, 0)
-         WHERE name = p_name AND version = p_version AND v_ended;
-        SET v_planned = ROW_COUNT();
-        IF v_planned THEN
-            CALL rowlock_end_lost_run(p_former, p_outcome);
-        END IF;
-    END IF;
-    COMMIT AND NO CHAIN NO RELEASE;
+    {plan_job};
     SELECT v_planned AS planned;
 END//
 
@@ -287,25 +239,7 @@ CREATE OR REPLACE PROCEDURE rowlock_finish_job(
         IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
-    DECLARE v_outcome VARCHAR(20) CHARACTER SET utf8mb4;
-    {own_transaction};
-    SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
-     WHERE token = p_token FOR UPDATE;
-    SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
-    SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
-      FROM rowlock_run WHERE token = p_token;
-    CALL rowlock_check_answer(v_beats + v_leases + v_runs);
-    IF v_beats = 0 OR v_leases = 0 THEN
-        CALL rowlock_end_late(p_token, p_outcome, p_exit, p_output, v_status);
-    ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
-        -- the reply was lost; the minimum hold of the name still applies
-        SET v_status = 0;
-    ELSE
-        CALL rowlock_end_run(p_token, v_stop, p_outcome, p_exit, p_output);
-        SET v_status = IF(v_stop, 14, 0);
-    END IF;
-    COMMIT AND NO CHAIN NO RELEASE;
+    {finish_job};
     SELECT v_status AS number,
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
@@ -337,18 +271,8 @@ BEGIN
 
     CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
-    SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule,
-           COALESCE(j.due, 0) AS due, COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed,
-           COALESCE(j.repeats, 0) AS repeats,
-           COALESCE(j.running, 0) AS running, COALESCE(r.outcome = 'broken', 0) AS broken,
-           h.free_ms IS NOT NULL AS held, COALESCE(h.free_ms, 0) AS free_ms,
-           COALESCE(r.outcome = 'not started', 0) AS not_started
-      FROM (SELECT 1 AS one) o
-      LEFT JOIN rowlock_job j ON j.name = p_name
-      LEFT JOIN rowlock_run r ON r.token = j.running
-      LEFT JOIN (SELECT MAX(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', b.expires) DIV 1000) AS free_ms
-                   FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-                  WHERE l.name = CONCAT('job:', p_name) AND b.expires > utc_timestamp(6)) h ON 1;
+    SELECT {state_columns}
+      {state_rows};
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 

@@ -3,6 +3,7 @@
 
 s/MariaDB/MySQL/
 s/mariadb client/mysql client/
+s/mariadb-tzinfo-to-sql (.*) \| mariadb mysql/mysql_tzinfo_to_sql \1 | mysql mysql/
 
 # MySQL has no CREATE OR REPLACE PROCEDURE, and no block outside a procedure.
 s|^CREATE OR REPLACE PROCEDURE (rowlock_[a-z0-9_]*)|DROP PROCEDURE IF EXISTS \1//\

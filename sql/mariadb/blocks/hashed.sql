@@ -1,0 +1,2 @@
+-- v_hash times %, modulo 2^64
+CAST(CAST(v_hash AS DECIMAL(65, 0)) * % MOD 18446744073709551616 AS UNSIGNED)

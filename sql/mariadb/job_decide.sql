@@ -1,0 +1,1 @@
+CALL rowlock_job_decision(?, ?, ?, ?, ?, ?);
