@@ -714,6 +714,8 @@ struct rowlock_job {  /* a job as this node configures it; all but the first two
     const char *note, *command; /* as in rowlock_terms */
 };
 
+#define ROWLOCK_SCHEDULE_MAX 400 /* bytes of rowlock_schedule_text */
+
 enum rowlock_claimed {
     ROWLOCK_JOB_NOT_DUE = 0, /* nothing before next_ms */
     ROWLOCK_JOB_RUNNING,     /* it runs, or its name is held: see rowlock_jobs, rowlock_list */
@@ -730,6 +732,10 @@ struct rowlock_claim {
     int64_t due_ms;   /* CLAIMED: the due time of this run, the last of those missed */
     int retry_number; /* CLAIMED: 0 for the first run of this due time, then 1, 2, ... */
     int64_t lost;     /* token of the previous run, if this call found it lost; else 0 */
+    /* The schedule by which another node, or an earlier configuration of this one, has planned the
+       job, if it differs from that of this call, which replaces it; else "". Two nodes
+       that disagree replace each other's. */
+    char former_schedule[ROWLOCK_SCHEDULE_MAX + 1];
 };
 
 /*

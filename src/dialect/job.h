@@ -141,6 +141,7 @@ enum rowlock_job_decision_column {
     ROWLOCK_DECISION_REPEATS,
     ROWLOCK_DECISION_FORMER,
     ROWLOCK_DECISION_BROKEN,
+    ROWLOCK_DECISION_SCHEDULE, /* of the job's row; NULL: there is none */
     ROWLOCK_DECISION_COLUMNS
 };
 

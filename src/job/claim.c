@@ -49,6 +49,16 @@ static bool is_same(const struct rowlock_value *column, const char *text)
            memcmp(column->bytes, text, column->length) == 0;
 }
 
+/* Keeps the schedule in the job's row, if there is one and it differs. */
+static void note_schedule(struct claiming *c, const struct rowlock_value *column)
+{
+    if (column->type == ROWLOCK_BYTES && column->length && column->length <= ROWLOCK_SCHEDULE_MAX &&
+        !is_same(column, c->job->schedule->text)) {
+        memcpy(c->claim.former_schedule, column->bytes, column->length);
+        c->claim.former_schedule[column->length] = '\0';
+    }
+}
+
 static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct claiming *c = data;
@@ -70,6 +80,8 @@ static void state_row(void *data, const struct rowlock_value *columns, unsigned 
         .not_started = rowlock__value_number(&columns[ROWLOCK_STATE_NOT_STARTED]) != 0,
     };
     c->state.known = c->state.version != 0;
+    if (c->state.known)
+        note_schedule(c, &columns[ROWLOCK_STATE_SCHEDULE]);
 }
 
 static int look(struct claiming *c, struct rowlock_error *error)
@@ -102,6 +114,7 @@ static void decision_row(void *data, const struct rowlock_value *columns, unsign
         .held = rowlock__value_number(&columns[ROWLOCK_DECISION_HELD]) != 0,
         .running = rowlock__value_number(&columns[ROWLOCK_DECISION_FORMER]),
     };
+    note_schedule(c, &columns[ROWLOCK_DECISION_SCHEDULE]);
     c->decision = (struct rowlock_job_decision){
         .act = (enum rowlock_job_act)rowlock__value_number(&columns[ROWLOCK_DECISION_ACT]),
         .until_ms = rowlock__value_number(&columns[ROWLOCK_DECISION_UNTIL]),

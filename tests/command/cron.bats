@@ -347,3 +347,14 @@ TAB
     stop_cron
     said 'tab:1:20: warning'
 }
+
+@test "another node has another schedule for a job: the daemon names both" {
+    rowlock job both --every 1h -- true
+    cron_of <<<'every 50w both -- true'
+    until_true said "both: warning: it was planned by the schedule 'every 1h', and is now"
+    rowlock job both --every 2h -- true
+    kill -s HUP "$daemon" # else it asks within a minute
+    until_true said "both: warning: it was planned by the schedule 'every 2h'"
+    stop_cron
+    [ "$(grep -c warning err)" = 2 ]
+}

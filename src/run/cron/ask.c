@@ -153,6 +153,17 @@ static void report_lost(const struct cron *cron, const struct crontab_entry *ent
         job_change_run(&hook, &change, 0);
 }
 
+/* Once for each other schedule: if two nodes disagree, both see the other's after each claim. */
+static void report_schedule(struct cron_job *job, const struct rowlock_claim *claim)
+{
+    if (!claim->former_schedule[0] || strcmp(claim->former_schedule, job->other_schedule) == 0)
+        return;
+    memcpy(job->other_schedule, claim->former_schedule, sizeof job->other_schedule);
+    message("%s: warning: it was planned by the schedule '%s', and is now by '%s': all nodes need "
+            "the same",
+            job->entry->name, claim->former_schedule, rowlock_schedule_text(job->entry->schedule));
+}
+
 static void ask_for(struct cron *cron, struct cron_job *job)
 {
     const struct crontab_entry *entry = job->entry;
@@ -176,6 +187,7 @@ static void ask_for(struct cron *cron, struct cron_job *job)
     }
     if (claim.lost)
         report_lost(cron, entry, claim.lost);
+    report_schedule(job, &claim);
     plan_next(job, &claim);
 }
 

@@ -32,6 +32,7 @@ struct cron_job {
     int64_t ask_ms;     /* when to ask next, by rowlock__now_ms() */
     int runs_somewhere; /* according to the last answer */
     int64_t next_ms;    /* its next due time, by the database's clock; 0: unknown */
+    char other_schedule[ROWLOCK_SCHEDULE_MAX + 1]; /* that of another node, if it was reported */
 };
 
 /* A process that runs a job; it may outlive the entry, and the daemon. */
