@@ -47,39 +47,39 @@ outcome() { sql "SELECT outcome, \`exit\` FROM rowlock_run WHERE token = $1" | t
 expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token = $1"; }
 
 @test "one client claims a run; rowlock_finish ends it" {
-    token=$(claimed mail 'every 1h')
-    is running mail 'every 1h'
+    token=$(claimed mail 'every 50w')
+    is running mail 'every 50w'
     [ "$(item job:mail '$[0].token')" = "$token" ]
     run -75 rowlock run -n job:mail -- true
     [ "$(rowlock --json jobs mail | jq -r '.[0].history[0].token')" = "$token" ]
     finish "$token" "'done'" "'37 mails'"
     [ "$(outcome "$token")" = 'done 0' ]
-    is waiting mail 'every 1h'
+    is waiting mail 'every 50w'
     rowlock jobs mail | grep '37 mails'
     is_free job:mail
 }
 
 @test "the same owner gets its run again, as after a lost reply" {
-    token=$(claimed mail 'every 1h' "'an owner of a reply'")
-    [ "$(claim mail 'every 1h' "'an owner of a reply'")" = "claimed $token 0" ]
+    token=$(claimed mail 'every 50w' "'an owner of a reply'")
+    [ "$(claim mail 'every 50w' "'an owner of a reply'")" = "claimed $token 0" ]
     [ "$(sql "SELECT count(*) FROM rowlock_run")" = 1 ]
 }
 
 @test "rowlock job and SQL share the due times and the history of a job" {
-    rowlock job mail --every 1h -- true
-    is waiting mail 'every 1h'
+    rowlock job mail --every 50w -- true
+    is waiting mail 'every 50w'
     rowlock jobs --now mail
-    token=$(claimed mail 'every 1h')
-    run -75 rowlock job mail --every 1h -E 75 -- true
+    token=$(claimed mail 'every 50w')
+    run -75 rowlock job mail --every 50w -E 75 -- true
     finish "$token" "'failed'" "'no connection'"
     [ "$(rowlock --json jobs mail | jq -r '[.[0].history[].outcome] | join(" ")')" = \
         'failed done' ]
 }
 
 @test "a run is recorded as lost and repeated when its client died" {
-    token=$(claimed mail 'every 1h')
+    token=$(claimed mail 'every 50w')
     expire "$token"
-    [ "$(say "$(call mail 'every 1h')" | tee second | answer state repeats lost)" = \
+    [ "$(say "$(call mail 'every 50w')" | tee second | answer state repeats lost)" = \
         "claimed 1 $token" ]
     [ "$(outcome "$token")" = 'lost 0' ]
     [ "$(finish "$token")" = 0 ]
@@ -90,7 +90,7 @@ expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token 
 }
 
 @test "a failed run is repeated as often as retry says, after the pause" {
-    terms=(mail 'every 1h' 'UUID()' NULL NULL 1 0)
+    terms=(mail 'every 50w' 'UUID()' NULL NULL 1 0)
     token=$(claimed "${terms[@]}")
     finish "$token" "'failed'" "'first'"
     read -r state token repeats <<<"$(claim "${terms[@]}")"
@@ -123,15 +123,15 @@ expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token 
 }
 
 @test "another node's schedule is named" {
-    claim mail 'every 1h' >first
+    claim mail 'every 50w' >first
     finish "$(cut -d' ' -f2 first)"
-    [ "$(say "$(call mail '0 3 * * *')" | answer former)" = 'every 1h' ]
+    [ "$(say "$(call mail '0 3 * * *')" | answer former)" = 'every 50w' ]
     [ "$(say "$(call mail '0 3 * * *')" | answer state former)" = 'waiting NULL' ]
 }
 
 @test "rowlock_claim sets variables, keeps the isolation level, refuses a transaction" {
     run say "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ;
-             CALL rowlock_claim('mail', 'every 1h', UUID(), NULL, NULL, NULL, NULL, NULL, NULL,
+             CALL rowlock_claim('mail', 'every 50w', UUID(), NULL, NULL, NULL, NULL, NULL, NULL,
                  NULL, 'a host', 4711, 'a program', 'a note', @token, @due, @repeats, @state,
                  @pause, @lost, @former);
              SELECT @token > 0, @due <= UNIX_TIMESTAMP() * 1000, @repeats, @state, @pause, @lost,
@@ -140,7 +140,7 @@ expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token 
     [ "${lines[0]}" = $'1\t1\t0\tclaimed\t0\tNULL\tNULL\tREPEATABLE-READ\t0' ]
     [ "${lines[1]}/${lines[2]}" = $'a host\t4711/a note' ]
     each_says <<TEXT
-*RL007* 1 | START TRANSACTION; $(call mail 'every 1h'); SELECT @@in_transaction
+*RL007* 1 | START TRANSACTION; $(call mail 'every 50w'); SELECT @@in_transaction
 *RL007* | START TRANSACTION; CALL rowlock_finish(1, 'done', NULL, NULL, @released)
 TEXT
 }
@@ -170,7 +170,7 @@ TEXT
 }
 
 @test "the output keeps its last 2048 bytes, in whole characters" {
-    token=$(claimed mail 'every 1h')
+    token=$(claimed mail 'every 50w')
     finish "$token" "'done'" "CONCAT(REPEAT('é', 3000), 'end')"
     [ "$(sql "SELECT LENGTH(output) BETWEEN 2040 AND 2048 AND output LIKE '%éend'
                 FROM rowlock_run")" = 1 ]

@@ -31,40 +31,40 @@ expire() { # the lease of a token: its client died
 }
 
 @test "one client claims a run, and has it until it finishes" {
-    token=$(claimed mail 'every 1h')
-    [ "$(claim mail 'every 1h')" = running ]
+    token=$(claimed mail 'every 50w')
+    [ "$(claim mail 'every 50w')" = running ]
     [ "$(item job:mail '$[0].token')" = "$token" ]
     run -75 rowlock run -n job:mail -- true
     [ "$(rowlock --json jobs mail | jq -r '.[0].history[0].token')" = "$token" ]
     db "SELECT rowlock.finish($token, output => '37 mails')"
     [ "$(outcome "$token")" = 'done 0' ]
-    [ "$(claim mail 'every 1h')" = waiting ]
+    [ "$(claim mail 'every 50w')" = waiting ]
     rowlock jobs mail | grep '37 mails'
     is_free job:mail
 }
 
 @test "the same owner gets its run again, as after a lost reply" {
-    call="SELECT token FROM rowlock.claim('mail', 'every 1h', 'an owner of a reply')"
+    call="SELECT token FROM rowlock.claim('mail', 'every 50w', 'an owner of a reply')"
     token=$(db "$call")
     [ "$(db "$call")" = "$token" ]
     [ "$(db "SELECT count(*) FROM rowlock.run")" = 1 ]
 }
 
 @test "rowlock job and SQL share the due times and the history of a job" {
-    rowlock job mail --every 1h -- true
-    [ "$(claim mail 'every 1h')" = waiting ]
+    rowlock job mail --every 50w -- true
+    [ "$(claim mail 'every 50w')" = waiting ]
     rowlock jobs --now mail
-    token=$(claimed mail 'every 1h')
-    rowlock job mail --every 1h -- touch started
+    token=$(claimed mail 'every 50w')
+    rowlock job mail --every 50w -- touch started
     [ ! -e started ]
     db "SELECT rowlock.finish($token, 'failed', 'no connection')"
     [ "$(rowlock --json jobs mail | jq -r '[.[0].history[].outcome] | join(" ")')" = 'failed done' ]
 }
 
 @test "a run is recorded as lost and repeated when its client died" {
-    token=$(claimed mail 'every 1h')
+    token=$(claimed mail 'every 50w')
     expire "$token"
-    read -r state second repeats <<<"$(claim mail 'every 1h')"
+    read -r state second repeats <<<"$(claim mail 'every 50w')"
     [ "$state/$repeats" = claimed/1 ]
     [ "$(outcome "$token")" = 'lost 0' ]
     [ "$(db "SELECT rowlock.finish($token)")" = f ]
@@ -74,13 +74,13 @@ expire() { # the lease of a token: its client died
 
 @test "a failed run is repeated as often as retry says, after the pause" {
     terms="retry => 1, backoff => '0'"
-    token=$(claimed mail 'every 1h' "$terms")
+    token=$(claimed mail 'every 50w' "$terms")
     db "SELECT rowlock.finish($token, 'failed', 'first')"
-    read -r state token repeats <<<"$(claim mail 'every 1h' "$terms")"
+    read -r state token repeats <<<"$(claim mail 'every 50w' "$terms")"
     [ "$state/$repeats" = claimed/1 ]
     db "SELECT rowlock.finish($token, 'failed', 'second', 3)"
     [ "$(outcome "$token")" = 'failed 3' ]
-    [ "$(claim mail 'every 1h' "$terms")" = waiting ]
+    [ "$(claim mail 'every 50w' "$terms")" = waiting ]
 }
 
 @test "one run replaces missed due times, or none does" {
@@ -101,13 +101,13 @@ expire() { # the lease of a token: its client died
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat"
     rowlock hold job:mail --for 1h --note 'new disks'
     make_due
-    [ "$(claim mail 'every 1h')" = running ]
+    [ "$(claim mail 'every 50w')" = running ]
 }
 
 @test "another node's schedule is named" {
-    claim mail 'every 1h' >first
+    claim mail 'every 50w' >first
     [ "$(db "SELECT former_schedule
-               FROM rowlock.claim('mail', '0 3 * * *', gen_random_uuid()::text)")" = 'every 1h' ]
+               FROM rowlock.claim('mail', '0 3 * * *', gen_random_uuid()::text)")" = 'every 50w' ]
 }
 
 @test "wrong arguments are refused with an advice" {
@@ -132,7 +132,7 @@ expire() { # the lease of a token: its client died
 }
 
 @test "the output keeps its last 2048 bytes, in whole characters" {
-    token=$(claimed mail 'every 1h')
+    token=$(claimed mail 'every 50w')
     db "SELECT rowlock.finish($token, output => repeat('é', 3000) || 'end')"
     [ "$(db "SELECT octet_length(output) BETWEEN 2040 AND 2048 AND output LIKE '%éend'
                FROM rowlock.run")" = t ]

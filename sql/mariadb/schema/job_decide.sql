@@ -148,7 +148,7 @@ BEGIN
     SELECT v_act AS act, v_now_ms AS now_ms, v_version AS version, v_held AS held,
            COALESCE(v_until_ms, 0) AS until_ms, COALESCE(v_instant, 0) AS instant,
            COALESCE(v_due, 0) AS due, v_repeats AS repeats, v_former AS former,
-           v_outcome = 'broken' AS broken;
+           v_outcome = 'broken' AS broken, v_stored AS schedule;
 END//
 
 {end_of_piece};
