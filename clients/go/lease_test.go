@@ -23,6 +23,9 @@ func init() {
 
 func suspend(length time.Duration) { asleep.Add(int64(length)) }
 
+// errQueued of a stub's function: the request has a place in the queue.
+var errQueued = errors.New("queued")
+
 // stub is a driver and its connections. It grants each lease, and calls the function of the test at
 // each statement.
 type stub func(ctx context.Context, statement string) error
@@ -44,7 +47,11 @@ func (s stub) QueryContext(ctx context.Context, statement string,
 	case strings.Contains(statement, "version"):
 		return &row{"PostgreSQL 16"}, nil
 	case strings.Contains(statement, "request"):
-		return &row{int64(7), nil, nil, nil, nil}, s(ctx, statement)
+		err := s(ctx, statement)
+		if errors.Is(err, errQueued) {
+			return &row{nil, int64(1), int64(1), "another", int64(0)}, nil
+		}
+		return &row{int64(7), nil, nil, nil, nil}, err
 	}
 	return &row{int64(1)}, s(ctx, statement)
 }
@@ -216,6 +223,33 @@ func TestARequestThatHangsEndsAfterASuspend(t *testing.T) {
 	err := Do(context.Background(), db, "x", Options{Wait: NoWait}, nil)
 	if taken := time.Since(began); !errors.Is(err, ErrUnavailable) || taken > 12*time.Second {
 		t.Errorf("%v after %v", err, taken)
+	}
+}
+
+// A waiter that has a place in the queue has reached the database: a restart, in which several
+// requests in a row fail, does not end a wait without a limit.
+func TestAWaitWithoutALimitOutlivesARestart(t *testing.T) {
+	requests := 0
+	db := sql.OpenDB(stub(func(_ context.Context, statement string) error {
+		if !strings.Contains(statement, "request") {
+			return nil
+		}
+		switch requests++; requests {
+		case 1:
+			return errQueued
+		case 2, 3, 4:
+			return coded("57P03")
+		}
+		return nil
+	}))
+	ran := false
+	err := Do(context.Background(), db, "x", Options{Warn: func(string, ...any) {}},
+		func(context.Context, *Lease) error {
+			ran = true
+			return nil
+		})
+	if err != nil || !ran {
+		t.Errorf("%v after %d requests", err, requests)
 	}
 }
 

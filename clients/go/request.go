@@ -149,7 +149,7 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 			return 0, 0, err
 		// a reply that was lost is repeated at least once
 		case failures > 0 || !reached:
-			if late || !limited && !answered || now() >= r.deadline+replyMost {
+			if late || !limited && !answered {
 				return 0, 0, err
 			}
 			fallthrough
