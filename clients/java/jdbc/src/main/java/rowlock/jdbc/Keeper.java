@@ -215,7 +215,7 @@ final class Keeper {
         failure = "";
       } catch (LostException error) {
         lose(error.reason(), error.getCause());
-      } catch (RuntimeException error) { // until the end
+      } catch (RuntimeException | Error error) { // until the end; such as no memory for a thread
         String text = "a renewal of ''{0}'' failed, and is repeated: {1}";
         Session.LOG.log(Level.WARNING, text, terms.name(), error.getMessage());
         failure = ": " + error.getMessage();

@@ -23,7 +23,7 @@ record Terms(String name, Duration ttl, Consumer<? super LeaseEvent> hook) {
   void run(Runnable action) {
     try {
       action.run();
-    } catch (RuntimeException error) {
+    } catch (Throwable error) { // also of Kotlin, whose exceptions are all unchecked
       Session.LOG.log(Level.WARNING, "an action for the lease of " + name, error);
     }
   }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -91,6 +92,53 @@ class FakeDatabaseTest {
     assertTrue(told.await(60, TimeUnit.SECONDS));
     LostException lost = assertThrows(LostException.class, held::close);
     assertTrue(lost.reason().startsWith("broken by ann"), lost.reason());
+  }
+
+  @Test
+  void anErrorOfAnActionIsOnlyAWarning() throws Exception {
+    CountDownLatch told = new CountDownLatch(1);
+    LeaseRequest request = Rowlock.lease(pool, "x").ttl(Duration.ofSeconds(1));
+    Lease held =
+        request
+            .onEvent(
+                event -> {
+                  throw new AssertionError(event.kind());
+                })
+            .acquire();
+    held.onLost(
+        () -> {
+          throw new AssertionError("of an action");
+        });
+    held.onLost(told::countDown);
+    fake.breakLease("x", "ann");
+    assertTrue(told.await(60, TimeUnit.SECONDS));
+    assertThrows(LostException.class, held::close);
+  }
+
+  @Test
+  void anErrorOfARenewalEndsNoRenewals() throws Exception {
+    AtomicInteger opened = new AtomicInteger();
+    DataSource failing =
+        (DataSource)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (self, method, arguments) -> {
+                  if (!method.getName().equals("getConnection")) {
+                    return method.invoke(pool, arguments); // it is the key of a map
+                  }
+                  if (opened.incrementAndGet() > 1) {
+                    throw new OutOfMemoryError("unable to create native thread");
+                  }
+                  return pool.getConnection();
+                });
+    CountDownLatch told = new CountDownLatch(1);
+    Lease held = Rowlock.lease(failing, "x").ttl(Duration.ofSeconds(1)).acquire();
+    held.onLost(told::countDown);
+    assertTrue(told.await(20, TimeUnit.SECONDS));
+    assertTrue(opened.get() > 2, () -> "opened " + opened);
+    String reason = assertThrows(LostException.class, held::close).reason();
+    assertTrue(reason.contains("native thread"), reason);
   }
 
   @Test
