@@ -72,9 +72,10 @@ def driver_name(connection: Any) -> str:
         name = kind.__module__.partition(".")[0]
         if name in DRIVERS:
             return name
+    kind = type(connection)
     raise RowlockError(
-        f"{type(connection).__module__} is not a driver that rowlock knows (psycopg, psycopg2,"
-        " PyMySQL, mysqlclient; asyncpg); on another database use the command rowlock"
+        "a connection must be one of psycopg, psycopg2, PyMySQL, mysqlclient or asyncpg, not"
+        f" {kind.__module__}.{kind.__qualname__}; on another database use the command rowlock"
     )
 
 
