@@ -9,6 +9,7 @@ const LONGEST_TTL = 100 * 365.25 * 86_400_000; // the server's
 export function text(what: string, value: unknown, most = Infinity): string {
     if (typeof value !== 'string') throw new TypeError(`${what} must be a string`);
     if (SURROGATE.test(value)) throw new RangeError(`${what} has half of a surrogate pair`);
+    if (value.includes('\0')) throw new RangeError(`${what} must not contain NUL`); // as PostgreSQL
     const size = Buffer.byteLength(value);
     if (most < Infinity && (size < 1 || size > most)) {
         throw new RangeError(`${what} must have 1 to ${most} bytes in UTF-8, not ${size}`);

@@ -149,6 +149,7 @@ test('wrong arguments are refused before anything is sent', async () => {
         ['permits', '3', TypeError],
         ['note', 7, TypeError],
         ['note', '\ud800', RangeError],
+        ['note', '\0', RangeError],
     ];
     for (const [option, value, kind] of wrong) {
         await assert.rejects(acquire(pool, 'x', { [option]: value }), kind, option);

@@ -98,7 +98,7 @@ class Arguments(unittest.TestCase):
             for terms in (
                 {"ttl": 0.9}, {"ttl": -1}, {"ttl": math.nan}, {"ttl": math.inf}, {"ttl": 4e9},
                 {"wait": -1}, {"wait": math.nan}, {"permits": 0}, {"permits": 2**31},
-                {"shared": True, "permits": 3}, {"note": "\ud800"},
+                {"shared": True, "permits": 3}, {"note": "\ud800"}, {"note": "\0"},
             ):  # fmt: skip
                 self.refused(ValueError, call, "postgresql:///x", "x", **terms)
             self.refused(TypeError, call, "postgresql:///x", b"x")

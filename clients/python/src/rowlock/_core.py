@@ -63,6 +63,8 @@ def patience(what: str, value: object) -> Optional[float]:
 def text(what: str, value: object, most: float = math.inf) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a str, not {value!r}")
+    if "\0" in value:  # PostgreSQL and the C library have none
+        raise ValueError(f"{what} must not contain NUL")
     size = len(value.encode())  # a lone surrogate is a UnicodeEncodeError, and so a ValueError
     if size > most or most < math.inf and not size:
         raise ValueError(f"{what} must have 1 to {most} bytes in UTF-8, not {size}")

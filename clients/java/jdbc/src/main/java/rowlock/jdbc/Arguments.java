@@ -34,6 +34,9 @@ final class Arguments {
 
   /** A driver would send another character for half of a surrogate pair. */
   static int size(String what, String text) {
+    if (text.indexOf(0) >= 0) { // PostgreSQL and the C library have none
+      throw new IllegalArgumentException(what + " must not contain NUL");
+    }
     try {
       return StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text)).remaining();
     } catch (CharacterCodingException error) {

@@ -32,6 +32,7 @@ class ArgumentsTest {
     isRefused(request -> request.waitAtMost(Duration.ofNanos(-1)));
     isRefused(request -> request.permits(0));
     isRefused(request -> request.note("half a pair: \ud83d"));
+    isRefused(request -> request.note("\0"));
     isRefused(request -> request.shared().permits(2).acquire());
   }
 
