@@ -54,12 +54,19 @@ CALL rowlock_renew(@t, 60000);
 CALL rowlock_release(@s, @r); CALL rowlock_release(@s2, @r); CALL rowlock_release(@p, @r);
 START TRANSACTION; CALL rowlock_exclusive('p'); CALL rowlock_unlock('p'); COMMIT;
 START TRANSACTION; CALL rowlock_exclusive('p'); ROLLBACK;
+CALL rowlock_claim('j', 'every 50w', 'an owner of sixteen', NULL, NULL, NULL, NULL, NULL, NULL,
+NULL, 'h', 1, 'p', 'n', @j, @due, @repeats, @state, @pause, @lost, @former);
+SELECT 'claimed', @j > 0, @state, @pause;
+CALL rowlock_claim_row('j', '@daily', 'another of sixteen', NULL, '+02:00', 1, 0, 'skip', 0, 10,
+NULL, NULL, NULL, NULL);
+CALL rowlock_finish(@j, 'done', 'output', NULL, @r); SELECT 'finished', @r;
 CALL rowlock_vacuum(@n); SELECT 'vacuum', @n > 0, @@in_transaction;
 SQL
 }
 answers() { # SETTING: of everything in a session with it, without numbers that differ
     say "SELECT 'session'; $1; $(everything)" | sed 's/[0-9]\{12,\}/N/g; /^1$/d'
-    sql "DELETE FROM rowlock_subject; DELETE FROM rowlock_prepared; DELETE FROM rowlock_name"
+    sql "DELETE FROM rowlock_subject; DELETE FROM rowlock_prepared; DELETE FROM rowlock_name;
+         DELETE FROM rowlock_job; DELETE FROM rowlock_run"
 }
 
 @test "every procedure works under every setting of the session that does not forbid it" {
@@ -185,7 +192,7 @@ print() {
             rowlock schema install
             rowlock run -n 'ärger' -- true
             rowlock job job --every 1h -- echo 'ä'
-            [ "$(rowlock --json jobs | jq -r '.[].last_outcome')" = done ]
+            [ "$(rowlock --json jobs job | jq -r '.[].last_outcome')" = done ]
             rowlock refresh subject --max-age 0 -- true
             [ "$(rowlock --json subjects | jq -r '.[-1].status')" = COMPLETE ]
             rowlock acquire --ttl 1h held
