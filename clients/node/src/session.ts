@@ -216,10 +216,11 @@ export class Session {
     }
 
     tell(event: Omit<LeaseEvent, 'name'>): void {
+        const failed = (why: unknown) => this.warn(`onEvent failed: ${String(why)}`);
         try {
-            this.onEvent?.({ name: this.name, ...event });
+            Promise.resolve(this.onEvent?.({ name: this.name, ...event })).catch(failed);
         } catch (why) {
-            this.warn(`onEvent failed: ${String(why)}`);
+            failed(why);
         }
     }
 }

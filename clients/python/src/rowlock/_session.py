@@ -56,7 +56,7 @@ class Call:
     def __init__(
         self, session: Session, line: Optional[Line], limit: float, which: str, values: Any
     ) -> None:
-        self.line, self.given_up = line, False
+        self.line, self.given_up, self._lock = line, False, threading.Lock()
         self.row: Row = ()
         self.error: Optional[BaseException] = None
         self._session, self._over = session, session.half.event()
@@ -85,8 +85,9 @@ class Call:
         except Exception as error:
             log.debug("restoring: %s", error)
             broken = True
-        self.line = None
-        await self._session.end(line, broken or self.given_up)
+        with self._lock:  # from here on the session is the pool's, and give_up does not cut it
+            self.line, broken = None, broken or self.given_up
+        await self._session.end(line, broken)
 
     async def _open(self, limit: float) -> None:
         source, half = self._session.source, self._session.half
@@ -131,11 +132,12 @@ class Call:
 
     async def give_up(self) -> None:
         """Ends the session now, or as soon as the driver lets go of it."""
-        self.given_up = True
+        with self._lock:
+            self.given_up, line = True, self.line
         if self._over.is_set():
-            await self._session.end(self.line, True)
+            await self._session.end(line, True)
         else:
-            self._session.half.cut(self.task, self.line and self.line.connection)
+            self._session.half.cut(self.task, line and line.connection)
 
 
 class Session:
