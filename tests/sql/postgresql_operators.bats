@@ -38,6 +38,11 @@ setup_file() {
 55P03 | BEGIN; SET LOCAL lock_timeout = '1s'; SELECT rowlock.exclusive('x')
 22023 | SELECT rowlock.acquire('y', '0 s')
 TEXT
+    for schedule in 'every 1h30m' 'H H * * *' '*/5 2-4 * jan mon' '@daily'; do
+        db "SELECT rowlock.claim('$schedule', '$schedule', 'an owner of sixteen bytes',
+                                 zone => 'Europe/Berlin')"
+    done
+    db "SELECT rowlock.finish(token, 'failed', repeat('é', 3000)) FROM rowlock.run"
     db "SELECT rowlock.release($token)" "SELECT rowlock.acquire('x', '1 s')" \
         "SELECT rowlock.acquire('p', '1 s', 'permit', 2)"
     until_true db "SELECT rowlock.acquire('x', '5 min')"

@@ -232,7 +232,7 @@ BEGIN
         ms := ms + coalesce(pg_catalog.ceil(part[i]::numeric * units[i]), 0::numeric);
     END LOOP;
     -- only a single number may lack its unit
-    RETURN CASE WHEN ms BETWEEN 1::numeric AND 9223372036854775807
+    RETURN CASE WHEN ms BETWEEN 1::numeric AND 9223372036854775807::numeric
                      AND (duration ~ '[a-z]$' OR duration ~ '^[0-9.]+$') THEN ms::bigint END;
 END $$;
 
