@@ -37,6 +37,11 @@ def with_state(state: str) -> OperationalError:
 
 
 class Errors(unittest.TestCase):
+    def test_a_traceback_shows_the_public_name(self) -> None:
+        for public in (rowlock.Busy, rowlock.Lost, rowlock.Unavailable, rowlock.NotInstalled):
+            self.assertEqual(public.__module__, "rowlock")
+            self.assertIs(getattr(rowlock, public.__name__), public)
+
     def test_the_table_is_that_of_all_packages(self) -> None:
         tables: Dict[str, Dict[str, str]] = {"postgresql": {}, "mariadb": {}}
         with open(CODES, encoding="utf-8") as file:

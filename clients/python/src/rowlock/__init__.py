@@ -14,3 +14,6 @@ from ._errors import Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable
 __all__ = ["Busy", "Event", "Holder", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
 __all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
 __all__ += ["release_all"]
+
+for _public in (Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable):
+    _public.__module__ = __name__  # as a traceback shows it
