@@ -245,7 +245,7 @@ final class Keeper {
                   .formatted(terms.name())
               + " called fence() is open; commit it before the lease's block ends",
           error);
-    } catch (RowlockException error) { // it expires
+    } catch (RowlockException | Error error) { // it expires
       Session.LOG.log(Level.DEBUG, "release of {0}: {1}", terms.name(), error.getMessage());
     }
   }
