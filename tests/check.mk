@@ -94,7 +94,7 @@ TEST_SOURCES := $(foreach f,$(wildcard tests/unit/*_test.c tests/conformance/*.c
                   $(if $(filter $(foreach d,$(ABSENT_DRIVERS),$(d)%),$(notdir $(f))),,$(f)))
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
-test-programs: $(TEST_PROGRAMS)
+test-programs: $(TEST_PROGRAMS) client-schemas
 
 SMOKE_PROGRAMS := $(filter $(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%,$(TEST_PROGRAMS))
 SMOKE_PROGRAMS := $(filter-out $(BUILD)/tests/unit/bench_% %/documents_test,$(SMOKE_PROGRAMS))

@@ -441,6 +441,23 @@ names_completed() { completed "$1" | grep -v '^-'; }
         comm -23 - created)" = "" ]
 }
 
+@test "the printed schema states its version, and the packages of clients/ find its parts" {
+    version=$(sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' \
+        "$BATS_TEST_DIRNAME/../../src/session/connection.h")
+    for dialect in postgresql yugabytedb mariadb mysql; do
+        "$ROWLOCK" schema print $dialect >text
+        grep -qE "^-- rowlock's schema, version $version[ ,]" text
+        sed '/^-- GRANTs/,/^-- end of GRANTs$/d' text >install
+        run ! grep -wq application install
+        [ "$(tail -n 1 text)" = "$(tail -n 1 install)" ]
+        # a statement of these ends with the delimiter, at the end of a line
+        sed -n '/^DELIMITER \/\/$/,/^DELIMITER ;$/p' text >bodies
+        run ! grep -E '//.' bodies
+        sed '/^DELIMITER \/\/$/,/^DELIMITER ;$/d; s/-- .*//; s/^--$//' text >plain
+        [[ $dialect != m* ]] || run ! grep -nE ';.' plain
+    done
+}
+
 @test "schema print refuses what does not exist, and a role that is not a name" {
     run -64 "$ROWLOCK" schema print nosuch
     run -64 "$ROWLOCK" schema print sqlite --technique row

@@ -1,4 +1,4 @@
--- rowlock on MariaDB: the minimum that the role or account application needs to lock. Run it in
+-- GRANTs on MariaDB: the minimum that the role or account application needs to lock. Run it in
 -- rowlock's database, after the installation. The procedures run with the caller's rights, so the
 -- account needs rights on the tables. An account that only locks needs no CREATE, ALTER or
 -- DROP. PROCESS is optional and shows which session holds a row.

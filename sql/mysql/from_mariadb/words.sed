@@ -2,6 +2,9 @@
 # each piece, hold the procedures that need more than that.
 
 s/MariaDB/MySQL/
+/^-- and with it the lock\. /a\
+-- Tested on 8.0, 8.4 and 9.7. With autocommit = 0 a transaction always counts as open:\
+-- rowlock_begin_... needs autocommit = 1.
 s/mariadb client/mysql client/
 s/mariadb-tzinfo-to-sql (.*) \| mariadb mysql/mysql_tzinfo_to_sql \1 | mysql mysql/
 

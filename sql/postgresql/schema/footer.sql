@@ -1,1 +1,2 @@
+-- end of GRANTs
 COMMIT;

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The minimum that the role application needs for locks, leases, jobs and refreshes, for prepare
--- and vacuum. FOR UPDATE and FOR SHARE require the right to update a column; rowlock never updates
--- n, how, uuid or a name.
+-- GRANTs: the minimum that the role application needs for locks, leases, jobs and refreshes, for
+-- prepare and vacuum. FOR UPDATE and FOR SHARE require the right to update a column; rowlock never
+-- updates n, how, uuid or a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
 GRANT SELECT ON rowlock.meta TO application;

@@ -1,0 +1,2 @@
+-- end of GRANTs
+DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE())));

@@ -1,3 +1,0 @@
--- rowlock's complete schema on MySQL, tested on 8.0, 8.4 and 9.7. Run it with the mysql client in
--- the database of your choice, and only where rowlock is not installed yet. With autocommit = 0 a
--- transaction always counts as open: rowlock_begin_... needs autocommit = 1.
