@@ -13,8 +13,9 @@
 #                            bench-publish (never part of check)
 #   make torture             lock workloads under faults, judged (tests/torture/run); also
 #                            torture-mutations, torture-publish
-#   make style               formatting, width, words, links, rooms; tools/check-words PATH...
-#                            checks one place
+#   make style               formatting, width, words, links, rooms, home;
+#                            tools/check-words PATH... checks one place
+#   make home                writes packaging/home into every file that needs it (tools/write-home)
 #   make pictures            takes the pictures of docs/serve again (tools/pictures)
 #   make install             DESTDIR, PREFIX
 #   make dist, make deb      the source release in build/dist/, Debian packages in build/deb/

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# make style: formatting, width, words, links, rooms. Every check runs: one call shows all failures.
+# make style: formatting, width, words, links, rooms, home. Every check runs: one call shows all
+# failures.
 
-.PHONY: style style-format style-width style-words style-links style-rooms
+.PHONY: style style-format style-width style-words style-links style-rooms style-home
 style:
 	@$(MAKE) --no-print-directory -k style-format style-width style-words style-links \
-	  style-rooms
+	  style-rooms style-home
 
 style-format:
 	$(call quiet,STYLE) BUILD='$(BUILD)' tools/check-format
@@ -20,6 +21,14 @@ style-links:
 
 style-rooms:
 	$(call quiet,STYLE) tools/check-rooms
+
+style-home:
+	$(call quiet,STYLE) tools/write-home --check
+
+# After a change of packaging/home: the URLs, addresses and names of the packages.
+.PHONY: home
+home:
+	@tools/write-home
 
 # The pictures of docs/serve, of a farm that runs for three minutes; see tools/pictures.
 .PHONY: pictures

@@ -21,6 +21,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
+
 	"rowlock.example/rowlock"
 )
 

@@ -9,7 +9,7 @@ load lib.bash
 use_newer_go
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
-MODULE=rowlock.example/rowlock VERSION=v0.1.0
+MODULE=$(sed -n "s/^module //p" "$CLIENT/go.mod") VERSION=v0.1.0
 
 setup_file() {
     install_technique
@@ -133,6 +133,7 @@ import (
 
 	"example/attribute"
 	"example/metric"
+
 	"rowlock.example/rowlock"
 	"rowlock.example/rowlock/rowlocktest"
 )

@@ -13,6 +13,7 @@ load ../sql/snippets # jdbc_url, after that of server.sh
 
 FORMATTER=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps
 SOURCE=$BATS_TEST_DIRNAME/../../clients/java
+GROUP=$(sed -n '/<groupId>/{s/.*<groupId>\(.*\)<.*/\1/p;q}' "$SOURCE/pom.xml")
 export ROWLOCK ROWLOCK_ERRORS=$SOURCE/../errors.txt
 PACKAGE=$BATS_FILE_TMPDIR/package # a copy, because the reports of the tests are written there
 
@@ -53,11 +54,11 @@ teardown() { end_started; }
     for part in jdbc/Lease shedlock/RowlockLockProvider; do
         package=rowlock-${part%/*}
         for file in .jar -sources.jar -javadoc.jar .pom; do
-            [ -s "$M2/rowlock/$package/0.1.0/$package-0.1.0$file" ]
+            [ -s "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0$file" ]
         done
-        jar -tf "$M2/rowlock/$package/0.1.0/$package-0.1.0-javadoc.jar" >names
+        jar -tf "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0-javadoc.jar" >names
         grep -q "rowlock/$part.html$" names
-        jar -tf "$M2/rowlock/$package/0.1.0/$package-0.1.0-sources.jar" >names
+        jar -tf "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0-sources.jar" >names
         grep -qx "rowlock/$part.java" names
     done
 }
@@ -88,7 +89,7 @@ project() { # [SED-SCRIPT]
   <properties><maven.compiler.release>17</maven.compiler.release></properties>
   <dependencies>
     <dependency>
-      <groupId>rowlock</groupId>
+      <groupId>$GROUP</groupId>
       <artifactId>rowlock-jdbc</artifactId>
       <version>0.1.0</version>
     </dependency>

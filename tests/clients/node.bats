@@ -31,7 +31,7 @@ build_package() {
     cd ../project || return 1
     npm init -y && npm pkg set type=module || return 1
     # shellcheck disable=SC2086
-    npm install --no-package-lock ../client/rowlock-*.tgz $drivers
+    npm install --no-package-lock ../client/*.tgz $drivers
 }
 setup() {
     cd "$SHARED/node/project/$ROWLOCK_TEST_ENGINE" || return 1
@@ -133,7 +133,8 @@ example() { # the program of the README; on MariaDB with a pool of mysql2
     cat >both.mjs <<'EOF'
 import { createRequire } from 'node:module';
 import * as imported from 'rowlock';
-const required = createRequire(import.meta.url)('rowlock');
+const require = createRequire(import.meta.url);
+const required = require('rowlock');
 for (const name of Object.keys(required)) {
     if (imported[name] !== required[name]) throw new Error(name);
 }
@@ -144,8 +145,10 @@ EOF
     node -e 'import("rowlock/fake").then((imported) => {
         if (imported.fake !== require("rowlock/fake").fake) throw new Error("twice");
     })'
+    name=$(node -p 'require("../../client/package.json").name')
     [ "$(node -p 'Object.keys(JSON.parse(require("fs").readFileSync(
-        "../node_modules/rowlock/package.json")).dependencies ?? {}).length')" = 0 ]
+        `../node_modules/${process.argv[1]}/package.json`)).dependencies ?? {}).length' \
+        "$name")" = 0 ]
     cat >typed.ts <<'EOF'
 import { acquire, type Lease } from 'rowlock';
 export async function token(): Promise<bigint> {

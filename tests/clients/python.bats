@@ -21,7 +21,7 @@ setup_file() {
     on_postgresql || return 0
     cp -R "$BATS_TEST_DIRNAME/../../clients/python" "$BATS_FILE_TMPDIR/client"
     cd "$BATS_FILE_TMPDIR" || return 1
-    environment tools setuptools mypy
+    environment tools 'setuptools>=77' mypy
     (cd client && ../tools/bin/python -c \
         'from setuptools import build_meta; build_meta.build_sdist("../dist")') >&2
     tools/bin/pip wheel --no-deps --wheel-dir dist ./client >&2

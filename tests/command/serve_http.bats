@@ -127,7 +127,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     done
     start_serve --listen 0.0.0.0:0 --allow-remote
     address=127.0.0.1:${address##*:}
-    status_is 200 GET / 'Host: rowlock.example'
+    status_is 200 GET / 'Host: shop.example'
 }
 
 @test "wrong addresses and arguments are refused" {
@@ -148,7 +148,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     start_serve --listen unix:"$PWD/own"
     [ "$(stat -c %a own)" = 640 ]
     get /
-    status_is 200 GET / 'Host: rowlock.example' # a browser cannot be led to a socket
+    status_is 200 GET / 'Host: shop.example' # a browser cannot be led to a socket
     # another server is not pushed aside
     run -125 --separate-stderr rowlock serve --listen unix:"$PWD/own"
     [[ $stderr == *"another program, perhaps another rowlock serve, listens there"* ]]
