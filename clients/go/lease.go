@@ -4,9 +4,9 @@
 // already use: PostgreSQL, MariaDB or MySQL, through database/sql.
 //
 // Do runs a function under a lease, which it renews in the background. Lock locks a name in the
-// caller's transaction. Next draws from a counter without a gap. Refresh loads stale data once. The
-// database needs rowlock's schema: rowlock schema install. Package rowlocktest is a stand-in for
-// tests.
+// caller's transaction. Next draws from a counter without a gap. Refresh loads stale data once. Jobs
+// performs what is due, on one node of many. The database needs rowlock's schema: rowlock schema
+// install. Package rowlocktest is a stand-in for tests.
 package rowlock
 
 import (
@@ -64,6 +64,7 @@ type Lease struct {
 	requester
 	token    int64
 	acquired time.Duration
+	ending   ending
 	cancel   context.CancelCauseFunc // ends the context of the holder
 	leaving  context.Context         // of the renewals; ends when the holder has ended
 	leave    context.CancelFunc      // ends it
@@ -73,6 +74,12 @@ type Lease struct {
 	sent    time.Duration // when the last successful call was sent
 	failure error         // of the last renewal
 	gone    *LostError    // nil: it is held
+}
+
+// An ending is the call that ends a lease, and its values. It answers 0 if the lease was lost.
+type ending struct {
+	call   call
+	values []any
 }
 
 // Do acquires a lease of a name, calls body, and releases the lease. Others wait in a queue. It
@@ -90,14 +97,10 @@ func Do(ctx context.Context, db *sql.DB, name string, opts Options,
 	if err != nil {
 		return err
 	}
-	held, cancel := context.WithCancelCause(ctx)
-	lease := &Lease{requester: r, token: token, acquired: now(), cancel: cancel, sent: sent,
-		left: make(chan struct{})}
-	lease.leaving, lease.leave = context.WithCancel(context.Background())
-	go lease.keep()
+	lease, held := r.hold(ctx, token, sent)
 	finished := false
 	defer func() {
-		cancel(nil)
+		lease.cancel(nil)
 		if failed := lease.release(); failed != nil && finished {
 			err = joined(failed, err)
 		}
@@ -105,6 +108,17 @@ func Do(ctx context.Context, db *sql.DB, name string, opts Options,
 	err = body(held, lease)
 	finished = true
 	return err
+}
+
+// hold renews the lease of a request from now on; the context is that of its holder.
+func (r requester) hold(ctx context.Context, token int64, sent time.Duration) (*Lease,
+	context.Context) {
+	held, cancel := context.WithCancelCause(ctx)
+	lease := &Lease{requester: r, token: token, acquired: now(), cancel: cancel, sent: sent,
+		ending: ending{release, []any{token}}, left: make(chan struct{})}
+	lease.leaving, lease.leave = context.WithCancel(context.Background())
+	go lease.keep()
+	return lease, held
 }
 
 // joined is the error of the end of a lease with that of the body.
@@ -246,7 +260,7 @@ func (l *Lease) releaseBy(ctx context.Context, s session) (a answer, err error) 
 		}()
 	}
 	if err == nil {
-		a, err = s.execute(ctx, release, l.token)
+		a, err = s.execute(ctx, l.ending.call, l.ending.values...)
 	}
 	return a, err
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -42,8 +43,12 @@ func (s stub) ExecContext(ctx context.Context, statement string,
 }
 
 func (s stub) QueryContext(ctx context.Context, statement string,
-	_ []driver.NamedValue) (driver.Rows, error) {
+	values []driver.NamedValue) (driver.Rows, error) {
 	switch {
+	case strings.Contains(statement, "claim"):
+		return &row{int64(7), int64(0), int64(0), "claimed", int64(0), nil, nil}, s(ctx, statement)
+	case strings.Contains(statement, "finish"):
+		return &row{int64(1)}, s(ctx, fmt.Sprint("finish: ", values[1].Value))
 	case strings.Contains(statement, "version"):
 		return &row{"PostgreSQL 16"}, nil
 	case strings.Contains(statement, "request"):

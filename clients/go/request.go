@@ -45,12 +45,12 @@ func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (r requ
 	if err = opts.complete(name); err != nil {
 		return r, 0, 0, err
 	}
-	var owner [16]byte
-	if _, err = crypto.Read(owner[:]); err != nil {
+	owner, err := newOwner()
+	if err != nil {
 		return r, 0, 0, err
 	}
-	r = requester{pool: poolOf(db), name: name, opts: opts, owner: fmt.Sprintf("%x", owner),
-		began: now(), deadline: forever}
+	r = requester{pool: poolOf(db), name: name, opts: opts, owner: owner, began: now(),
+		deadline: forever}
 	defer r.pool.leave()
 	if opts.Wait == NoWait {
 		r.deadline = r.began
@@ -70,6 +70,12 @@ func acquire(ctx context.Context, db *sql.DB, name string, opts Options) (r requ
 	}
 	r.tell(event)
 	return r, token, sent, err
+}
+
+func newOwner() (string, error) {
+	var owner [16]byte
+	_, err := crypto.Read(owner[:])
+	return fmt.Sprintf("%x", owner), err
 }
 
 // complete checks the options, and sets those that are absent.

@@ -55,8 +55,8 @@ teardown() { end_started; }
     done
 }
 
-# build_example [SED]: the program of the README, in a module that requires the built one from a
-# module proxy, which is a folder.
+# build_example NUMBER [SED]: a program of the README, in a module that requires the built one from
+# a module proxy, which is a folder.
 build_example() {
     local at=$BATS_TEST_TMPDIR/proxy/$MODULE/@v
     mkdir -p "$at" "$MODULE@$VERSION" program
@@ -69,10 +69,11 @@ archive.close()' "$at/$VERSION.zip" "$MODULE@$VERSION"
     cp "$CLIENT/go.mod" "$at/$VERSION.mod"
     echo "{\"Version\": \"$VERSION\"}" >"$at/$VERSION.info"
     echo "$VERSION" >"$at/list"
-    sed -n '/^```go$/,/^```$/{/^```$/q;/^```/d;p}' "$CLIENT/README.md" >program/main.go
+    awk -v number="$1" '/^```$/ {inside = 0} inside; /^```go$/ {inside = ++count == number}' \
+        "$CLIENT/README.md" >program/main.go
     grep -q '^func main' program/main.go
     [ -z "$(gofmt -l program)" ]
-    sed -i "s|github.com/jackc/pgx/v5/stdlib|$import|; s|\"pgx\"|\"${drivers%% *}\"|; ${1:-}" \
+    sed -i "s|github.com/jackc/pgx/v5/stdlib|$import|; s|\"pgx\"|\"${drivers%% *}\"|; ${2:-}" \
         program/main.go
     (
         cd program
@@ -87,17 +88,32 @@ archive.close()' "$at/$VERSION.zip" "$MODULE@$VERSION"
 }
 
 @test "the README's example, with the built module, waits its turn, and does its work" {
-    build_example
+    build_example 1
     waits_its_turn ./example "$source"
 }
 
 @test "a killed holder's lease passes to a waiter; a broken one is reported" {
-    build_example 's|fmt.Println(part).*|_ = part; <-ctx.Done(); return ctx.Err()|
+    build_example 1 's|fmt.Println(part).*|_ = part; <-ctx.Done(); return ctx.Err()|
         s|30 \* time|3 * time|'
     passes_to_a_waiter ./example "$source"
     reports_a_break \
         'is lost: stop the work done under it (was broken on .*): context canceled$' \
         ./example "$source"
+}
+
+@test "the README's job: one of two programs performs it, and ends at a signal" {
+    # due once here; MariaDB's server has no zones
+    sed='s/"5m"/"50w"/; s/"0 3 \* \* \*"/"0 3 1 1 *"/; s|"Europe/Berlin"|"UTC"|'
+    build_example 2 "$sed"
+    mv example node
+    start ./node "$source"
+    until_true grep -q shares out
+    build_example 2 "$sed; s/err = jobs.Run(\(.*\) err != nil/count, _ := jobs.RunDue(\1 count > 0/"
+    ./example "$source"
+    kill -s TERM "$started"
+    wait "$started"
+    [ "$(cat out)" = $'bonds\nshares' ]
+    [ "$(rowlock --json jobs prices | jq -r '.[0].last_output')" = '37 prices' ]
 }
 
 # The packages of OpenTelemetry are stand-ins, and the events those of a lease of rowlocktest.
@@ -154,9 +170,16 @@ GO
     [ "$(go run -mod=mod .)" = $'[[event=acquired name=x]]\n[[event=released name=x]]' ]
 }
 
-@test "the product has at most 1,200 lines of code" {
-    code() { find "$CLIENT" -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} +; }
-    lines=$(code | grep -vcE '^[[:space:]]*(//.*)?$')
+@test "the product has at most 1,200 lines of code, and 400 of jobs" {
+    code() { # FILE...: without comments
+        cat "$@" | grep -vcE '^[[:space:]]*(//.*)?$'
+    }
+    of_jobs=("$CLIENT"/{jobs,run}.go)
+    mapfile -t others < <(find "$CLIENT" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
+        ! -name jobs.go ! -name run.go)
+    lines=$(code "${others[@]}") jobs=$(code "${of_jobs[@]}")
     [ "$lines" -gt 100 ]
     [ "$lines" -le 1200 ]
+    [ "$jobs" -gt 100 ]
+    [ "$jobs" -le 400 ]
 }

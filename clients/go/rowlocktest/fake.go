@@ -26,9 +26,14 @@ type Fake struct {
 	locks   map[string]map[*conn]bool // the transactions of a name, and whether they share it
 	counter map[string]int64
 	fresh   map[string]time.Time
+	jobs    map[string]bool // whether it is due
+	runs    []Run
 	last    int64
 	failure error
 }
+
+// A Run is one that has ended.
+type Run struct{ Job, Outcome, Output string }
 
 type lease struct {
 	name, owner, mode string
@@ -39,7 +44,7 @@ type lease struct {
 // New is a database without a lease.
 func New() *Fake {
 	return &Fake{locks: map[string]map[*conn]bool{}, counter: map[string]int64{},
-		fresh: map[string]time.Time{}}
+		fresh: map[string]time.Time{}, jobs: map[string]bool{}}
 }
 
 // DB is what to pass to the functions of package rowlock. It knows no other statements.
@@ -57,6 +62,20 @@ func (f *Fake) Hold(name string, by rowlock.Holder) {
 // Break ends all leases of a name. Their next renewal, after a third of the TTL, announces the loss.
 func (f *Fake) Break(name string) {
 	f.end(func(l *lease) bool { return l.name == name && l.token > 0 })
+}
+
+// Due makes a job due. Each is due once without that; its schedule does not matter.
+func (f *Fake) Due(job string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.jobs[job] = true
+}
+
+// Runs are those that have ended, in this order. A run whose lease was broken is not one of them.
+func (f *Fake) Runs() []Run {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return append([]Run(nil), f.runs...)
 }
 
 // Fail makes each statement fail, such as with driver.ErrBadConn; nil: none.
@@ -100,7 +119,7 @@ var calls = []struct {
 	{"release(", (*Fake).release}, {"fence(", (*Fake).renew}, {"holders(", (*Fake).holders},
 	{"try_exclusive(", try(false)}, {"try_shared(", try(true)},
 	{"exclusive(", wait(false)}, {"shared(", wait(true)}, {"next(", (*Fake).next},
-	{"refreshed(", (*Fake).refreshed}, {"refresh(", (*Fake).refresh},
+	{"claim(", (*Fake).claim}, {"finish(", (*Fake).finish}, {"refreshed(", (*Fake).refreshed}, {"refresh(", (*Fake).refresh},
 	{"prepare(", func(*Fake, *conn, []any) ([]any, error) { return []any{""}, nil }},
 }
 
@@ -196,6 +215,38 @@ func (f *Fake) cancel(_ *conn, v []any) ([]any, error) {
 
 func (f *Fake) release(_ *conn, v []any) ([]any, error) {
 	return []any{f.remove(func(l *lease) bool { return l.token == v[0] })}, nil
+}
+
+func (f *Fake) claim(_ *conn, v []any) ([]any, error) {
+	job, owner, now := v[0].(string), v[2].(string), time.Now()
+	mine := &lease{name: "job:" + job, owner: owner, mode: "exclusive",
+		holder: rowlock.Holder{Kind: "lease", Since: now}}
+	due, known := f.jobs[job]
+	for _, l := range f.leases {
+		if l.owner == owner {
+			mine = l
+		}
+	}
+	if mine.token == 0 {
+		if known && !due || !f.isFree(mine) {
+			return []any{nil, nil, nil, "waiting", int64(10), nil, nil}, nil
+		}
+		f.jobs[job] = false
+		f.last++
+		mine.token = f.last
+		f.leases = append(f.leases, mine)
+	}
+	return []any{mine.token, now.UnixMilli(), int64(0), "claimed", int64(0), nil, nil}, nil
+}
+
+func (f *Fake) finish(c *conn, v []any) ([]any, error) {
+	for _, l := range f.leases {
+		if v[0] == any(l.token) {
+			f.runs = append(f.runs, Run{strings.TrimPrefix(l.name, "job:"), v[1].(string),
+				v[2].(string)})
+		}
+	}
+	return f.release(c, v)
 }
 
 // try locks a name for a transaction, or returns 0 at once: its wait is in conn.

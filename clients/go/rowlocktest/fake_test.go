@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,141 @@ func TestItHasTransactions(t *testing.T) {
 	must(t, one.Commit(), nil)
 	must(t, rowlock.TryLock(background, two, "x", 0), nil)
 	must(t, two.Rollback(), nil)
+}
+
+func nothing(context.Context, *rowlock.Run) error { return nil }
+
+func TestItHasJobs(t *testing.T) {
+	fake := New()
+	jobs := rowlock.NewJobs(fake.DB(), rowlock.JobsOptions{Warn: func(string, ...any) {}})
+	of := rowlock.JobOptions{Every: "1h", TTL: time.Second}
+	must(t, jobs.Add("prices", of, func(_ context.Context, run *rowlock.Run) error {
+		run.Note("37")
+		return nil
+	}), nil)
+	must(t, jobs.Add("broken", of, func(ctx context.Context, _ *rowlock.Run) error {
+		fake.Break("job:broken")
+		<-ctx.Done()
+		return nil
+	}), nil)
+	for round, want := range []int{2, 0, 1, 0} {
+		if round == 2 {
+			fake.Due("prices")
+		} else if round == 3 {
+			fake.Due("prices")
+			fake.Hold("job:prices", rowlock.Holder{})
+		}
+		if count, err := jobs.RunDue(background); count != want || err != nil {
+			t.Errorf("%d: %d, %v", round, count, err)
+		}
+	}
+	done := Run{"prices", "done", "37"}
+	if got := fake.Runs(); !slices.Equal(got, []Run{done, done}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A job never runs beside itself, no more than Limit run at once, and the end of one begins the next.
+func TestRunsAreLimited(t *testing.T) {
+	fake := New()
+	ctx, end := context.WithCancel(background)
+	jobs := rowlock.NewJobs(fake.DB(), rowlock.JobsOptions{Limit: 2})
+	var active, most atomic.Int64
+	left := make(chan struct{}, 99)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		must(t, jobs.Add(name, rowlock.JobOptions{Every: "1h"},
+			func(_ context.Context, run *rowlock.Run) error {
+				fake.Due(run.Job())
+				if now := active.Add(1); now > most.Load() {
+					most.Store(now)
+				}
+				time.Sleep(time.Millisecond)
+				active.Add(-1)
+				left <- struct{}{}
+				return nil
+			}), nil)
+	}
+	ended := make(chan error)
+	go func() { ended <- jobs.Run(ctx) }()
+	for range [20]int{} {
+		<-left
+	}
+	end()
+	must(t, <-ended, nil)
+	if most.Load() > 2 || active.Load() != 0 {
+		t.Errorf("%d at once, %d left", most.Load(), active.Load())
+	}
+}
+
+// Run continues when the database is away, and when a job is refused that was answered before.
+func TestRunSurvivesErrors(t *testing.T) {
+	fake := New()
+	ctx, end := context.WithCancel(background)
+	warned := make(chan string, 999)
+	jobs := rowlock.NewJobs(fake.DB(), rowlock.JobsOptions{
+		Warn: func(message string, _ ...any) { warned <- message }})
+	for _, name := range []string{"a", "b"} {
+		must(t, jobs.Add(name, rowlock.JobOptions{Every: "1h"}, nothing), nil)
+	}
+	fake.Fail(errors.New("refused"))
+	if err := jobs.Run(ctx); err == nil || err.Error() != "refused" {
+		t.Error(err)
+	}
+	fake.Fail(driver.ErrBadConn)
+	ended := make(chan error)
+	go func() { ended <- jobs.Run(ctx) }()
+	for range [3]int{} {
+		if text := <-warned; text != "rowlock: a claim failed, and is repeated" {
+			t.Error(text)
+		}
+	}
+	if err := jobs.Run(ctx); err == nil {
+		t.Error("it was active twice")
+	}
+	fake.Fail(nil)
+	until(func() bool { return len(fake.Runs()) == 2 })
+	fake.Fail(errors.New("refused"))
+	until(func() bool { return <-warned == "rowlock: a claim was refused" })
+	end()
+	must(t, <-ended, nil)
+}
+
+// A function that does not end does not keep Run, and its job does not run beside it.
+func TestAFunctionThatDoesNotEndIsLost(t *testing.T) {
+	fake := New()
+	ctx, end := context.WithCancel(background)
+	jobs := rowlock.NewJobs(fake.DB(), rowlock.JobsOptions{Grace: rowlock.NoWait,
+		Warn: func(string, ...any) {}})
+	began, told, leave := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	must(t, jobs.Add("x", rowlock.JobOptions{Every: "1h"},
+		func(ctx context.Context, run *rowlock.Run) error {
+			run.Note("began")
+			close(began)
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+			<-leave
+			return nil
+		}), nil)
+	ended := make(chan error)
+	go func() { ended <- jobs.Run(ctx) }()
+	<-began
+	end()
+	must(t, <-ended, nil)
+	must(t, <-told, rowlock.ErrLost)
+	fake.Due("x")
+	if count, err := jobs.RunDue(background); count != 0 || err != nil {
+		t.Error(count, err)
+	}
+	close(leave)
+	if got := fake.Runs(); !slices.Equal(got, []Run{{"x", "lost", "began\nthe program ends"}}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func until(is func() bool) {
+	for !is() {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func begin(t *testing.T, db *sql.DB) *sql.Tx {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rowlock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// endOf performs a job on a stub that calls claimed at its claim, and returns the outcome.
+func endOf(t *testing.T, of JobOptions, claimed func(end func()),
+	function func(context.Context, *Run) error) string {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	outcomes := make(chan string, 9)
+	db := sql.OpenDB(stub(func(_ context.Context, statement string) error {
+		if strings.Contains(statement, "claim") {
+			claimed(end)
+		}
+		if outcome, is := strings.CutPrefix(statement, "finish: "); is {
+			outcomes <- outcome
+		}
+		return nil
+	}))
+	of.Every = "1h"
+	jobs := NewJobs(db, JobsOptions{Warn: func(string, ...any) {}})
+	err := jobs.Add("x", of, function)
+	if err == nil {
+		_, err = jobs.RunDue(ctx)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	select {
+	case outcome := <-outcomes:
+		return outcome
+	case <-time.After(time.Minute):
+		return "nothing is recorded"
+	}
+}
+
+func TestARunIsNotStarted(t *testing.T) {
+	for what, claimed := range map[string]func(func()){
+		"the answer came too late": func(func()) { suspend(2 * time.Second) },
+		"the program ends":         func(end func()) { end() },
+	} {
+		got := endOf(t, JobOptions{TTL: time.Second}, claimed, func(context.Context, *Run) error {
+			t.Error("it ran")
+			return nil
+		})
+		if got != "not started" {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+}
+
+func TestMaxRunCountsASuspend(t *testing.T) {
+	of := JobOptions{TTL: 3 * time.Hour, MaxRun: time.Hour}
+	got := endOf(t, of, func(func()) {}, func(ctx context.Context, _ *Run) error {
+		suspend(61 * time.Minute)
+		if err := endsSoon(ctx); !errors.Is(err, context.Canceled) || context.Cause(ctx) != ErrOverrun {
+			t.Errorf("%v: %v", err, context.Cause(ctx))
+		}
+		return nil
+	})
+	if got != "timed out" {
+		t.Error(got)
+	}
+}
+
+func TestTheEndOfALongTextIsKept(t *testing.T) {
+	for _, text := range []string{"", "ends", strings.Repeat("x", outputMost) + "ends",
+		strings.Repeat("\u00e9", outputMost) + "ends", "\x00\xff ends"} {
+		got := tail(text)
+		if len(got) > outputMost || !strings.HasSuffix(got, text[max(0, len(text)-4):]) ||
+			!isText(got) {
+			t.Errorf("%d bytes: %q", len(got), got)
+		}
+	}
+}
