@@ -4,16 +4,17 @@
 lock() locks a name in the application's own transaction. lease() acquires a lease on a connection
 of its own, renews it in the background, and reports its loss. next_number() draws from a counter
 without a gap. refresh() loads stale data once. rowlock.aio has the same for asyncio. The database
-needs rowlock's schema: rowlock schema install.
+needs rowlock's schema: install() creates it, or python -m rowlock install URL.
 """
 
 from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number, refresh, release_all
 from ._core import Event
 from ._errors import Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable
+from ._install import install, schema
 
 __all__ = ["Busy", "Event", "Holder", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
 __all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
-__all__ += ["release_all"]
+__all__ += ["install", "release_all", "schema"]
 
 for _public in (Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable):
     _public.__module__ = __name__  # as a traceback shows it

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from ._errors import RowlockError
 
 
+INSTALL = "install"  # not a statement: the values are statements
 Engine = Dict[str, str]  # its statements; %s is the placeholder of all drivers here but asyncpg
 POSTGRESQL: Engine = {
     # name, ttl_ms, owner, wait_ms, mode, limit, host, pid, program, note
@@ -39,6 +40,9 @@ POSTGRESQL: Engine = {
     "holders": "SELECT kind, pid, host, program, since, expires, note, waiting"
     " FROM rowlock.holders(%s::text)",  # name
     "session": "SELECT pg_catalog.pg_backend_pid()",
+    "server": "SELECT pg_catalog.version()",
+    "version": "SELECT version FROM rowlock.meta",
+    "install": INSTALL,
 }
 T = "CONVERT(UNHEX(%s) USING utf8mb4)"  # a text
 MARIADB: Engine = {
@@ -60,6 +64,9 @@ MARIADB: Engine = {
     "refreshed": f"CALL rowlock_refreshed({T}, %s)",
     "holders": f"CALL rowlock_holder({T})",
     "session": "SELECT CONNECTION_ID()",
+    "server": "SELECT VERSION()",
+    "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
+    "install": INSTALL,
 }
 FAKE: Engine = {which: which for which in POSTGRESQL}  # of rowlock.testing
 DRIVERS = {"rowlock": FAKE, **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)}

@@ -164,7 +164,8 @@ def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseExc
     if meaning == "busy":
         return Busy(name, Holder(text.partition("held by ")[2].partition("\n")[0]))
     if meaning == "missing":
-        return NotInstalled(f"no schema of rowlock here; run: rowlock schema install ({text})")
+        advice = "python -m rowlock install, or rowlock schema install"
+        return NotInstalled(f"no schema of rowlock here; run: {advice} ({text})")
     if code(error) == "30006":
         return RowlockError("no transaction is open: begin one")
     if meaning == "gone":

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, Awaitable, Callable, NamedTuple, Optional, Sequence, cast
 from urllib.parse import unquote, urlsplit
 
-from ._engine import FAKE, MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of, number_of
-from ._engine import target, text_of, values_for
+from ._engine import FAKE, INSTALL, MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of
+from ._engine import number_of, target, text_of, values_for
 from ._errors import RowlockError
 
 Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
@@ -202,6 +202,8 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
         return cast(Row, connection.execute(statement, *values))
     # a prepared statement would outlive the call, which a pooler may give another session
     options = {"prepare": False} if driver_name(connection) == "psycopg" else {}
+    if statement == INSTALL:
+        return script(connection, values, options)
     with plain_cursor(connection) as cursor:
         cursor.execute(statement, values_for(engine, values), **options)
         row: Optional[Row] = cursor.fetchone() if cursor.description else None
@@ -211,6 +213,18 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
             cursor.execute("SELECT @rowlock_answer")
             row = cursor.fetchone()
         return row or ()
+
+
+def script(connection: Any, statements: Sequence[str], options: Any) -> Row:
+    """Without values, so that % is data. What a script that failed has set ends with the session."""
+    try:
+        with plain_cursor(connection) as cursor:
+            for statement in statements:
+                cursor.execute(statement, None, **options)
+    except BaseException:
+        connection.close()
+        raise
+    return ()
 
 
 def hang_up(connection: Any) -> None:

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Each package of clients/ installs the schema, by the text of `schema print` that is inside of the
+# built package. The engine mariadb is MySQL if MYSQL_BIN is the folder of MySQL's programs.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load ../command/roles
+load lib.bash
+
+PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
+CLIENTS=$BATS_TEST_DIRNAME/../../clients
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+export PIP_CACHE_DIR=$ROWLOCK_TEST_BIN/pip
+
+role=installing_${ROWLOCK_TEST_URL##*_}
+setup_file() { :; } # nothing is installed
+# shellcheck disable=SC2154
+case $ROWLOCK_TEST_ENGINE in
+postgresql) dialect=postgresql python_drivers="psycopg psycopg2" ;;
+mariadb) dialect=$(is_mysql && echo mysql || echo mariadb) python_drivers="pymysql MySQLdb" ;;
+esac
+
+# has_schemas COMMAND...: the COMMAND with a file's name prints that of the built package
+has_schemas() {
+    local each
+    for each in postgresql mariadb mysql; do
+        "$@" "$each.sql" >packed
+        "$ROWLOCK" schema print $each | cmp - packed
+    done
+}
+# is_refused TEXT COMMAND...: the COMMAND installs by the URL of an account that may not
+is_refused() {
+    create_role "$role"
+    [ "$ROWLOCK_TEST_ENGINE" != mariadb ] || sql "GRANT SELECT ON *.* TO $role@'%'"
+    run -1 "${@:2}" "$(url_of_role "$role")"
+    drop_role "$role"
+    [[ $output == *denied*"$1"* ]]
+}
+
+@test "Python, with each driver" {
+    for driver in $python_drivers; do
+        ROWLOCK_TEST_DRIVER=$driver PYTHONPATH=$CLIENTS/python/src \
+            python3 "$CLIENTS/python/tests/test_install.py"
+    done
+    rowlock schema uninstall --force
+    PYTHONPATH=$CLIENTS/python/src is_refused "python -m rowlock install --print $dialect" \
+        python3 -m rowlock install
+}
+
+@test "the wheel and the sdist contain the texts" {
+    on_postgresql || return 0
+    cp -R "$CLIENTS/python" client
+    python3 -m venv tools
+    tools/bin/pip install setuptools wheel >&2
+    (cd client && ../tools/bin/python -c \
+        'from setuptools import build_meta; build_meta.build_sdist("../dist")') >&2
+    tools/bin/pip wheel --no-deps --wheel-dir dist ./client >&2
+    in_wheel() { unzip -p dist/*.whl "rowlock/schema/$1"; }
+    in_sdist() { tar -xzOf dist/*.tar.gz --wildcards "*/rowlock/schema/$1"; }
+    has_schemas in_wheel
+    has_schemas in_sdist
+}
