@@ -50,6 +50,8 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/coming-from'
+	$(INSTALL) -m 644 $(wildcard docs/coming-from/*.md) '$(DESTDIR)$(DOCDIR)/docs/coming-from/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/torture'
 	$(INSTALL) -m 644 $(wildcard docs/torture/*.tsv) '$(DESTDIR)$(DOCDIR)/docs/torture/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/monitoring'

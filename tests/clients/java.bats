@@ -118,6 +118,70 @@ END
         java -cp "$classpath" Import "$(jdbc_url)"
 }
 
+# The table of ShedLock is a stand-in. Each line names what is held, then which locks are free.
+@test "coming from ShedLock: for one release a task needs the row and the lease" {
+    on_postgresql || return 0
+    page=$BATS_TEST_DIRNAME/../../docs/coming-from/shedlock.md
+    sed -n '/^```java$/,/^```$/{/^```/d;p}' "$page" >Both.java
+    cat >Switch.java <<'END'
+import java.sql.DriverManager;
+import java.time.*;
+import java.util.*;
+import net.javacrumbs.shedlock.core.*;
+import rowlock.shedlock.RowlockLockProvider;
+
+class Switch {
+  static final Set<String> table = new HashSet<>();
+
+  static boolean free(LockProvider locks) {
+    Optional<SimpleLock> lock = locks.lock(configuration());
+    lock.ifPresent(SimpleLock::unlock);
+    return lock.isPresent();
+  }
+
+  static LockConfiguration configuration() {
+    return new LockConfiguration(
+        Instant.now(), "mail", Duration.ofMinutes(1), Duration.ZERO);
+  }
+
+  public static void main(String[] args) {
+    LockProvider rows =
+        configuration ->
+            table.add(configuration.getName())
+                ? Optional.of(() -> table.remove(configuration.getName()))
+                : Optional.empty();
+    LockProvider leases = new RowlockLockProvider(() -> DriverManager.getConnection(args[0]));
+    LockProvider both = new Both(rows, leases);
+    SimpleLock held = both.lock(configuration()).get();
+    System.out.println("both: " + free(rows) + free(leases) + free(both));
+    held.unlock();
+    System.out.println("none: " + free(rows) + free(leases) + free(both));
+    held = rows.lock(configuration()).get();
+    System.out.println("row: " + free(leases) + free(both));
+    held.unlock();
+    held = leases.lock(configuration()).get();
+    System.out.println("lease: " + free(both) + free(rows));
+    held.unlock();
+    LockProvider away = new RowlockLockProvider(() -> { throw new java.sql.SQLException("away"); });
+    try {
+      new Both(rows, away).lock(configuration());
+    } catch (RuntimeException error) {
+      System.out.println("away: " + free(rows));
+    }
+  }
+}
+END
+    maven -f "$PACKAGE/shedlock/pom.xml" $DEPENDENCY:build-classpath \
+        -Dmdep.outputFile="$PWD/classpath"
+    classpath=.:$PACKAGE/jdbc/target/classes:$PACKAGE/shedlock/target/classes:$(cat classpath)
+    javac -proc:none -cp "$classpath" Both.java Switch.java
+    [ "$(java -cp "$classpath" Switch "$(jdbc_url)")" = 'both: falsefalsefalse
+none: truetruetrue
+row: truefalse
+lease: falsetrue
+away: true' ]
+}
+
 @test "the product has at most 1,500 lines of code, the fake and ShedLock's provider aside" {
     code() { # without comments and imports
         find "$SOURCE/jdbc/src/main" -name '*.java' ! -path '*/fake/*' -exec sed -E \

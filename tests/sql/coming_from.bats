@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Runs the commands and the program on docs/coming-from.md.
+# Runs the commands and the program on docs/coming-from/*.md.
 # Runs on: sqlite/native
 # Quick: never
 
@@ -21,10 +21,10 @@ ran_under() { # NAME WORDS: the program ran once, with these arguments, under th
 }
 is_free_now() { run ! "$ROWLOCK" ls "$1"; }
 
-@test "each block of the page has a test" {
+@test "each block of the pages has a test" {
     awk '/^```/ { inside = !inside; first = 1; next }
-         inside && first { first = 0; if (/^(#|--) /) print }' "$PAGE" >blocks
-    [ "$(wc -l <blocks)" -ge 9 ]
+         inside && first { first = 0; if (/^(#|--) /) print }' "$PAGES"/*.md >blocks
+    [ "$(wc -l <blocks)" -ge 16 ]
     while read -r _ comment; do
         grep -qF "${comment%%:*}" "$BATS_TEST_DIRNAME"/coming_from*.bats || echo "$comment"
     done <blocks >undone
@@ -85,8 +85,36 @@ is_free_now() { run ! "$ROWLOCK" ls "$1"; }
     [ "$(json '$[0].mode' <held)" = shared ]
 }
 
+@test "schedulers and scripts under a lock: Celery beat, APScheduler, a console command" {
+    do_block "Celery beat: one"
+    ran_under beat 'celery -A shop beat'
+    rm ran
+    do_block "APScheduler: one"
+    ran_under scheduler 'scheduler '
+    for each in 'with_advisory_lock: a nightly;nightly;report' \
+        'Symfony: a console command;app:import;load-rates'; do
+        IFS=';' read -r comment name program <<<"$each"
+        rm ran
+        do_block "$comment"
+        ran_under "$name" "$program "
+        mv ran former
+        token=$("$ROWLOCK" acquire --ttl 60s "$name")
+        do_block "$comment" # skipped, with success
+        "$ROWLOCK" release "$name" --token "$token"
+        [ ! -e ran ]
+        mv former ran
+    done
+}
+
+@test "Laravel: the file of the schedule is right" {
+    sed -n '/^    CRON_TZ=/,/^$/s/^    //p' "$PAGES/laravel.md" >farm.cron
+    do_block "Laravel: check the file" >listed
+    grep -q '^report ' listed
+    grep -q '^prices ' listed
+}
+
 @test "the functions in C are those of the example" {
-    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$PAGE" >shown
+    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$PAGES"/*.md >shown
     [ "$(wc -l <shown)" -gt 25 ]
     sed -n '/^\/\* release_on_commit => TRUE/,/^int main/p' \
         "$BATS_TEST_DIRNAME/../../examples/request.c" | grep -v '^int main' >program
