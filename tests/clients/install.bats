@@ -11,8 +11,9 @@ load lib.bash
 
 PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
 CLIENTS=$BATS_TEST_DIRNAME/../../clients
-export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+export ROWLOCK PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 export PIP_CACHE_DIR=$ROWLOCK_TEST_BIN/pip
+export npm_config_fund=false npm_config_audit=false npm_config_update_notifier=false
 
 role=installing_${ROWLOCK_TEST_URL##*_}
 setup_file() { :; } # nothing is installed
@@ -53,7 +54,7 @@ is_refused() {
     on_postgresql || return 0
     cp -R "$CLIENTS/python" client
     python3 -m venv tools
-    tools/bin/pip install setuptools wheel >&2
+    tools/bin/pip install 'setuptools>=77' >&2
     (cd client && ../tools/bin/python -c \
         'from setuptools import build_meta; build_meta.build_sdist("../dist")') >&2
     tools/bin/pip wheel --no-deps --wheel-dir dist ./client >&2
@@ -61,4 +62,24 @@ is_refused() {
     in_sdist() { tar -xzOf dist/*.tar.gz --wildcards "*/rowlock/schema/$1"; }
     has_schemas in_wheel
     has_schemas in_sdist
+}
+
+@test "Node, with each driver; npx of an application; the tarball contains the texts" {
+    mkdir project
+    cp -R "$CLIENTS/node" client
+    rm -rf client/node_modules client/dist client/dist-test
+    (cd client && npm install --ignore-scripts --no-package-lock && npm pack && npx tsc -p test) >&2
+    cd client
+    npx prettier --check src test >&2
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] && drivers=pg || drivers="mysql2 mysql2/promise mariadb"
+    for driver in $drivers; do
+        ROWLOCK_TEST_DRIVER=$driver node --test --test-reporter=spec dist-test/install.test.js
+    done
+    cd ../project
+    (npm init -y && npm install --no-package-lock ../client/*.tgz "${drivers%% *}") >&2
+    rowlock schema uninstall --force
+    is_refused "npx rowlock install --print $dialect" npx rowlock install
+    [ "$(npx rowlock install "$ROWLOCK_TEST_URL")" = "rowlock is installed" ]
+    in_tarball() { tar -xzOf ../client/*.tgz "package/schema/$1"; }
+    has_schemas in_tarball
 }

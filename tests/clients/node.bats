@@ -141,7 +141,7 @@ for (const name of Object.keys(required)) {
 console.log(Object.keys(required).sort().join(' '));
 EOF
     [ "$(node both.mjs)" = "BusyError Lease LostError NotInstalledError RowlockError\
- UnavailableError acquire fence lock nextNumber refresh releaseAll withLease" ]
+ UnavailableError acquire fence install lock nextNumber refresh releaseAll schema withLease" ]
     node -e 'import("rowlock/fake").then((imported) => {
         if (imported.fake !== require("rowlock/fake").fake) throw new Error("twice");
     })'
@@ -182,8 +182,9 @@ EOF
         node example.mjs "$ROWLOCK_TEST_URL"
 }
 
-@test "the product has at most 1,200 lines of code, besides the fake" {
-    lines=$(cat "$CLIENT"/src/[!f]*.*ts | grep -vcE '^ *(//.*|/\*\*.*\*/)?$')
+@test "the product has at most 1,200 lines of code, besides the fake and installing" {
+    lines=$(find "$CLIENT/src" -name '[!f]*' ! -name install.ts ! -name cli.ts -exec cat {} + |
+        grep -vcE '^ *(//.*|/\*\*.*\*/)?$')
     [ "$lines" -gt 100 ]
     [ "$lines" -le 1200 ]
 }

@@ -42,6 +42,9 @@ const POSTGRESQL = {
     shared: 'SELECT rowlock.shared(?::text)',
     tryExclusive: `SELECT rowlock.try_exclusive(?::text, ${MS})::integer`,
     tryShared: `SELECT rowlock.try_shared(?::text, ${MS})::integer`,
+    server: 'SELECT pg_catalog.version()',
+    version: 'SELECT version FROM rowlock.meta',
+    install: '', // its values are statements
 };
 const MARIADB = {
     request: 'CALL rowlock_request_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -57,6 +60,8 @@ const MARIADB = {
     shared: 'CALL rowlock_shared(?)',
     beginExclusive: 'CALL rowlock_begin_exclusive(?)',
     beginShared: 'CALL rowlock_begin_shared(?)',
+    server: 'SELECT VERSION()',
+    version: "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
     isolation: "SHOW VARIABLES LIKE 't%isolation'", // MySQL has another name
 };
 export type Call = keyof typeof POSTGRESQL | keyof typeof MARIADB;
@@ -205,6 +210,7 @@ export class Link {
 
     /** Calls it in a transaction of its own: MariaDB's procedures begin it themselves. */
     async alone(which: Call, values: Values): Promise<Row> {
+        if (which === 'install') return this.#script(values as string[]);
         if (this.isMariadb && which === 'release') {
             return this.limited(1, () => this.call(which, values)); // as POSTGRESQL's
         }
@@ -217,6 +223,11 @@ export class Link {
             await this.#row('ROLLBACK').catch(() => {}); // the first error is the reason
             throw error;
         }
+    }
+
+    async #script(statements: string[]): Promise<Row> {
+        for (const statement of statements) await this.#row(statement);
+        return undefined;
     }
 
     /** MariaDB: does the work with a limit of seconds for each wait; MySQL has no SET STATEMENT. */

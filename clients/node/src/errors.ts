@@ -169,7 +169,8 @@ export function translated(error: unknown, name: string): unknown {
             return new BusyError(name, heldBy(by), error);
         }
         case 'missing': {
-            const advice = 'no schema of rowlock here; run: rowlock schema install';
+            const advice =
+                'no schema of rowlock here; run: npx rowlock install, or rowlock schema install';
             return new NotInstalledError(`${advice} (${text})`, error);
         }
         case 'gone':

@@ -119,6 +119,8 @@ export class Fake {
             case 'renew':
                 this.#find(BigInt(first!)).ends = Date.now() + Number(second);
                 return [['1']];
+            case 'server':
+                return [['rowlock/fake']];
             case 'release':
                 return [[this.#remove(BigInt(first!)) ? '1' : '0']];
             case 'fence':

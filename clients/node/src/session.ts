@@ -81,7 +81,8 @@ class Trip {
             this.#onlyIfWanted();
             return await link.alone(which, values);
         } catch (error) {
-            broken = judged(error) === 'gone';
+            // a script that failed leaves settings, a transaction or a lock to its session
+            broken = judged(error) === 'gone' || which === 'install';
             throw error;
         } finally {
             this.isOver = true;
