@@ -733,8 +733,8 @@ struct rowlock_claim {
     int retry_number; /* CLAIMED: 0 for the first run of this due time, then 1, 2, ... */
     int64_t lost;     /* token of the previous run, if this call found it lost; else 0 */
     /* The schedule by which another node, or an earlier configuration of this one, has planned the
-       job, if it differs from that of this call, which replaces it; else "". Two nodes
-       that disagree replace each other's. */
+       job, if it differs from that of this call, which replaces it; else "". Two nodes that
+       disagree replace each other's. */
     char former_schedule[ROWLOCK_SCHEDULE_MAX + 1];
 };
 

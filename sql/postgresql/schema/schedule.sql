@@ -79,12 +79,10 @@ BEGIN
                              FROM (VALUES (1, coalesce(part[3], part[5])),
                                           (2, coalesce(part[4], part[6], part[5])))
                                   u (number, value)) END;
-        IF part[4] IS NOT NULL OR part[6] IS NOT NULL THEN
-            -- fri-sun: a week may end on the Sunday that is 7
-            IF place = 4 AND coalesce(part[4], part[6]) !~ '^[0-9]' AND ends[2] = 0
-               AND ends[1] > 0 THEN
-                ends[2] := 7;
-            END IF;
+        -- fri-sun: a week may end on the Sunday that is 7
+        IF place = 4 AND coalesce(part[4], part[6]) !~ '^[0-9]' AND ends[2] = 0
+           AND ends[1] > 0 THEN
+            ends[2] := 7;
         END IF;
         step := CASE WHEN pg_catalog.length(part[7]) > 4 THEN 9999
                      ELSE coalesce(part[7]::integer, 1) END;

@@ -29,7 +29,7 @@ class PoolerTest {
     link.close(false);
   }
 
-  /** Its sessions begin anew, with what the database has now. */
+  /** It opens new sessions, which have what the database has now. */
   private static void alterDatabase(String change) throws Exception {
     String admin = Server.jdbcUrl(System.getenv("ROWLOCK_TEST_ADMIN"));
     try (Connection direct = DriverManager.getConnection(admin)) {
