@@ -23,7 +23,7 @@ final class Arguments {
     return name(name, 247);
   }
 
-  private static String name(String name, int most) {
+  static String name(String name, int most) {
     int size = size("the name", name);
     if (size < 1 || size > most) {
       throw new IllegalArgumentException(

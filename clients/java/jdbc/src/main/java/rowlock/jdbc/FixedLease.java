@@ -5,8 +5,6 @@ import java.time.Duration;
 
 /** A lease that nothing renews in the background: {@link LeaseRequest#tryFixed()}. */
 public final class FixedLease {
-  private static final long LIMIT = 5 * Session.SECOND;
-
   private final Source source;
   private final String name;
   private final long token;
@@ -43,7 +41,7 @@ public final class FixedLease {
       throw LostException.ofLease(name, "it has expired", null);
     }
     try (Session session = new Session(source, name)) {
-      session.call(LIMIT, link -> link.run(link.engine().renew(), token, ttlMillis));
+      session.call(LeaseRequest.REPLY, link -> link.run(link.engine().renew(), token, ttlMillis));
       end = Math.max(end - before, ttl.toNanos()) + before;
       sent = before;
     }
@@ -52,7 +50,7 @@ public final class FixedLease {
   /** Ends the lease; false if it had ended. */
   public boolean release() {
     try (Session session = new Session(source, name)) {
-      return session.call(LIMIT, link -> link.release(token));
+      return session.call(LeaseRequest.REPLY, link -> link.end(link.engine().release(), token));
     }
   }
 

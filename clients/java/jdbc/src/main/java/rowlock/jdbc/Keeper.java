@@ -21,16 +21,17 @@ final class Keeper {
   private static final long RELEASE = Session.HURRY; // the longest call that releases
   private static final long FENCED = 2 * SECOND; // and the shortest: the server waits for a second
   private static final long RENEWAL = 30 * SECOND; // and renews
-  private static final long BACKGROUND = SECOND / 2; // how long an end after a loss may take
+  static final long BACKGROUND = SECOND / 2; // how long an end after a loss may take
   private static final Set<Keeper> HELD = ConcurrentHashMap.newKeySet();
 
   final Terms terms;
   final long token;
   private final Session session; // used by keep() only
-  private final long acquired; // when its request was sent
+  final long acquired; // when its request was sent
   private final CompletableFuture<Void> thread;
   private final CompletableFuture<Boolean> closing = new CompletableFuture<>(); // true: dropped
   private final AtomicBoolean closed = new AtomicBoolean(); // by its holder
+  volatile Session.Work<Boolean> ending; // the call that ends it; false: it had ended before
   private volatile long proven; // when the last successful call was sent
   private volatile LostException loss; // null: none
   private volatile String failure = ""; // of the last renewal
@@ -42,16 +43,11 @@ final class Keeper {
     this.token = token;
     acquired = sent;
     proven = sent;
+    ending = link -> link.end(link.engine().release(), token);
     closing.thenRun(session::hurry);
-    thread = CompletableFuture.runAsync(this::keep, this::startThread);
+    thread = Session.inThread(terms.name(), this::keep);
     HELD.add(this);
     thread.whenComplete((nothing, error) -> HELD.remove(this));
-  }
-
-  private void startThread(Runnable work) {
-    Thread started = new Thread(work, "rowlock " + terms.name());
-    started.setDaemon(true);
-    started.start();
   }
 
   Duration remaining() {
@@ -115,17 +111,21 @@ final class Keeper {
   }
 
   static void closeAll() {
-    List<Keeper> held = List.copyOf(HELD);
-    CompletableFuture.allOf(held.stream().map(Keeper::revoke).toArray(CompletableFuture[]::new))
-        .completeOnTimeout(null, RELEASE, TimeUnit.NANOSECONDS)
+    await(HELD.stream().map(held -> held.revoke("released by releaseAll")).toList(), RELEASE);
+  }
+
+  /** Waits for their ends, also in an interrupted thread, for so many nanoseconds at most. */
+  static void await(List<CompletableFuture<Void>> all, long most) {
+    CompletableFuture.allOf(all.toArray(CompletableFuture[]::new))
+        .completeOnTimeout(null, most, TimeUnit.NANOSECONDS)
         .exceptionally(error -> null)
         .join();
   }
 
   /** Announces its end to a body that may still run, and releases. */
-  private CompletableFuture<Void> revoke() {
+  CompletableFuture<Void> revoke(String why) {
     if (!closed.get()) {
-      lose("released by releaseAll", null);
+      lose(why, null);
     }
     Runnable end =
         () -> {
@@ -134,7 +134,7 @@ final class Keeper {
           }
           closing.complete(false);
         };
-    return CompletableFuture.runAsync(end, this::startThread).thenCompose(nothing -> thread);
+    return Session.inThread(terms.name(), end).thenCompose(nothing -> thread);
   }
 
   /** Nobody has the lease any more. */
@@ -229,9 +229,9 @@ final class Keeper {
     try {
       boolean ended;
       try {
-        ended = session.call(limit, link -> link.release(token));
+        ended = session.call(limit, ending);
       } catch (UnavailableException error) { // once more; it may have been executed
-        session.call(limit, link -> link.release(token));
+        session.call(limit, ending);
         ended = true;
       }
       if (!ended) {

@@ -20,9 +20,8 @@ import rowlock.jdbc.LeaseEvent.Kind;
 /** A request for a lease: {@code Rowlock.lease(source, name).ttl(...).acquire()}. */
 public final class LeaseRequest {
   private static final long SLICE = 5 * Session.SECOND; // the longest wait of one call
-  private static final long REPLY = 5 * Session.SECOND; // beside that wait, also with connecting
+  static final long REPLY = 5 * Session.SECOND; // beside that wait, also with connecting
   private static final long GIVE_UP = 4 * Session.SECOND; // for leaving the queue
-  private static final long BACKGROUND = Session.SECOND / 2; // if the database does not answer
 
   // what others see of this process
   static final String HOST = host();
@@ -155,7 +154,7 @@ public final class LeaseRequest {
         Thread.currentThread().interrupt();
         throw inVain(new WaitInterruptedException(name));
       } catch (RuntimeException | Error error) {
-        session.withdraw(owner, false, BACKGROUND);
+        session.withdraw(owner, false, Keeper.BACKGROUND);
         inVain(error);
         throw error;
       }
@@ -210,7 +209,7 @@ public final class LeaseRequest {
       boolean none = !session.reached();
       return most == null && none
           || left() <= 0 && (repeated || none)
-          || left() <= BACKGROUND - REPLY;
+          || left() <= Keeper.BACKGROUND - REPLY;
     }
 
     private long sliceNow() {
@@ -256,7 +255,7 @@ public final class LeaseRequest {
   /** Of the server; token 0: none. */
   private record Answer(long token, long place, String holder, long pause) {}
 
-  private static long number(Object value, long otherwise) {
+  static long number(Object value, long otherwise) {
     return value instanceof Number number ? number.longValue() : otherwise;
   }
 

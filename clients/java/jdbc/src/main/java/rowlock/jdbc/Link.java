@@ -83,11 +83,11 @@ final class Link {
   }
 
   /** Ends a lease. It waits for a fence for a second at most, which may be the caller's own. */
-  boolean release(long token) throws SQLException {
+  boolean end(String statement, Object... values) throws SQLException {
     if (engine == Engine.MARIADB) {
       undo.push(Engine.limit(Duration.ofSeconds(1), connection));
     }
-    return Engine.isTrue(run(engine.release(), token).get(0));
+    return Engine.isTrue(run(statement, values).get(0));
   }
 
   /** Closes it, or gives it back as it came. A broken one leaves its pool, which sees an error. */

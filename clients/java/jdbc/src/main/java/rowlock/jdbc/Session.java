@@ -29,12 +29,19 @@ final class Session implements AutoCloseable {
   private static final long ABANDONED = 60 * SECOND; // one given up counts for that long; each
   // one that hangs doubles it, so that a driver without a limit keeps few threads
   private static final ExecutorService THREADS =
-      Executors.newCachedThreadPool(
-          work -> {
-            Thread thread = new Thread(null, work, "rowlock", 0, false);
-            thread.setDaemon(true);
-            return thread;
-          });
+      Executors.newCachedThreadPool(work -> daemon("rowlock", work, false));
+
+  private static Thread daemon(String name, Runnable work, boolean inherits) {
+    Thread thread = new Thread(null, work, name, 0, inherits);
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  /** Runs an action in a thread of its own. */
+  static CompletableFuture<Void> inThread(String name, Runnable action) {
+    return CompletableFuture.runAsync(
+        action, work -> daemon("rowlock " + name, work, true).start());
+  }
 
   /** What a call does. */
   interface Work<T> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Locks and leases on the database that the application already uses: see {@link
- * rowlock.jdbc.Rowlock}. The database needs rowlock's schema: {@code rowlock schema install}.
+ * Locks and leases on the database that the application already uses, see {@link
+ * rowlock.jdbc.Rowlock}, and jobs, see {@link rowlock.jdbc.Jobs}. The database needs rowlock's
+ * schema: {@code rowlock schema install}.
  */
 package rowlock.jdbc;

@@ -161,6 +161,36 @@ class FakeDatabaseTest {
   }
 
   @Test
+  void jobs() throws Exception {
+    try (Jobs jobs = Jobs.on(pool)) {
+      jobs.job("prices").every("5m").run(run -> run.note("37 prices"));
+      assertEquals(1, jobs.runDue());
+      assertEquals(0, jobs.runDue());
+      fake.makeDue("prices");
+      fake.hold("job:prices", "ann");
+      assertEquals(0, jobs.runDue());
+      fake.free("job:prices");
+      assertEquals(1, jobs.runDue());
+      FakeDatabase.EndedRun ended = new FakeDatabase.EndedRun("prices", "done", "37 prices");
+      assertEquals(List.of(ended, ended), fake.runs());
+      CountDownLatch began = new CountDownLatch(1);
+      jobs.job("stuck")
+          .every("5m")
+          .ttl(Duration.ofSeconds(1))
+          .run(
+              run -> {
+                began.countDown();
+                Thread.sleep(Long.MAX_VALUE);
+              });
+      jobs.start();
+      assertTrue(began.await(60, TimeUnit.SECONDS));
+      fake.breakLease("job:stuck", "ann");
+    }
+    assertEquals(2, fake.runs().size()); // it was lost
+    assertFalse(fake.isHeld("job:stuck"));
+  }
+
+  @Test
   void aRefresh() throws Exception {
     AtomicInteger loads = new AtomicInteger();
     try (Connection one = transaction()) {

@@ -21,8 +21,8 @@ import javax.sql.DataSource;
 
 /**
  * A database for tests, in this process: its pool is passed to the calls of {@link
- * rowlock.jdbc.Rowlock}, and has the same leases, queue, locks, counters and refreshes as a server.
- * Without a pool of your own it executes no other SQL.
+ * rowlock.jdbc.Rowlock}, and has the same leases, queue, locks, counters, refreshes and jobs as a
+ * server. Without a pool of your own it executes no other SQL.
  */
 public final class FakeDatabase {
   private static final Pattern CALL = Pattern.compile("rowlock\\.(\\w+)\\(");
@@ -65,6 +65,25 @@ public final class FakeDatabase {
   public void breakLease(String name, String by) {
     names.breakLease(name, by);
   }
+
+  /** Makes the job due once more. Each job is due once by itself, whatever its schedule. */
+  public void makeDue(String job) {
+    names.makeDue(job);
+  }
+
+  /** Returns the runs that have ended, in this order. */
+  public List<EndedRun> runs() {
+    return names.runs();
+  }
+
+  /**
+   * A run that has ended.
+   *
+   * @param job the name of the job
+   * @param outcome "done", "failed", "timed out", "lost" or "not started"
+   * @param output its notes, and the text of its exception
+   */
+  public record EndedRun(String job, String outcome, String output) {}
 
   /** Tells whether a lease or a transaction has the name. */
   public boolean isHeld(String name) {

@@ -5,11 +5,13 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -38,6 +40,9 @@ final class FakeNames {
   private final Map<String, Map<Transaction, String>> locks = new HashMap<>(); // and their modes
   private final Map<String, Long> counters = new HashMap<>();
   private final Map<String, Instant> refreshed = new HashMap<>();
+  private final Set<String> known = new HashSet<>(); // jobs
+  private final Set<String> due = new HashSet<>();
+  private final List<FakeDatabase.EndedRun> runs = new ArrayList<>();
   private long last;
 
   synchronized void hold(String name, String program) {
@@ -61,6 +66,15 @@ final class FakeNames {
 
   synchronized boolean isHeld(String name) {
     return !leasesOf(name).isEmpty() || locks.containsKey(name);
+  }
+
+  synchronized void makeDue(String job) {
+    known.add(job);
+    due.add(job);
+  }
+
+  synchronized List<FakeDatabase.EndedRun> runs() {
+    return List.copyOf(runs);
   }
 
   private List<Held> leasesOf(String name) {
@@ -115,6 +129,8 @@ final class FakeNames {
           case "renew" -> renew((Long) v[0], (Long) v[1]);
           case "cancel" -> cancel((String) v[0], (String) v[1]);
           case "release" -> release((Long) v[0]);
+          case "claim" -> claim(v);
+          case "finish" -> finish((Long) v[0], (String) v[1], (String) v[2]);
           case "fence" -> fence((String) v[0], (Long) v[1]);
           case "next" -> next((String) v[0]);
           case "refresh" -> refresh((String) v[0], (Long) v[1], (Long) v[2]);
@@ -166,22 +182,57 @@ final class FakeNames {
       int place = queue.indexOf(owner) + 1;
       if (place == 1 && isFree(name, (String) v[4], v[5])) {
         leave(name, owner);
-        Held held = new Held();
-        held.token = ++last;
-        held.owner = owner;
-        held.mode = (String) v[4];
+        Held held = grant(name, owner, (String) v[4], (Long) v[1], Arrays.copyOfRange(v, 6, 10));
         held.limit = (Integer) v[5];
-        held.end = Instant.now().plusMillis((Long) v[1]);
-        held.host = v[6];
-        held.pid = v[7];
-        held.program = v[8];
-        held.note = v[9];
-        leasesOf(name).add(held);
         return new Object[] {held.token, null, null, null, 0};
       }
       alive.put(owner, Instant.now().plusSeconds(7));
       String holder = leasesOf(name).stream().findFirst().map(FakeNames::text).orElse(null);
       return new Object[] {null, 1, place, holder, 20};
+    }
+
+    private Held grant(String name, String owner, String mode, long ttl, Object[] about) {
+      Held held = new Held();
+      held.token = ++last;
+      held.owner = owner;
+      held.mode = mode;
+      held.end = Instant.now().plusMillis(ttl);
+      held.host = about[0];
+      held.pid = about[1];
+      held.program = about[2];
+      held.note = about[3];
+      leasesOf(name).add(held);
+      return held;
+    }
+
+    private Object[] claim(Object[] v) {
+      String job = (String) v[0];
+      String name = "job:" + job;
+      if (known.add(job)) {
+        due.add(job);
+      }
+      boolean isDue = due.contains(job) && isFree(name, "exclusive", null);
+      if (!isDue) {
+        return new Object[] {null, null, null, "waiting", 20, null, null};
+      }
+      due.remove(job);
+      Object[] about = Arrays.copyOfRange(v, 10, 14);
+      Held held = grant(name, (String) v[2], "exclusive", (Long) v[3], about);
+      long now = held.since.toEpochMilli();
+      return new Object[] {held.token, now, 0, "claimed", 0, null, null};
+    }
+
+    private Object[] finish(long token, String outcome, String output) throws SQLException {
+      Held held = find(token);
+      boolean whole = held != null && held.broken == null;
+      Optional<String> name =
+          leases.keySet().stream().filter(one -> leasesOf(one).contains(held)).findFirst();
+      release(token);
+      if (whole) {
+        String job = name.orElseThrow().substring("job:".length());
+        runs.add(new FakeDatabase.EndedRun(job, outcome, output));
+      }
+      return row(whole);
     }
 
     private void leave(String name, String owner) {
