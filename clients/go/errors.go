@@ -28,7 +28,8 @@ var (
 	// ErrUnavailable: the database does not answer.
 	ErrUnavailable = errors.New("the database does not answer")
 	// ErrNotInstalled: the database has no rowlock schema, or one without these functions.
-	ErrNotInstalled = errors.New("no schema of rowlock here; run: rowlock schema install")
+	ErrNotInstalled = errors.New("no schema of rowlock here; call rowlock.Install, or run: " +
+		"rowlock schema install")
 	// ErrArgument: an argument is wrong. Nothing was sent.
 	ErrArgument = errors.New("wrong argument")
 )

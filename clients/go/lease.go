@@ -5,8 +5,8 @@
 //
 // Do runs a function under a lease, which it renews in the background. Lock locks a name in the
 // caller's transaction. Next draws from a counter without a gap. Refresh loads stale data once. Jobs
-// performs what is due, on one node of many. The database needs rowlock's schema: rowlock schema
-// install. Package rowlocktest is a stand-in for tests.
+// performs what is due, on one node of many. The database needs rowlock's schema: Install creates
+// it. Package rowlocktest is a stand-in for tests.
 package rowlock
 
 import (

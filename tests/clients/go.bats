@@ -170,13 +170,13 @@ GO
     [ "$(go run -mod=mod .)" = $'[[event=acquired name=x]]\n[[event=released name=x]]' ]
 }
 
-@test "the product has at most 1,200 lines of code, and 400 of jobs" {
+@test "the product has at most 1,200 lines of code, and 400 of jobs, installing aside" {
     code() { # FILE...: without comments
         cat "$@" | grep -vcE '^[[:space:]]*(//.*)?$'
     }
     of_jobs=("$CLIENT"/{jobs,run}.go)
     mapfile -t others < <(find "$CLIENT" -maxdepth 1 -name '*.go' ! -name '*_test.go' \
-        ! -name jobs.go ! -name run.go)
+        ! -name jobs.go ! -name run.go ! -name install.go)
     lines=$(code "${others[@]}") jobs=$(code "${of_jobs[@]}")
     [ "$lines" -gt 100 ]
     [ "$lines" -le 1200 ]

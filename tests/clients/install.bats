@@ -83,3 +83,26 @@ is_refused() {
     in_tarball() { tar -xzOf ../client/*.tgz "package/schema/$1"; }
     has_schemas in_tarball
 }
+
+@test "Go, with each driver; the module contains the texts, and compiles without them" {
+    use_newer_go
+    go_client=$CLIENTS/go
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] && drivers="pgx postgres" || drivers=mysql
+    create_role "$role"
+    [ "$ROWLOCK_TEST_ENGINE" != mariadb ] || sql "GRANT SELECT ON *.* TO $role@'%'"
+    ROWLOCK_TEST_UNPRIVILEGED=$(url_of_role "$role")
+    export ROWLOCK_TEST_UNPRIVILEGED
+    (cd "$go_client/tests" && go test -c -o "$BATS_TEST_TMPDIR/go-tests" .)
+    for driver in $drivers; do
+        (cd "$go_client/tests" && ROWLOCK_TEST_DRIVER=$driver "$BATS_TEST_TMPDIR/go-tests" \
+            -test.v -test.run 'Install|Schema')
+    done
+    drop_role "$role"
+    cp -R "$go_client" module
+    in_module() { cat "module/schema/$1"; }
+    has_schemas in_module
+    rm module/schema/*.sql
+    cd module
+    run -1 go run ./cmd/rowlock-schema postgresql
+    [[ $output == *"run make client-schemas"*"rowlock schema install"* ]]
+}
