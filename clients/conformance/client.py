@@ -8,7 +8,9 @@ import functools
 import importlib
 import json
 import os
+import queue
 import sys
+import threading
 from typing import Any, Dict, Optional
 from urllib.parse import unquote, urlsplit
 
@@ -39,6 +41,9 @@ class Client:
         self.lease: Any = None
         self.connection: Any = None  # of the transactions
         self.begun = False
+        self.jobs: Any = None
+        self.runs: Any = queue.Queue()  # that have begun
+        self.leave = threading.Event()  # ends the run
 
     def own(self, begin: bool = True) -> Any:
         self.connection = self.connection or connect()
@@ -79,6 +84,40 @@ class Client:
 
     def release(self) -> None:
         self.lease.release()
+
+    def job(self, name: str, body: str, fresh: int = 0, **terms: Any) -> None:
+        if fresh:
+            self.jobs = rowlock.Jobs(connect if DRIVER else URL)
+        for key in {"ttl", "backoff", "max_run"} & set(terms):
+            terms[key] /= 1000
+
+        @self.jobs.job(name, **terms)  # type: ignore[untyped-decorator]
+        def work(run: rowlock.Run) -> None:
+            if body == "waits":
+                self.runs.put(run)
+            run.note("37 mails")
+            while body == "waits" and not self.leave.wait(0.02):
+                run.check()
+            if body == "fails":
+                raise RuntimeError("no mail server")
+
+    def due(self) -> Dict[str, Any]:
+        return {"number": self.jobs.run_due()}
+
+    def serve(self, grace: int = 60000) -> None:
+        self.leave.clear()
+        self.grace = grace / 1000
+        self.jobs.start()
+
+    def began(self, limit: int) -> Dict[str, Any]:
+        self.lease = self.runs.get(timeout=limit / 1000)
+        return {"token": self.lease.token, "number": self.lease.retry}
+
+    def end(self) -> None:
+        self.leave.set()
+
+    def stop(self) -> None:
+        self.jobs.stop(grace=self.grace)
 
     def lock(self, name: str, mode: str = "exclusive", wait: Optional[int] = None) -> None:
         timeout = None if wait is None else wait / 1000

@@ -27,6 +27,10 @@ class Client:
         self.lock_object: Any = None
         self.lease: Any = None
         self.connection: Any = None  # of the transactions
+        self.jobs: Any = None
+        self.loop: Any = None  # the task of the jobs
+        self.runs: Any = asyncio.Queue()  # that have begun
+        self.leave = asyncio.Event()  # ends the run
 
     async def own(self) -> Any:
         if self.connection is None:
@@ -71,6 +75,39 @@ class Client:
 
     async def release(self) -> None:
         await self.lease.release()
+
+    async def job(self, name: str, body: str, fresh: int = 0, **terms: Any) -> None:
+        if fresh:
+            self.jobs = aio.Jobs(connect if DRIVER else URL)
+        for key in {"ttl", "backoff", "max_run"} & set(terms):
+            terms[key] /= 1000
+
+        @self.jobs.job(name, **terms)  # type: ignore[untyped-decorator]
+        async def work(run: aio.Run) -> None:
+            run.note("37 mails")
+            if body == "waits":
+                self.runs.put_nowait(run)
+                await self.leave.wait()
+            if body == "fails":
+                raise RuntimeError("no mail server")
+
+    async def due(self) -> Dict[str, Any]:
+        return {"number": await self.jobs.run_due()}
+
+    async def serve(self, grace: int = 60000) -> None:
+        self.leave.clear()
+        self.loop = asyncio.ensure_future(self.jobs.run(grace=grace / 1000))
+
+    async def began(self, limit: int) -> Dict[str, Any]:
+        self.lease = await asyncio.wait_for(self.runs.get(), limit / 1000)
+        return {"token": self.lease.token, "number": self.lease.retry}
+
+    async def end(self) -> None:
+        self.leave.set()
+
+    async def stop(self) -> None:
+        self.loop.cancel()
+        await asyncio.wait({self.loop})
 
     async def lock(self, name: str, mode: str = "exclusive", wait: Optional[int] = None) -> None:
         timeout = None if wait is None else wait / 1000

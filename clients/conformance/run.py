@@ -8,6 +8,7 @@ loss may take to be announced, in seconds. CONFORMANCE_POOLER is the URL of a po
 database, through which the clients connect.
 """
 
+import glob
 import json
 import os
 import re
@@ -25,8 +26,10 @@ from urllib.parse import urlsplit
 HERE = os.path.dirname(os.path.abspath(__file__))
 URL = os.environ["ROWLOCK_TEST_URL"]
 SERVER = os.environ.get("CONFORMANCE_POOLER", URL)  # of the clients
+FAKETIME = "".join(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")[:1])
 LIMIT_S = int(os.environ.get("CONFORMANCE_LIMIT", "120"))
 TEXTS = {"name", "mode", "note", "counter", "load", "url"}
+TEXTS |= {"every", "cron", "zone", "missed", "body"}
 
 
 class Failure(Exception):
@@ -75,14 +78,18 @@ class Client:
     """A program of one language."""
 
     def __init__(self, folder: str, language: str) -> None:
-        self.language = language
+        self.language, self.folder = language, folder
         self.proxy = Proxy()
-        program, _, driver = language.partition(":")
+        self.start({})
+
+    def start(self, environment: Dict[str, str]) -> None:
+        program, _, driver = self.language.partition(":")
         at = urlsplit(SERVER)
         port = self.proxy.listener.getsockname()[1]
         url = at._replace(netloc=f"{at.netloc.rpartition('@')[0]}@127.0.0.1:{port}").geturl()
         self.process = subprocess.Popen(
-            [os.path.join(folder, program, "run"), url, *([driver] if driver else [])],
+            [os.path.join(self.folder, program, "run"), url, *([driver] if driver else [])],
+            env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -114,7 +121,7 @@ class Client:
 def rowlock(*words: str) -> str:
     command = [os.environ["ROWLOCK"], "--db", URL, *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode and "ls" not in words:  # which fails if nothing is listed
+    if done.returncode and not {"ls", "--json"} & set(words):  # which tell what they list by it
         raise Failure(f"rowlock {' '.join(words)} exits with {done.returncode}")
     return done.stdout
 
@@ -129,6 +136,7 @@ class Run:
         self.remaining = 0
         self.ttl = 0
         self.killed: List[Client] = []
+        self.defined: List[Client] = []  # those that have jobs
         self.waiter: Optional["subprocess.Popen[bytes]"] = None
 
     def line(self, text: str) -> None:
@@ -139,16 +147,19 @@ class Run:
             return
         client = self.client_of(words[0])
         if words[1] == "starts":
-            client.send(self.command(words[2:]))
+            client.send(self.command(client, words[2:]))
             return
         if words[1] != "answers":
-            client.send(self.command(words[1:]))
+            client.send(self.command(client, words[1:]))
         self.compare(client, expected.split())
 
-    def command(self, words: List[str]) -> Dict[str, Any]:
+    def command(self, client: Client, words: List[str]) -> Dict[str, Any]:
         command: Dict[str, Any] = {"do": words[0]}
-        if words[0] == "acquire":
+        if words[0] in ("acquire", "job"):
             command["ttl"] = 60000
+        if words[0] == "job" and client not in self.defined:
+            self.defined.append(client)
+            command["fresh"] = 1  # the jobs of an earlier scenario are forgotten
         for word in words[1:]:
             key, equals, value = word.partition("=")
             if not equals:
@@ -157,6 +168,8 @@ class Run:
                 value = kind + colon + self.prefix + rest.replace("_", " ")
             if key == "at":
                 key, value = "url", elsewhere(value)
+            if key == "cron":
+                value = value.replace("_", " ")
             value = value.replace("LIMIT", str(LIMIT_S * 1000))
             command[key] = value if key in TEXTS else int(value)
         self.ttl = command.get("ttl", self.ttl)
@@ -214,7 +227,8 @@ class Run:
         self.do_waiting(name, "0")
 
     def do_break(self, name: str) -> None:
-        rowlock("break", self.prefix + name)
+        kind, colon, rest = name.rpartition(":")
+        rowlock("break", kind + colon + self.prefix + rest)
 
     def do_break_now(self, name: str) -> None:
         rowlock("break", "--now", self.prefix + name)
@@ -266,6 +280,54 @@ class Run:
         rowlock("break", "--now", self.prefix + "taken")
         if self.waiter and self.waiter.wait():
             raise Failure(f"the waiter ended with {self.waiter.returncode}")
+
+    # ---- jobs
+
+    def do_now(self, job: str) -> None:
+        rowlock("jobs", "--now", self.prefix + job)
+
+    def do_hold(self, job: str) -> None:
+        self.held = rowlock("hold", "--note", "repairs", "job:" + self.prefix + job).strip()
+
+    def do_let_go(self, job: str) -> None:
+        rowlock("release", "job:" + self.prefix + job, "--token", self.held)
+
+    def do_missed(self, job: str) -> None:
+        """Its due time, once a week, was two weeks ago."""
+        table = "rowlock.job" if URL.startswith("postgresql") else "rowlock_job"
+        sql(
+            f"UPDATE {table} SET version = version + 1, last = due - 1814400000,"
+            f" due = due - 1209600000 WHERE name = '{self.prefix}{job}'"
+        )
+
+    def runs(self, job: str) -> List[Dict[str, Any]]:
+        shown: List[Dict[str, Any]] = json.loads(
+            rowlock("--json", "jobs", self.prefix + job) or "[]"
+        )
+        runs: List[Dict[str, Any]] = shown[0]["history"] if shown else []
+        return runs
+
+    def do_outcomes(self, job: str, *expected: str) -> None:
+        """Of its runs, the latest first."""
+
+        def are_so() -> bool:
+            found = [run["outcome"].replace(" ", "_") for run in self.runs(job)]
+            return len(found) == len(expected) and all(
+                one in words.split("|") for one, words in zip(found, expected)
+            )
+
+        self.until(f"outcomes {' '.join(expected)}", are_so)
+
+    def do_output(self, job: str, text: str) -> None:
+        if text.replace("_", " ") not in (self.runs(job)[0]["output"] or ""):
+            raise Failure(f"the output is {self.runs(job)[0]['output']!r}")
+
+    def do_clock(self, who: str, offset: str) -> None:
+        """The client begins again, with a clock that is so wrong."""
+        self.client_of(who).end()
+        self.client_of(who).start({"FAKETIME": offset, "DONT_FAKE_MONOTONIC": "1",
+                                   "LD_PRELOAD": FAKETIME})  # fmt: skip
+        self.killed.append(self.client_of(who))
 
     def do_renewed(self, who: str) -> None:
         """The remaining time is more than it was: a renewal has succeeded."""
@@ -339,15 +401,17 @@ class Cast:
                 del self.running[key]
 
 
-def read_scenarios() -> List[Tuple[str, List[str], List[str]]]:
+def read_scenarios(file: str) -> List[Tuple[str, List[str], List[str]]]:
     """The name of each, the languages that lack what it shows, and its lines."""
     scenarios: List[Tuple[str, List[str], List[str]]] = []
-    with open(os.path.join(HERE, "scenarios.txt"), encoding="utf-8") as file:
-        for line in (line.strip() for line in file):
+    everywhere: List[str] = []
+    with open(os.path.join(HERE, file), encoding="utf-8") as lines:
+        for line in (line.strip() for line in lines):
             if line.startswith("== "):
-                scenarios.append((line[3:], [], []))
+                scenarios.append((line[3:], [*everywhere], []))
             elif line.startswith("without "):
-                scenarios[-1][1].extend(line.partition(" # ")[0].split()[1:])
+                without = scenarios[-1][1] if scenarios else everywhere
+                without.extend(line.partition(" # ")[0].split()[1:])
             elif line and not line.startswith("#"):
                 scenarios[-1][2].append(line)
     return scenarios
@@ -364,6 +428,10 @@ def casts(languages: List[str], number: int) -> List[Dict[str, str]]:
         found.append({letter: languages[(first + place * step) % count]
                       for place, letter in enumerate("ABC")})  # fmt: skip
     return found
+
+
+def able(languages: List[str], without: List[str]) -> List[str]:
+    return [each for each in languages if not {each, each.partition(":")[0]} & set(without)]
 
 
 def play(cast: Cast, prefix: str, languages: Dict[str, str], lines: List[str]) -> Optional[str]:
@@ -393,9 +461,12 @@ def main() -> int:
     cast = Cast(arguments[0])
     tests = [
         (name, languages, lines, f"s{number}.{''.join(languages.values())}.")
-        for number, (name, without, lines) in enumerate(read_scenarios())
+        for number, (name, without, lines) in enumerate(
+            [*read_scenarios("scenarios.txt"), *read_scenarios("jobs.txt")]
+        )
         if only in name
-        for languages in casts([each for each in arguments[1:] if not {each, each.partition(":")[0]} & set(without)], number)
+        for languages in casts(able(arguments[1:], without), number)
+        if not {f"{letter}={language}" for letter, language in languages.items()} & set(without)
     ]
     print(f"1..{len(tests)}")
     failed = 0

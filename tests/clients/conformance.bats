@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# clients/conformance: the same scenarios by the client of each language, by the C library, and by
-# clients of different languages. mistakes.bats shows what they find. The half of Python's package
-# for asyncio is another client, on PostgreSQL only. With CLIENTS_DRIVERS=all each driver plays them
-# without PgBouncer, too.
+# clients/conformance: the same scenarios by the client of each language, by the C library, by
+# `rowlock cron` (those of jobs), and by clients of different languages. mistakes.bats shows what
+# they find. The half of Python's package for asyncio is another client, on PostgreSQL only. With
+# CLIENTS_DRIVERS=all each driver plays them without PgBouncer, too.
 # Runs on: postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -13,7 +13,7 @@ load lib.bash
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 use_newer_go
 
-LANGUAGES="python go node java c"
+LANGUAGES="python go node java c cron"
 [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || LANGUAGES="$LANGUAGES asyncio"
 
 setup_file() {

@@ -219,6 +219,26 @@ class Blocking(unittest.TestCase):
         self.assertIn("released", repr(held))
 
 
+class Jobs(unittest.TestCase):
+    def test_a_job_is_performed_when_it_is_due(self) -> None:
+        fake = Fake()
+        jobs = rowlock.Jobs(fake)
+
+        @jobs.job("j", every="1h")
+        def _(run: rowlock.Run) -> None:
+            run.note("37 mails")
+            if len(fake.runs) == 1:
+                raise ValueError("no mail server")
+
+        self.assertEqual([jobs.run_due(), jobs.run_due()], [1, 0])
+        fake.due.add("j")
+        self.assertEqual(jobs.run_due(), 1)
+        self.assertEqual(fake.runs[0], ("j", "done", "37 mails"))
+        self.assertEqual(fake.runs[1][:2], ("j", "failed"))
+        self.assertIn("no mail server", fake.runs[1][2])
+        self.assertEqual(fake.held, [])
+
+
 class Asyncio(unittest.IsolatedAsyncioTestCase):
     async def test_the_same(self) -> None:
         fake, inside, order = Fake(), 0, []

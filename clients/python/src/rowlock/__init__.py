@@ -11,10 +11,12 @@ from ._blocking import Lease, exclusive_run, fence, lease, lock, next_number, re
 from ._core import Event
 from ._errors import Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable
 from ._install import install, schema
+from ._jobs import Overrun
+from ._threads import Jobs, Run
 
 __all__ = ["Busy", "Event", "Holder", "Lost", "NotInstalled", "RowlockError", "Unavailable"]
 __all__ += ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
-__all__ += ["install", "release_all", "schema"]
+__all__ += ["Jobs", "Overrun", "Run", "install", "release_all", "schema"]
 
-for _public in (Busy, Holder, Lost, NotInstalled, RowlockError, Unavailable):
+for _public in (Busy, Holder, Lost, NotInstalled, Overrun, RowlockError, Unavailable):
     _public.__module__ = __name__  # as a traceback shows it

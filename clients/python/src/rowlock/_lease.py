@@ -13,7 +13,7 @@ import random
 import threading
 import uuid
 import weakref
-from typing import Any, Callable, Dict, Generic, Optional, Set, TypeVar, cast
+from typing import Any, Callable, Dict, Generic, Optional, Set, Tuple, TypeVar, cast
 
 from ._core import Event, Terms, now, this_process
 from ._engine import number_of, text_of
@@ -48,6 +48,7 @@ class State:
         self._due = sent + self.ttl / 3
         self._leaving = threading.Lock()  # locked by the one that releases
         self._why, self._taken = "", False
+        self.ending: Tuple[Any, ...] = ("release", token)  # the call that ends it; false: lost
         self._pid = os.getpid()
         self._failure = ""  # of the last renewal
         half = session.half
@@ -88,11 +89,11 @@ class State:
             self._taken = False
             raise self._loss()
 
-    async def take_away(self) -> None:
+    async def take_away(self, why: str) -> None:
         """Releases it under its holder, who learns of it first; or waits for its release."""
         if self._leaving.acquire(blocking=False):
             self._taken = True
-            self._lose(lease_lost(self.name, "released by release_all()"))
+            self._lose(lease_lost(self.name, why))
             await self.half.to_its_end(self._send_release(True), self.ttl + GIVE_UP)
         else:
             await self.half.wait(self._released, self.ttl + GIVE_UP)
@@ -131,11 +132,11 @@ class State:
         try:
             if stopped:
                 try:
-                    answer = await self._session.call(limit, "release", self.token)
+                    answer = await self._session.call(limit, *self.ending)
                     if not number_of(answer[0]):
                         self._lose(await self._how())
                 except Unavailable:  # it may have been released: the repetition does not tell
-                    await self._session.call(limit, "release", self.token)
+                    await self._session.call(limit, *self.ending)
         except Busy as error:
             if not failed:
                 raise RowlockError(
@@ -366,6 +367,6 @@ async def release_all(half: Half) -> None:
     for state in list(HELD):
         if state.half is half and state._pid == os.getpid():
             try:
-                await state.take_away()
+                await state.take_away("released by release_all()")
             except Exception as error:
                 log.warning("release of %s: %s", state.name, error)

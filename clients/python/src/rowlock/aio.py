@@ -12,9 +12,9 @@ import contextlib
 import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Coroutine, Generator
-from typing import Optional, Protocol, Type, TypeVar, overload
+from typing import Optional, Protocol, Tuple, Type, TypeVar, overload
 
-from . import _core, _lease
+from . import _core, _jobs, _lease
 from ._core import Event, T
 from ._engine import driver_name
 from ._errors import Busy
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     P = ParamSpec("P")
 R = TypeVar("R")
 
-__all__ = ["Lease", "exclusive_run", "fence", "lease", "lock", "next_number", "refresh"]
-__all__ += ["release_all"]
+__all__ = ["Jobs", "Lease", "Run", "exclusive_run", "fence", "lease", "lock", "next_number"]
+__all__ += ["refresh", "release_all"]
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], limit: float) -> None:
@@ -181,6 +181,61 @@ class Lease(Handle):
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
         await self._state.leave(kind is not None)
+
+
+class Run(_jobs.Run):
+    """A run of a job: what its function gets. It is cancelled when it is lost, and at max_run."""
+
+    lost: asyncio.Event
+
+    async def fence(self, connection: Any) -> None:
+        """Keeps the run's lease valid until that connection's transaction ends; raises Lost."""
+        self.check()
+        await fence(connection, self.name, self.token)
+
+
+async def perform(job: _jobs.Job, run: Any) -> Tuple[str, str]:
+    task, lost = asyncio.ensure_future(job.function(run)), asyncio.ensure_future(run.lost.wait())
+    limit = None if run._until is None else run._until - _core.now()
+    try:
+        await asyncio.wait({task, lost}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        lost.cancel()
+        await stop(task)
+    if task.cancelled():
+        return "lost" if run.lost.is_set() else "timed out", "it was cancelled"
+    return _jobs.result_of(task.exception(), run)
+
+
+class Jobs(_jobs.Loop):
+    """The jobs of this program, each an async def: rowlock.Jobs. At most `limit` at once."""
+
+    def __init__(
+        self, source: Any, *, limit: int = 10, on_event: Optional[Callable[[Event], object]] = None
+    ) -> None:
+        super().__init__(ASYNCIO, Run, source, perform, limit, on_event)
+
+    def job(self, name: str, **terms: Any) -> Callable[[_jobs.F], _jobs.F]:
+        """Decorates an async def, which gets a Run; terms: those of rowlock.Jobs.job()."""
+
+        def decorate(function: _jobs.F) -> _jobs.F:
+            if not inspect.iscoroutinefunction(function):
+                raise TypeError(f"{function!r} is not an async def: use rowlock.Jobs")
+            return self.add(name, function, _jobs.terms(**terms))
+
+        return decorate
+
+    async def run(self, *, grace: float = 10.0) -> None:
+        """Performs the jobs until it is cancelled; then waits for runs, for `grace` seconds."""
+        try:
+            await self.serve()
+        finally:
+            self.stopping = True
+            await self.stop_runs(grace)
+
+    async def run_due(self) -> int:
+        """Performs what is due now, and returns how many runs that were."""
+        return await self.once()
 
 
 async def release_all() -> None:

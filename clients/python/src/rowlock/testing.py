@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from ._errors import Unavailable, lease_lost
 
@@ -19,6 +19,8 @@ class Fake:
     """A source of leases: rowlock.lease(fake, "import"). fake.connection(): for lock(), and so on.
 
     break_(name) breaks the leases of a name; stop() and start() make it unavailable, and available.
+    Each job is due once, and again after `due.add(job)`; `runs` has the job, outcome and output of
+    each run that has ended.
     """
 
     def __init__(self) -> None:
@@ -26,6 +28,9 @@ class Fake:
         self.numbers: Dict[str, int] = {}
         self.fresh: Dict[str, float] = {}  # when the data of a name were refreshed
         self.queue: List[Tuple[str, str]] = []  # of names and owners
+        self.due: Set[str] = set()  # jobs
+        self.known: Set[str] = set()
+        self.runs: List[Tuple[str, str, str]] = []
         self.stopped = False
         self.changed = threading.Condition()
         self._tokens = itertools.count(1)
@@ -131,6 +136,24 @@ class Connection:
         before = len(self._fake.held)
         self._fake.held = [grant for grant in self._fake.held if grant.token != token]
         return (before - len(self._fake.held),)
+
+    def _claim(self, job: str, _: str, owner: str, ttl_ms: int, *__: Any) -> Tuple[Any, ...]:
+        fake, now_ = self._fake, time.monotonic()
+        if job not in fake.known:
+            fake.known.add(job)
+            fake.due.add(job)
+        name = f"job:{job}"
+        grant = fake.grant(name, owner, "exclusive", None, now_ + ttl_ms / 1000) if (
+            job in fake.due) else None  # fmt: skip
+        if not grant:
+            return None, None, None, "waiting", 10, None, None
+        fake.due.discard(job)
+        return grant.token, int(time.time() * 1000), 0, "claimed", 0, None, None
+
+    def _finish(self, token: int, outcome: str, output: str) -> Tuple[Any, ...]:
+        runs = [grant.name[4:] for grant in self._fake.held if grant.token == token]
+        self._fake.runs += [(job, outcome, output) for job in runs]
+        return self._release(token)
 
     def _try(self, name: str, wait_ms: float, mode: str) -> Tuple[Any, ...]:
         end = time.monotonic() + wait_ms / 1000

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs: the loop that claims due runs, and a run, once for both halves.
+
+The server decides what is due, by its clock, and how long to pause before the next question. A run
+is the lease of job:NAME, whose end is a call that also records the result.
+"""
+
+from __future__ import annotations
+
+import traceback
+import uuid
+from datetime import datetime, timezone
+from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
+
+from . import _core
+from ._core import Event, now, this_process
+from ._engine import FAKE, MARIADB, POSTGRESQL, T, number_of, text_of
+from ._errors import Lost, RowlockError, Unavailable
+from ._lease import GIVE_UP, Handle, State, pause_after
+from ._session import REPLY, Half, Session, log
+
+POSTGRESQL.update({
+    # job, schedule, owner, ttl_ms, zone, retry, backoff_ms, missed, at_least_ms, history, host, pid,
+    # program, note
+    "claim": "SELECT token, (extract(epoch FROM due) * 1000)::bigint, repeats, state,"
+    " (extract(epoch FROM pause) * 1000)::bigint, lost, former_schedule"
+    " FROM rowlock.claim(%s::text, %s::text, %s::text, %s::bigint * interval '1 ms', %s::text,"
+    " %s::integer, %s::bigint * interval '1 ms', %s::text, %s::bigint * interval '1 ms',"
+    " %s::integer, %s::text, %s::bigint, %s::text, %s::text)",
+    # token, outcome, output; it waits as release does
+    "finish": "SELECT CASE WHEN pg_catalog.set_config('lock_timeout', '1s', true) = '1s'"
+    " THEN rowlock.finish(%s::bigint, %s::text, %s::text)::integer END",
+})  # fmt: skip
+MARIADB.update({
+    "claim": f"CALL rowlock_claim_row({T}, {T}, {T}, %s, {T}, %s, %s, {T}, %s, %s, {T}, %s, {T},"
+    f" {T})",
+    "before finish": "SET innodb_lock_wait_timeout = 1",
+    "finish": f"CALL rowlock_finish(%s, {T}, {T}, NULL, @rowlock_answer)",
+})  # fmt: skip
+FAKE.update(claim="claim", finish="finish")
+AGAIN = 60.0  # after an error of one job
+OUTPUT = 2048  # bytes that the server keeps
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Overrun(RowlockError):
+    """The run has exceeded its max_run."""
+
+
+class Terms(NamedTuple):
+    """Of a job. Times are in seconds."""
+
+    schedule: str
+    zone: str
+    ttl: float
+    max_run: Optional[float]
+    retry: Optional[int]
+    backoff: float
+    missed: str
+    at_least: float
+    history: int
+    note: Optional[str]
+
+
+def terms(
+    *, every: Optional[str] = None, cron: Optional[str] = None, zone: str = "UTC",
+    ttl: float = 30.0, max_run: Optional[float] = None, retry: Optional[int] = None,
+    backoff: float = 10.0, missed: str = "once", at_least: float = 0.0, history: int = 100,
+    note: Optional[str] = None,
+) -> Terms:  # fmt: skip
+    if (every is None) == (cron is None):
+        raise ValueError('pass every="5m" or cron="0 3 * * *"')
+    if missed not in ("once", "skip"):
+        raise ValueError(f'missed must be "once" or "skip", not {missed!r}')
+    for what, value in (("retry", retry), ("history", history)):
+        if value is not None and type(value) is not int:
+            raise TypeError(f"{what} must be an int, not {value!r}")
+    schedule = f"every {_core.text('every', every)}" if cron is None else _core.text("cron", cron)
+    year = 366 * 86400.0
+    return Terms(
+        schedule, _core.text("zone", zone), _core.seconds("ttl", ttl, 1.0, _core.LONGEST_TTL),
+        None if max_run is None else _core.seconds("max_run", max_run), retry,
+        _core.seconds("backoff", backoff, 0, year), missed,
+        _core.seconds("at_least", at_least, 0, year), history,
+        None if note is None else _core.text("note", note),
+    )  # fmt: skip
+
+
+class Run(Handle):
+    """A run of a job. `due` is its due time, `retry` the number of the retry."""
+
+    def __init__(self, state: State, job: Job, due: datetime, retry: int) -> None:
+        super().__init__(state)
+        self.job, self.due, self.retry = job.name, due, retry
+        self._until = now() + job.terms.max_run if job.terms.max_run else None
+        self._notes: List[str] = []
+
+    def check(self) -> None:
+        """Raises Lost if another node may run the job now, and Overrun after max_run."""
+        super().check()
+        if self._until and now() >= self._until:
+            raise Overrun(f"the run of {self.job!r} has exceeded its max_run")
+
+    def note(self, text: str) -> None:
+        """Adds a line to what `rowlock jobs` shows of this run; the last 2,048 bytes are kept."""
+        self._notes.append(_core.text("text", text))
+
+
+class Job:
+    """A job that this process performs."""
+
+    def __init__(self, name: str, function: Callable[[Any], Any], of: Terms) -> None:
+        self.name, self.function, self.terms = name, function, of
+        self.owner = ""  # of a claim that may be repeated
+        self.ask, self.running, self.answered = 0.0, False, False
+        self.state: Any = None  # of its run, and the task of that
+        self.task: Any = None
+        self.former: Optional[str] = None  # another node's schedule, if that was reported
+
+
+class Loop:
+    """The jobs of a process: what both halves keep of them."""
+
+    def __init__(
+        self, half: Half, kind: Callable[[State, Job, datetime, int], Run], source: Any,
+        perform: Callable[[Job, Run], Awaitable[Tuple[str, str]]], limit: int,
+        on_event: Optional[Callable[[Event], object]],
+    ) -> None:  # fmt: skip
+        half.source(source)  # raises an error if it is none
+        if type(limit) is not int or limit < 1:
+            raise ValueError(f"limit must be an int of at least 1, not {limit!r}")
+        self.half, self._kind, self._source, self._perform = half, kind, source, perform
+        self._limit, self._on_event = limit, on_event
+        self.jobs: Dict[str, Job] = {}
+        self.stopping = False
+        self._wake: Any = None
+
+    def add(self, name: str, function: F, of: Terms) -> F:
+        name = _core.text("name", name, 251)
+        if name in self.jobs:
+            raise ValueError(f"the job {name!r} is defined already")
+        self.jobs[name] = Job(name, function, of)
+        return function
+
+    def wake(self) -> None:
+        if self._wake:
+            self._wake.set()
+
+    async def serve(self) -> None:
+        """Claims and starts runs until `stopping`."""
+        self._wake = self.half.event()
+        session, failures = Session(self.half, self._source, "jobs"), 0
+        try:
+            while not self.stopping:
+                self._wake.clear()
+                try:
+                    await self._ask_all(session)
+                    failures, pause = 0, self._pause()
+                except Unavailable as error:
+                    log.warning("jobs: %s", error)
+                    pause = pause_after(failures)
+                    failures += 1
+                if not self.stopping:
+                    await self.half.wait(self._wake, pause)
+        finally:
+            await session.close()
+
+    async def once(self) -> int:
+        """Performs what is due now; returns the number of runs."""
+        self._wake = self.half.event()
+        session = Session(self.half, self._source, "jobs")
+        try:
+            for job in self.jobs.values():
+                job.ask = 0.0  # the caller decides how often it asks
+            started = await self._ask_all(session)
+        finally:
+            await session.close()
+        for job in self._running():
+            while not await self.half.ended(job.task, AGAIN):
+                pass
+        return started
+
+    async def stop_runs(self, grace: float) -> None:
+        """Waits for the runs; then ends them as lost, so that another node may begin at once."""
+        end = now() + grace
+        for job in self._running():
+            state = job.state
+            if not await self.half.ended(job.task, max(0.0, end - now())):
+                state.ending = ("finish", state.token, "lost", "the program ended")
+                await self.half.to_its_end(state.take_away("the program ends"), GIVE_UP)
+
+    def _running(self) -> List[Job]:
+        return [job for job in self.jobs.values() if job.running]
+
+    def _pause(self) -> float:
+        asked = [job.ask for job in self.jobs.values() if not job.running]
+        return max(0.0, min([*asked, now() + AGAIN]) - now())
+
+    async def _ask_all(self, session: Session) -> int:
+        started = 0
+        for job in list(self.jobs.values()):
+            if self.stopping or len(self._running()) >= self._limit:
+                break
+            if job.running or now() < job.ask:
+                continue
+            try:
+                started += await self._ask(session, job)
+            except Unavailable:
+                raise
+            except Exception as error:
+                if not job.answered:  # it is wrong from the beginning
+                    raise
+                log.warning("the job %r: %s", job.name, error)
+                job.ask = now() + AGAIN
+        return started
+
+    async def _ask(self, session: Session, job: Job) -> bool:
+        of, sent = job.terms, now()
+        job.owner = job.owner or uuid.uuid4().hex
+        token, due, retry, _, pause, lost, former = await session.call(
+            REPLY, "claim", job.name, of.schedule, job.owner, int(of.ttl * 1000), of.zone, of.retry,
+            int(of.backoff * 1000), of.missed, int(of.at_least * 1000), of.history,
+            *this_process(), of.note,
+        )  # fmt: skip
+        owner, job.owner, job.answered = job.owner, "", True
+        job.ask = now() + (number_of(pause) or 0) / 1000
+        if number_of(lost):
+            log.warning("the job %r: the previous run, %s, was lost", job.name, lost)
+        if former and text_of(former) != job.former:
+            job.former = text_of(former)
+            log.warning("the job %r: another node has the schedule %r", job.name, job.former)
+        if token is None:
+            return False
+        lease = _core.Terms(
+            f"job:{job.name}", of.ttl, None, "exclusive", None, of.note, self._on_event
+        )
+        own = Session(self.half, self._source, job.name)
+        state = State(own, owner, int(token), lease, sent)
+        at = datetime.fromtimestamp((number_of(due) or 0) / 1000, timezone.utc)
+        run = self._kind(state, job, at, number_of(retry) or 0)
+        job.running, job.state = True, state
+        job.task = self.half.start(self._carry_out(job, state, run), f"job {job.name}")
+        return True
+
+    async def _carry_out(self, job: Job, state: State, run: Run) -> None:
+        began = now()
+        outcome, text = "failed", ""
+        try:
+            if state.remaining() <= 0:
+                outcome, text = "not started", "the answer came too late"
+            else:
+                state._tell("acquired")
+                outcome, text = await self._perform(job, run)
+        finally:
+            if state.lost.is_set():
+                outcome = "lost"
+            output = "\n".join([*run._notes, *([text] if text else [])]).replace("\0", "?")
+            if not state._taken:
+                state.ending = ("finish", state.token, outcome, output[-OUTPUT:])
+            log.debug("the job %r: %s after %.1f s", job.name, outcome, now() - began)
+            try:
+                await state.leave(True)
+            finally:
+                job.running, job.ask = False, 0.0
+                self.wake()
+
+
+def result_of(error: Optional[BaseException], run: Run) -> Tuple[str, str]:
+    """The outcome of a function that ended with the error, and the text of that."""
+    if error is None:
+        late = run._until is not None and now() >= run._until
+        return ("timed out", "it exceeded max_run") if late else ("done", "")
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    if isinstance(error, Overrun):
+        return "timed out", text
+    return ("lost" if isinstance(error, Lost) and error.name == run.name else "failed"), text

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of both halves on a real server: ROWLOCK_TEST_URL, ROWLOCK_TEST_DRIVER."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+from typing import Any, Dict, List
+
+import rowlock
+from rowlock import aio
+from test_rowlock import DRIVER, MARIADB, command, connect
+
+FAR = "50w"  # a period that does not come due during a test; a new job is due at once
+PROGRAM = f"""
+import sys, time
+sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
+import rowlock, test_rowlock
+jobs = rowlock.Jobs(test_rowlock.connect)
+@jobs.job("j", every="{FAR}", ttl=2)
+def job(run):
+    run.note("retry %d" % run.retry)
+    print("began", flush=True)
+    if sys.argv[1] == "waits":
+        run.lost.wait(60)
+        print("told", flush=True)
+jobs.run(grace=0.5)
+"""
+
+
+def history(job: str = "j") -> List[Dict[str, Any]]:
+    """Its runs, the latest first."""
+    shown: List[Dict[str, Any]] = json.loads(command("--json", "jobs", job))
+    return list(shown[0]["history"])
+
+
+def outcome(job: str = "j") -> str:
+    return str(history(job)[0]["outcome"])
+
+
+def start(what: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, what], stdout=subprocess.PIPE, text=True)
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self) -> None:
+        for job in json.loads(command("--json", "jobs")):
+            command("jobs", job["name"], "--forget")
+
+    def test_a_due_job_runs_once_on_two_nodes(self) -> None:
+        seen: List[str] = []
+        both = threading.Barrier(2)
+
+        def node() -> None:
+            jobs = rowlock.Jobs(connect)
+
+            @jobs.job("j", every=FAR)
+            def _(run: rowlock.Run) -> None:
+                run.check()
+                run.note("37 mails")
+                seen.append(run.job)
+
+            both.wait()
+            jobs.run_due()
+            jobs.run_due()
+
+        nodes = [threading.Thread(target=node) for _ in range(2)]
+        for one in nodes:
+            one.start()
+        for one in nodes:
+            one.join()
+        self.assertEqual(seen, ["j"])
+        (run,) = history()
+        self.assertEqual((run["outcome"], run["exit"], run["output"]), ("done", 0, "37 mails"))
+
+    def test_an_exception_is_recorded_with_its_text(self) -> None:
+        jobs = rowlock.Jobs(connect)
+
+        @jobs.job("j", every=FAR, retry=1, backoff=0)
+        def _(run: rowlock.Run) -> None:
+            raise ValueError("no mail server: \u00e9\0")
+
+        self.assertEqual(jobs.run_due(), 1)
+        run = history()[0]
+        self.assertEqual((run["outcome"], run["exit"]), ("failed", 1))
+        self.assertTrue(run["output"].endswith("ValueError: no mail server: \u00e9?\n"), run)
+        self.assertEqual(jobs.run_due(), 1)
+        self.assertEqual(history()[0]["repeat"], 1)
+        self.assertEqual(jobs.run_due(), 0)
+
+    def test_a_run_that_exceeds_max_run_is_told_and_recorded(self) -> None:
+        jobs = rowlock.Jobs(connect)
+
+        @jobs.job("j", every=FAR, max_run=0.2)
+        def _(run: rowlock.Run) -> None:
+            while not run.lost.wait(0.05):
+                run.check()
+
+        jobs.run_due()
+        self.assertEqual(outcome(), "timed out")
+
+    def test_a_broken_run_hears_of_it(self) -> None:
+        jobs, began, told = rowlock.Jobs(connect), threading.Event(), threading.Event()
+
+        @jobs.job("j", every=FAR, ttl=1)
+        def _(run: rowlock.Run) -> None:
+            began.set()
+            self.assertTrue(run.lost.wait(60))
+            told.set()
+            run.check()
+
+        with jobs:
+            self.assertTrue(began.wait(60))
+            command("break", "job:j")
+            self.assertTrue(told.wait(60))
+        self.assertEqual(outcome(), "broken")
+
+    def test_a_fence_keeps_the_run_from_being_taken_over(self) -> None:
+        jobs = rowlock.Jobs(connect)
+
+        @jobs.job("j", every=FAR)
+        def _(run: rowlock.Run) -> None:
+            with contextlib.closing(connect()) as connection:
+                if MARIADB:
+                    with connection.cursor() as cursor:
+                        cursor.execute("BEGIN")
+                run.fence(connection)
+                connection.rollback()
+
+        jobs.run_due()
+        self.assertEqual((outcome(), history()[0]["output"]), ("done", None))
+
+    def test_a_node_that_dies_is_replaced(self) -> None:
+        with start("waits") as dying:
+            assert dying.stdout
+            self.assertEqual(dying.stdout.readline(), "began\n")
+            dying.kill()
+        with start("ends") as other:
+            assert other.stdout
+            self.assertEqual(other.stdout.readline(), "began\n")
+            other.terminate()
+        self.assertEqual([run["outcome"] for run in history()], ["done", "lost"])
+        self.assertEqual(history()[0]["repeat"], 1)
+
+    def test_a_graceful_end_gives_the_run_to_another_node_at_once(self) -> None:
+        with start("waits") as ending:
+            assert ending.stdout
+            self.assertEqual(ending.stdout.readline(), "began\n")
+            ending.send_signal(signal.SIGTERM)
+            self.assertEqual(ending.wait(60), 0)
+        self.assertEqual(outcome(), "lost")
+        jobs = rowlock.Jobs(connect)
+        jobs.job("j", every=FAR)(lambda run: None)
+        self.assertEqual(jobs.run_due(), 1)
+
+    def test_another_schedule_is_a_warning(self) -> None:
+        for period in (FAR, "51w"):
+            jobs = rowlock.Jobs(connect)
+            jobs.job("j", every=period)(lambda run: None)
+            if period == FAR:
+                jobs.run_due()
+                continue
+            with self.assertLogs("rowlock", "WARNING") as logged:
+                jobs.run_due()
+        self.assertIn("another node has the schedule 'every 50w'", logged.output[0])
+
+    def test_a_wrong_schedule_is_refused(self) -> None:
+        jobs = rowlock.Jobs(connect)
+        jobs.job("j", cron="60 * * * *")(lambda run: None)
+        with self.assertRaisesRegex(Exception, "minute.*allowed are 0 to 59"):
+            jobs.run_due()
+
+    def test_wrong_arguments_are_refused_when_the_job_is_defined(self) -> None:
+        jobs = rowlock.Jobs(connect)
+        jobs.job("j", every="1h")(lambda run: None)
+        for wrong, error in (
+            (lambda: jobs.job("k"), ValueError),
+            (lambda: jobs.job("k", every="1h", cron="@daily"), ValueError),
+            (lambda: jobs.job("k", every="1h", missed="never"), ValueError),
+            (lambda: jobs.job("k", every="1h", ttl="30s"), TypeError),
+            (lambda: jobs.job("k", every="1h", retry=1.5), TypeError),
+            (lambda: jobs.job("j", every="1h")(print), ValueError),
+            (lambda: jobs.job("k", every="1h")(asyncio.sleep), TypeError),
+            (lambda: rowlock.Jobs(connect, limit=0), ValueError),
+            (lambda: rowlock.Jobs(5), TypeError),
+        ):
+            with self.assertRaises(error):
+                wrong()
+
+
+@unittest.skipIf(MARIADB or DRIVER == "psycopg2", "no driver for asyncio")
+class Asyncio(unittest.IsolatedAsyncioTestCase):
+    setUp = Jobs.setUp
+
+    async def connect(self) -> Any:
+        from test_aio import connect as connects
+
+        return await connects()
+
+    async def test_a_coroutine_is_performed_and_cancelled_after_max_run(self) -> None:
+        jobs = aio.Jobs(self.connect)
+
+        @jobs.job("j", every=FAR)
+        async def _(run: aio.Run) -> None:
+            run.note("37 mails")
+
+        @jobs.job("slow", every=FAR, max_run=0.2)
+        async def _(run: aio.Run) -> None:
+            await asyncio.sleep(600)
+
+        self.assertEqual(await jobs.run_due(), 2)
+        self.assertEqual(await asyncio.to_thread(outcome), "done")
+        self.assertEqual(await asyncio.to_thread(outcome, "slow"), "timed out")
+
+    async def test_a_loop_that_is_cancelled_ends_its_runs(self) -> None:
+        jobs, began = aio.Jobs(self.connect), asyncio.Event()
+
+        @jobs.job("j", every=FAR)
+        async def _(run: aio.Run) -> None:
+            began.set()
+            await asyncio.sleep(600)
+
+        task = asyncio.ensure_future(jobs.run(grace=0.1))
+        await asyncio.wait_for(began.wait(), 60)
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        self.assertEqual(await asyncio.to_thread(outcome), "lost")
+
+
+if __name__ == "__main__":
+    unittest.main()
