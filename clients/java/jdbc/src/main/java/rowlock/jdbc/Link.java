@@ -4,6 +4,7 @@ package rowlock.jdbc;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -16,6 +17,7 @@ final class Link {
   private final Deque<Engine.Step> undo = new ArrayDeque<>();
   private Engine engine;
   private boolean waits;
+  private boolean unfit; // for others: a script has failed, and left settings or a lock
 
   Link(Source source) throws SQLException {
     connection = source.connections().open();
@@ -90,10 +92,22 @@ final class Link {
     return Engine.isTrue(run(statement, values).get(0));
   }
 
+  /** Executes statements that no driver prepares or changes. */
+  void script(List<String> statements) throws SQLException {
+    unfit = true;
+    try (Statement statement = connection.createStatement()) {
+      statement.setEscapeProcessing(false); // a brace is data
+      for (String each : statements) {
+        statement.execute(each);
+      }
+    }
+    unfit = false;
+  }
+
   /** Closes it, or gives it back as it came. A broken one leaves its pool, which sees an error. */
   void close(boolean broken) {
     try (Connection closed = connection) {
-      if (broken || !own && !restore()) {
+      if (broken || unfit || !own && !restore()) {
         closed.abort(Runnable::run);
         closed.createStatement().close();
       }

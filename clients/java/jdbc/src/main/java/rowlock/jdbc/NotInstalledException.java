@@ -7,7 +7,9 @@ public class NotInstalledException extends RowlockException {
 
   NotInstalledException(Throwable cause) {
     super(
-        "no schema of rowlock here; run: rowlock schema install (" + cause.getMessage() + ")",
+        "no schema of rowlock here; call Rowlock.install, or run: rowlock schema install ("
+            + cause.getMessage()
+            + ")",
         cause);
   }
 }

@@ -19,6 +19,39 @@ import javax.sql.DataSource;
 public final class Rowlock {
   private Rowlock() {}
 
+  /**
+   * Creates rowlock's tables and functions; returns false if they exist already. The account of the
+   * connection becomes their owner, and needs no GRANTs. Any number of programs may install at the
+   * same time: it waits for the others, for 5 minutes at most, also in an interrupted thread.
+   *
+   * @throws RowlockException if the schema is of another version, or the account may not create it
+   * @throws UnavailableException if the database does not answer
+   */
+  public static boolean install(DataSource pool) {
+    return Schema.install(Source.pool(pool));
+  }
+
+  /** The same, on connections of its own. */
+  public static boolean install(ConnectionSource source) {
+    return Schema.install(Source.own(source));
+  }
+
+  /** The text by which install() installs, for an administrator, or a tool such as Flyway. */
+  public static String schema(String dialect) {
+    return schema(dialect, null);
+  }
+
+  /**
+   * The same, with the GRANTs for another account that uses rowlock. Does not need a database.
+   *
+   * @param dialect postgresql, mariadb or mysql
+   * @param role its name, on MariaDB and MySQL also USER@HOST; null: no GRANTs
+   * @throws IllegalArgumentException if it is none of these
+   */
+  public static String schema(String dialect, String role) {
+    return Schema.text(dialect, role);
+  }
+
   /** Begins a request for a lease, which keeps a connection of its own by that JDBC URL. */
   public static LeaseRequest lease(String url, String name) {
     return lease(() -> DriverManager.getConnection(url), name);

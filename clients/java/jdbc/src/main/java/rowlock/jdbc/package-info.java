@@ -2,6 +2,6 @@
 /**
  * Locks and leases on the database that the application already uses, see {@link
  * rowlock.jdbc.Rowlock}, and jobs, see {@link rowlock.jdbc.Jobs}. The database needs rowlock's
- * schema: {@code rowlock schema install}.
+ * schema: {@link rowlock.jdbc.Rowlock#install(javax.sql.DataSource)}.
  */
 package rowlock.jdbc;

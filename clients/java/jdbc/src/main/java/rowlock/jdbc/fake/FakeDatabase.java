@@ -144,6 +144,8 @@ public final class FakeDatabase {
                 return statement(transaction, automatic, call.group(1));
               } else if (sql.contains("pg_backend_pid")) {
                 return statement(transaction, automatic, "introduce");
+              } else if (sql.contains("pg_catalog.version()")) {
+                return statement(transaction, automatic, "server");
               } else if (real == null) {
                 throw new SQLException("the fake database executes no other SQL", "0A000");
               }

@@ -140,6 +140,7 @@ final class FakeNames {
                 leasesOf((String) v[0]).stream().findFirst().map(FakeNames::text).orElse(null)
               };
           case "holders" -> holders((String) v[0]);
+          case "server" -> new Object[] {"rowlock.jdbc.fake"}; // nothing to install
           case "exclusive", "shared" -> row(lock((String) v[0], function, null));
           case "try_exclusive", "try_shared" ->
               row(lock((String) v[0], function.substring(4), (Long) v[1]));
