@@ -4,7 +4,7 @@
 import { isPool, type Source } from './engine';
 
 const SURROGATE = /\p{Surrogate}/u; // alone: it has no UTF-8, and two of them would be one name
-const LONGEST_TTL = 100 * 365.25 * 86_400_000; // the server's
+export const LONGEST_TTL = 100 * 365.25 * 86_400_000; // the server's
 
 export function text(what: string, value: unknown, most = Infinity): string {
     if (typeof value !== 'string') throw new TypeError(`${what} must be a string`);
@@ -24,11 +24,18 @@ export function patience(what: string, value: unknown): number {
     return given < LONGEST_TTL ? given : Infinity;
 }
 
-function milliseconds(what: string, value: unknown, least: number, most: number): number {
+export function milliseconds(what: string, value: unknown, least: number, most: number): number {
     if (typeof value !== 'number') throw new TypeError(`${what} must be a number of milliseconds`);
     if (value >= least && value <= most) return value; // not NaN
     const limits = most < Infinity ? `from ${least} to ${most}` : `at least ${least}`;
     throw new RangeError(`${what} must be ${limits} milliseconds, not ${value}`);
+}
+
+/** A whole number that fits into an integer of SQL. */
+export function whole(what: string, value: unknown, least: number): number {
+    if (typeof value !== 'number') throw new TypeError(`${what} must be a number`);
+    if (Number.isInteger(value) && value >= least && value < 2 ** 31) return value;
+    throw new RangeError(`${what} must be a whole number from ${least}, not ${value}`);
 }
 
 /** For SQL: null is without a limit. */
@@ -52,12 +59,7 @@ export function terms(
 ): Terms {
     const { ttl = 30_000, wait, shared = false, permits, note } = options;
     if (typeof shared !== 'boolean') throw new TypeError('shared must be a boolean');
-    if (permits !== undefined && typeof permits !== 'number') {
-        throw new TypeError('permits must be a number');
-    }
-    if (permits !== undefined && !(Number.isInteger(permits) && permits > 0 && permits < 2 ** 31)) {
-        throw new RangeError(`permits must be a whole number from 1, not ${permits}`);
-    }
+    const limit = permits === undefined ? null : whole('permits', permits, 1);
     if (shared && permits !== undefined)
         throw new TypeError('shared and permits exclude each other');
     return {
@@ -65,7 +67,7 @@ export function terms(
         ttl: Math.round(milliseconds('ttl', ttl, 1000, LONGEST_TTL)),
         wait: patience('wait', wait),
         mode: permits !== undefined ? 'permit' : shared ? 'shared' : 'exclusive',
-        permits: permits ?? null,
+        permits: limit,
         note: note === undefined ? null : text('note', note),
     };
 }

@@ -31,6 +31,12 @@ const POSTGRESQL = {
     cancel: 'SELECT rowlock.cancel(?::text, ?::text)',
     // it would wait for a transaction that has fenced, which may be the caller's own
     release: "SET LOCAL lock_timeout = '1s'; SELECT rowlock.release(?::bigint)::integer",
+    claim: `SELECT token, (extract(epoch FROM due) * 1000)::bigint, repeats, state,
+        (extract(epoch FROM pause) * 1000)::bigint, lost, former_schedule
+        FROM rowlock.claim(?::text, ?::text, ?::text, ${MS}, ?::text, ?::integer, ${MS}, ?::text,
+        ${MS}, ?::integer, ?::text, ?::bigint, ?::text, ?::text)`,
+    finish: `SET LOCAL lock_timeout = '1s';
+        SELECT rowlock.finish(?::bigint, ?::text, ?::text)::integer`,
     fence: 'SELECT rowlock.fence(?::text, ?::bigint)',
     // refused outside a transaction, where the number would be drawn, and lost
     next: 'SAVEPOINT rowlock; SELECT rowlock.next(?::text); RELEASE SAVEPOINT rowlock',
@@ -51,6 +57,8 @@ const MARIADB = {
     renew: 'CALL rowlock_renew(?, ?)',
     cancel: 'CALL rowlock_cancel(?, ?, @rowlock_answer)',
     release: 'CALL rowlock_release(?, @rowlock_answer)',
+    claim: 'CALL rowlock_claim_row(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    finish: 'CALL rowlock_finish(?, ?, ?, NULL, @rowlock_answer)',
     fence: 'CALL rowlock_fence(?, ?)',
     next: 'CALL rowlock_next(?, @rowlock_answer)',
     refresh: 'CALL rowlock_refresh(?, ?, ?, ?, ?, ?, @rowlock_answer)',
@@ -211,7 +219,7 @@ export class Link {
     /** Calls it in a transaction of its own: MariaDB's procedures begin it themselves. */
     async alone(which: Call, values: Values): Promise<Row> {
         if (which === 'install') return this.#script(values as string[]);
-        if (this.isMariadb && which === 'release') {
+        if (this.isMariadb && (which === 'release' || which === 'finish')) {
             return this.limited(1, () => this.call(which, values)); // as POSTGRESQL's
         }
         if (!this.isPostgresql) return this.call(which, values);

@@ -79,6 +79,15 @@ export function refreshLost(subject: string, cause: unknown): LostError {
     return new LostError(text, `subject:${subject}`, reason, cause);
 }
 
+/** A run of a job has exceeded its maxRun. */
+export class OverrunError extends RowlockError {
+    override readonly code = 'ROWLOCK_OVERRUN';
+
+    constructor(readonly job: string) {
+        super(`the run of '${job}' has exceeded its maxRun`);
+    }
+}
+
 /** The database does not answer, or the pool has no connection. */
 export class UnavailableError extends RowlockError {
     override readonly code = 'ROWLOCK_UNAVAILABLE';

@@ -68,6 +68,12 @@ export class Fake {
     readonly #counters = new Map<string, bigint>();
     readonly #loaded = new Map<string, number>();
     readonly #broken = new Map<string, string>(); // by token
+    readonly #known = new Set<string>(); // jobs
+    readonly #claimed = new Map<bigint, string>(); // by token
+    /** The jobs that are due: each is once, and again after `due.add(job)`. */
+    readonly due = new Set<string>();
+    /** The runs that have ended. */
+    readonly runs: { job: string; outcome: string; output: string }[] = [];
     #failure: unknown;
     #last = 0n;
 
@@ -123,6 +129,10 @@ export class Fake {
                 return [['rowlock/fake']];
             case 'release':
                 return [[this.#remove(BigInt(first!)) ? '1' : '0']];
+            case 'claim':
+                return [this.#claim(values)];
+            case 'finish':
+                return [[this.#finish(BigInt(first!), String(second), String(third)) ? '1' : '0']];
             case 'fence':
                 this.#find(BigInt(second!));
                 return [['1']];
@@ -206,6 +216,28 @@ export class Fake {
         if (!held) return [null, '1', String(place), 'the holder', '20'];
         queue.splice(place - 1, 1);
         return [String(held.token), null, null, null, '0'];
+    }
+
+    #claim(values: Values): Row {
+        const [name, , owner, ttl] = values;
+        const job = String(name);
+        if (!this.#known.has(job)) this.due.add(job);
+        this.#known.add(job);
+        const who = values.slice(10).map((value) => (value == null ? null : `${value}`));
+        const more = { owner: String(owner), ends: Date.now() + Number(ttl), who };
+        const held = this.due.has(job) && this.#grant(`job:${job}`, 'exclusive', null, more);
+        if (!held) return [null, null, null, 'waiting', '10', null, null];
+        this.due.delete(job);
+        this.#claimed.set(held.token, job);
+        return [String(held.token), String(Date.now()), '0', 'claimed', '0', null, null];
+    }
+
+    #finish(token: bigint, outcome: string, output: string): boolean {
+        const job = this.#claimed.get(token);
+        this.#claimed.delete(token);
+        if (job !== undefined) this.runs.push({ job, outcome, output });
+        if (job !== undefined && outcome === 'not started') this.due.add(job);
+        return this.#remove(token);
     }
 
     #describe(name: string): Row {

@@ -3,9 +3,11 @@
 
 export { acquire, type LeaseOptions, withLease } from './acquire';
 export type { Connection, Pool, Source } from './engine';
-export { BusyError, LostError, NotInstalledError, RowlockError, UnavailableError } from './errors';
+export { BusyError, LostError, NotInstalledError, OverrunError } from './errors';
+export { RowlockError, UnavailableError } from './errors';
 export type { Holder } from './errors';
 export { type Dialect, install, schema } from './install';
+export { type JobOptions, Jobs, type JobsOptions, type Run } from './jobs';
 export { Lease, releaseAll } from './lease';
 export type { LeaseEvent, Logger } from './session';
 export { fence, lock, type LockOptions, nextNumber, refresh } from './transaction';

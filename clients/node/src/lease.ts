@@ -3,7 +3,8 @@
 
 import { inspect } from 'node:util';
 import { setMaxListeners } from 'node:events';
-import type { Connection } from './engine';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call, Connection, Row, Values } from './engine';
 import { BusyError, leaseLost, LostError, RowlockError, UnavailableError } from './errors';
 import { now, pauseAfter, REPLY, type Session, within } from './session';
 import { fence } from './transaction';
@@ -14,6 +15,9 @@ const IS_OPEN = 'a transaction that called fence() is open; end it before the le
 /** A lease is certain until its ttl after the last successful call was sent, less a margin. */
 export const certainUntil = (sent: number, ttl: number) => sent + ttl - Math.min(1000, ttl / 10);
 
+/** The call that ends a lease, and its values. */
+export type Ending = readonly [Call, Values];
+
 const held = new Set<Holding>();
 /**
  * Releases all leases that this process holds; for its end, such as on SIGTERM. A body that still
@@ -21,7 +25,8 @@ const held = new Set<Holding>();
  * another call has begun.
  */
 export async function releaseAll(): Promise<void> {
-    await Promise.allSettled([...held].map((holding) => holding.revoke()));
+    const why = 'released by releaseAll';
+    await Promise.allSettled([...held].map((holding) => holding.revoke(why)));
 }
 
 /** What a Lease stands for. It does not refer to the Lease, which a program may drop. */
@@ -41,12 +46,14 @@ class Holding {
     #renewing?: Promise<void>;
     #released = false;
     #releasing?: Promise<void>;
+    #isRevoked = false;
 
     constructor(
         private readonly session: Session,
         private readonly token: bigint,
         private readonly ttl: number,
         sent: number,
+        private readonly ending: (() => Ending) | undefined, // of a run: it records the result, too
     ) {
         setMaxListeners(0, this.signal);
         this.#sent = sent;
@@ -81,8 +88,9 @@ class Holding {
     }
 
     /** Releases it, perhaps under a body that still runs: so it announces the loss first. */
-    async revoke(): Promise<void> {
-        if (!this.#released) this.#lose('released by releaseAll');
+    async revoke(why: string): Promise<void> {
+        this.#isRevoked = true;
+        if (!this.#released) this.#lose(why);
         await this.release(Infinity);
     }
 
@@ -107,13 +115,10 @@ class Holding {
 
     async #sendRelease(): Promise<void> {
         const limit = Math.min(Math.max(2000, this.ttl / 3), REPLY); // a release waits 1 s for locks
-        const end = () => this.session.call('release', [this.token], limit);
+        const [which, values] = this.ending?.() ?? (['release', [this.token]] as const);
+        const end = () => this.session.call(which, values, limit);
         try {
-            // a second call finds nothing if only the reply of the first was lost
-            const answer = await end().catch((error: unknown) => {
-                if (!(error instanceof UnavailableError)) throw error;
-                return end().then(() => ['1']);
-            });
+            const answer = await end().catch((error: unknown) => this.#endAgain(end, error));
             if (answer?.[0] === '0') this.#lose('it ended before it was released');
             else if (!this.signal.aborted) this.#tell('released');
         } catch (error) {
@@ -121,10 +126,32 @@ class Holding {
                 const what = `the lease of '${this.session.name}' was not released`;
                 throw new RowlockError(`${what}, and stays until it expires: ${IS_OPEN}`, error);
             }
-            this.session.debug('release', error); // it expires
+            if (this.ending) this.session.warn(`the result was not recorded: ${String(error)}`);
+            else this.session.debug('release', error); // it expires
         } finally {
             held.delete(this);
             await this.session.close();
+        }
+    }
+
+    /** After a failed call. A result is sent again as long as the lease lasts. */
+    async #endAgain(end: () => Promise<Row>, why: unknown): Promise<Row> {
+        if (!this.ending) {
+            // a second release finds nothing if only the reply of the first was lost
+            if (why instanceof UnavailableError) return end().then(() => ['1']);
+            throw why;
+        }
+        for (let [error, failures] = [why, 0]; ; failures++) {
+            const mayPass = error instanceof UnavailableError || error instanceof BusyError;
+            const isOver = this.#isRevoked || this.signal.aborted || now() >= this.#end;
+            if (!mayPass || (failures > 0 && isOver)) throw error;
+            this.session.warn(`the result is sent again: ${String(error)}`);
+            await sleep(pauseAfter(failures));
+            try {
+                return await end();
+            } catch (next) {
+                error = next;
+            }
         }
     }
 
@@ -205,8 +232,9 @@ export class Lease implements AsyncDisposable {
         readonly token: bigint,
         readonly ttl: number,
         sent: number,
+        ending?: () => Ending,
     ) {
-        this.#holding = new Holding(session, token, ttl, sent);
+        this.#holding = new Holding(session, token, ttl, sent, ending);
         this.signal = this.#holding.signal;
         dropped.register(this, this.#holding, this.#holding);
     }
@@ -231,6 +259,12 @@ export class Lease implements AsyncDisposable {
     async release(): Promise<void> {
         dropped.unregister(this.#holding);
         await this.#reporting(this.#holding.release());
+    }
+
+    /** @internal Releases it under a function that still runs, which learns of it first. */
+    async revoke(why: string): Promise<void> {
+        dropped.unregister(this.#holding);
+        await this.#holding.revoke(why);
     }
 
     async #reporting(work: Promise<void>): Promise<void> {

@@ -23,7 +23,7 @@ export const REPLY = 5000;
 /** How long a call may take that leaves the queue. */
 export const WITHDRAW = 1500;
 const LEAVE = 500; // how long a session may take to end
-const LONGEST = 2 ** 31 - 1; // of a timer
+export const LONGEST = 2 ** 31 - 1; // of a timer
 
 let slept = 0;
 const booted = uptime() * 1000 - performance.now();

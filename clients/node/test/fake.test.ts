@@ -8,6 +8,7 @@ import {
     acquire,
     BusyError,
     fence,
+    Jobs,
     lock,
     LostError,
     nextNumber,
@@ -91,4 +92,20 @@ test('a rollback takes back a number and a refresh', async () => {
     }
     assert.deepEqual(loaded, [true, true, false]);
     assert.equal(own.statements.filter((text) => text.startsWith('INSERT')).length, 2);
+});
+
+test('a job is performed when it is due', async () => {
+    const pool = fake();
+    const jobs = new Jobs(pool);
+    jobs.job('mail', { every: '1h' }, (run) => {
+        run.note('37 mails');
+        if (pool.runs.length === 1) throw new Error('no mail server');
+    });
+    assert.deepEqual([await jobs.runDue(), await jobs.runDue()], [1, 0]);
+    pool.due.add('mail');
+    assert.equal(await jobs.runDue(), 1);
+    assert.deepEqual(pool.runs[0], { job: 'mail', outcome: 'done', output: '37 mails' });
+    assert.equal(pool.runs[1]!.outcome, 'failed');
+    assert.match(pool.runs[1]!.output, /no mail server/);
+    await (await acquire(pool, 'job:mail', { wait: 0 })).release();
 });
