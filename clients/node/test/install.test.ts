@@ -11,12 +11,14 @@ import { fake } from 'rowlock/fake';
 import {
     command,
     connect,
+    driver,
     endOpened,
     execute,
     isMysql,
     isPostgresql,
     open,
     pool,
+    server,
     url,
 } from './server';
 
@@ -91,20 +93,23 @@ test('another version is refused', async () => {
 
 test('an install that fails leaves nothing: neither objects, nor a lock, nor settings', async () => {
     const connection = await open();
-    // in its way: another table of that name, or a view
-    const what = isPostgresql ? 'SCHEMA rowlock' : 'TABLE rowlock_number (a INT) ENGINE = MyISAM';
-    await execute(connection, `CREATE ${what}`);
-    if (isPostgresql) await execute(connection, 'CREATE VIEW rowlock.job AS SELECT 1 AS one');
-    await assert.rejects(install(pool), /rowlock|job/);
+    // in its way: a view, or a table of an engine without transactions
+    const [inTheWay, away] = isPostgresql
+        ? ['SCHEMA rowlock CREATE VIEW job AS SELECT 1 AS one', 'SCHEMA rowlock CASCADE']
+        : ['TABLE rowlock_number (a INT) ENGINE = MyISAM', 'TABLE rowlock_number'];
     const settings = isPostgresql
         ? "SELECT current_setting('client_min_messages')"
         : 'SELECT CONCAT(@@sql_mode, @@autocommit)';
-    const lent = pool as unknown as { query: never };
-    assert.equal(await execute(lent, settings), await execute(connection, settings));
-    await execute(
-        connection,
-        `DROP ${isPostgresql ? 'SCHEMA rowlock CASCADE' : 'TABLE rowlock_number'}`,
-    );
+    const own = driver(server).pool;
+    await execute(connection, `CREATE ${inTheWay}`);
+    try {
+        await assert.rejects(install(own), /rowlock|job/);
+        const lent = own as unknown as { query: never };
+        assert.equal(await execute(lent, settings), await execute(connection, settings));
+    } finally {
+        await own.end();
+        await execute(connection, `DROP ${away}`);
+    }
     assert.equal(await install(pool), true);
     await leases();
 });

@@ -22,10 +22,14 @@ public final class Install {
 
   /** Exit status 0; 1: it failed, and the standard error says why; 2: the arguments are wrong. */
   public static void main(String[] arguments) {
+    System.exit(run(arguments));
+  }
+
+  static int run(String... arguments) {
     boolean prints = arguments.length > 0 && arguments[0].equals("--print");
     if (arguments.length < (prints ? 2 : 1) || arguments.length > (prints ? 3 : 1)) {
       System.err.println(USAGE);
-      System.exit(2);
+      return 2;
     }
     try {
       if (prints) {
@@ -34,12 +38,13 @@ public final class Install {
         System.out.write(text, 0, text.length);
         System.out.flush();
       } else {
-        boolean is = Rowlock.install(() -> DriverManager.getConnection(arguments[0]));
-        System.out.println(is ? "rowlock is installed" : "rowlock is installed already");
+        boolean isNew = Rowlock.install(() -> DriverManager.getConnection(arguments[0]));
+        System.out.println(isNew ? "rowlock is installed" : "rowlock is installed already");
       }
+      return 0;
     } catch (RuntimeException error) {
       System.err.println("rowlock: " + error.getMessage());
-      System.exit(1);
+      return 1;
     }
   }
 }

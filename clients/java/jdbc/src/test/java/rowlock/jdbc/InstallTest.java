@@ -153,20 +153,21 @@ class InstallTest {
   void aFailedInstallLeavesItsPoolNothing() throws Exception {
     String settings =
         Server.POSTGRESQL ? "SELECT current_setting('client_min_messages')" : "SELECT @@sql_mode";
+    execute(
+        Server.POSTGRESQL
+            ? "CREATE SCHEMA rowlock CREATE VIEW job AS SELECT 1 AS one"
+            : "CREATE TABLE rowlock_number (a INT) ENGINE = MyISAM");
     try (HikariDataSource pool = pool()) {
-      execute(
-          Server.POSTGRESQL
-              ? "CREATE SCHEMA rowlock CREATE VIEW job AS SELECT 1 AS one"
-              : "CREATE TABLE rowlock_number (a INT) ENGINE = MyISAM");
       assertThrows(RowlockException.class, () -> Rowlock.install(pool));
       try (Connection lent = pool.getConnection();
           Connection own = Server.connect()) {
         assertEquals(ask(own, settings), ask(lent, settings));
       }
+    } finally {
       execute(Server.POSTGRESQL ? "DROP SCHEMA rowlock CASCADE" : "DROP TABLE rowlock_number");
-      assertTrue(Rowlock.install(Server::connect));
-      leases();
     }
+    assertTrue(Rowlock.install(Server::connect));
+    leases();
   }
 
   private static String printed(String... arguments) {
@@ -174,7 +175,7 @@ class InstallTest {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
     try {
-      Install.main(arguments);
+      assertEquals(0, Install.run(arguments));
     } finally {
       System.setOut(before);
     }
