@@ -99,7 +99,7 @@ example() { # [NUMBER]: a program of the README
 
 @test "the README's function for metrics counts what happens" {
     on_postgresql || return 0
-    example 4
+    example 5
     environment metrics prometheus_client
     echo "from rowlock.testing import Fake
 importing(Fake())
