@@ -60,7 +60,8 @@ teardown() { end_started; }
 build_example() {
     local at=$BATS_TEST_TMPDIR/proxy/$MODULE/@v
     mkdir -p "$at" "$MODULE@$VERSION" program
-    (cd "$CLIENT" && tar c --exclude ./tests .) | tar x -C "$MODULE@$VERSION"
+    (cd "$CLIENT" && tar c --exclude ./tests --exclude ./schedulers .) |
+        tar x -C "$MODULE@$VERSION"
     python3 -c 'import pathlib, sys, zipfile
 archive = zipfile.ZipFile(sys.argv[1], "w")
 for file in pathlib.Path(sys.argv[2]).rglob("*.*"):

@@ -100,6 +100,7 @@ END
     go vet ./...
     go list ./... | grep -x code.acme.test/locks/clients/go/rowlocktest
     (cd tests && go vet ./...)
+    (cd schedulers && go vet ./...)
     ../conformance/build go "$BATS_TEST_TMPDIR/go"
     [ -z "$(gofmt -l .)" ]
     cmp LICENSE "$COPY/LICENSE"
