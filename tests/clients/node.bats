@@ -205,9 +205,10 @@ EOF
         node example.mjs "$ROWLOCK_TEST_URL"
 }
 
-@test "the product has at most 1,200 lines of code, and 400 of jobs, fake and installing aside" {
+@test "the product has at most 1,200 lines of code, and 400 of jobs, the rest aside" {
     code() { find "$CLIENT/src" "$@" -exec cat {} + | grep -vcE '^ *(//.*|/\*\*.*\*/)?$'; }
-    lines=$(code -name '[!f]*' ! -name install.ts ! -name cli.ts ! -name jobs.ts)
+    lines=$(code -name '[!f]*' ! -name install.ts ! -name cli.ts ! -name jobs.ts \
+        ! -name 'nestjs.*')
     of_jobs=$(code -name jobs.ts)
     [ "$lines" -gt 100 ]
     [ "$lines" -le 1200 ]
