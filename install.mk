@@ -57,6 +57,9 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/monitoring'
 	$(INSTALL) -m 644 $(wildcard examples/monitoring/*) \
 	  '$(DESTDIR)$(DOCDIR)/examples/monitoring/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/kubernetes'
+	$(INSTALL) -m 644 $(wildcard examples/kubernetes/*) \
+	  '$(DESTDIR)$(DOCDIR)/examples/kubernetes/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/serve'
 	$(INSTALL) -m 644 $(wildcard docs/serve/*.png) '$(DESTDIR)$(DOCDIR)/docs/serve/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks'
