@@ -12,6 +12,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,16 +20,21 @@ import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import rowlock.jdbc.BusyException;
+import rowlock.jdbc.Job;
+import rowlock.jdbc.Jobs;
 import rowlock.jdbc.Lease;
 import rowlock.jdbc.LeaseRequest;
 import rowlock.jdbc.LostException;
 import rowlock.jdbc.Rowlock;
+import rowlock.jdbc.Run;
 import rowlock.jdbc.UnavailableException;
 import rowlock.jdbc.WaitInterruptedException;
 
@@ -45,6 +51,14 @@ public final class Client {
   private Lease lease;
   private final CountDownLatch[] lost = new CountDownLatch[1];
   private Connection connection; // of the transactions
+  private final List<Consumer<Jobs>> defined = new ArrayList<>(); // its jobs
+  private Jobs jobs; // that are served
+  private final BlockingQueue<Begun> runs = new LinkedBlockingQueue<>();
+  private Run run; // instead of a lease
+  private CountDownLatch end; // opened: the run may end
+
+  /** A run that waits; end lets it end, and lost tells of its loss. */
+  private record Begun(Run run, CountDownLatch end, CountDownLatch lost) {}
 
   private Client(String url) {
     this.url = url;
@@ -96,6 +110,7 @@ public final class Client {
       request.note(o.get("note"));
     }
     Thread.interrupted();
+    run = null;
     lease = request.acquire();
     CountDownLatch latch = new CountDownLatch(1);
     lost[0] = latch;
@@ -166,7 +181,76 @@ public final class Client {
     return ", \"number\": " + done;
   }
 
+  private void job(Map<String, String> o) {
+    if (o.containsKey("fresh")) {
+      defined.clear();
+    }
+    defined.add(each -> define(each.job(o.get("name")), o));
+  }
+
+  private void define(Job job, Map<String, String> o) {
+    if (o.containsKey("every")) {
+      job.every(o.get("every"));
+    } else {
+      job.cron(o.get("cron")).zone(ZoneId.of(o.get("zone")));
+    }
+    job.ttl(millis(o.get("ttl")));
+    if (o.containsKey("max_run")) {
+      job.maxRun(millis(o.get("max_run")));
+    }
+    if (o.containsKey("retry")) {
+      job.retry(Integer.parseInt(o.get("retry"))).backoff(millis(o.get("backoff")));
+    }
+    if ("skip".equals(o.get("missed"))) {
+      job.skipMissed();
+    }
+    job.run(mine -> work(mine, o.get("body")));
+  }
+
+  private void work(Run mine, String body) throws InterruptedException {
+    mine.note("37 mails");
+    if (body.equals("fails")) {
+      throw new IllegalStateException("no mail server");
+    }
+    if (body.equals("waits")) {
+      Begun begun = new Begun(mine, new CountDownLatch(1), new CountDownLatch(1));
+      mine.onLost(begun.lost::countDown);
+      runs.add(begun);
+      try {
+        begun.end.await();
+      } catch (InterruptedException error) {
+        mine.check();
+        throw error;
+      }
+    }
+  }
+
+  private Jobs jobs(String grace) {
+    Jobs all = Jobs.on(() -> connect(url)).grace(millis(grace));
+    defined.forEach(define -> define.accept(all));
+    return all;
+  }
+
+  private String due() {
+    try (Jobs all = jobs("60000")) {
+      return ", \"number\": " + all.runDue();
+    }
+  }
+
+  private String began(Map<String, String> o) throws InterruptedException {
+    Begun begun = runs.poll(Long.parseLong(o.get("limit")), TimeUnit.MILLISECONDS);
+    run = begun.run;
+    end = begun.end;
+    lost[0] = begun.lost;
+    return ", \"token\": %d, \"number\": %d, \"job\": \"%s\", \"due\": %d"
+        .formatted(run.token(), run.retry(), run.job(), run.due().toEpochMilli());
+  }
+
   private String check() {
+    if (run != null) {
+      run.check();
+      return ", \"remaining\": " + run.remaining().toMillis();
+    }
     lease.check();
     return ", \"remaining\": " + lease.remaining().toMillis();
   }
@@ -209,6 +293,23 @@ public final class Client {
         return acquire(o);
       case "crowd":
         return crowd(o);
+      case "job":
+        job(o);
+        return "";
+      case "due":
+        return due();
+      case "serve":
+        jobs = jobs(o.getOrDefault("grace", "60000"));
+        jobs.start();
+        return "";
+      case "began":
+        return began(o);
+      case "end":
+        end.countDown();
+        return "";
+      case "stop":
+        jobs.close();
+        return "";
       case "check":
         return check();
       case "lost":
@@ -217,7 +318,11 @@ public final class Client {
         }
         return "";
       case "fence":
-        lease.fence(own());
+        if (run != null) {
+          run.fence(own());
+        } else {
+          lease.fence(own());
+        }
         return "";
       case "release":
         lease.close();

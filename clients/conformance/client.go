@@ -30,8 +30,19 @@ type command struct {
 	TTL, Limit, Age                               int64
 	Permits, Callers, Pool                        int
 	Wait                                          *int64
+
+	Every, Cron, Zone, Missed, Body string // of a job
+	Backoff, Grace                  *int64
+	MaxRun                          int64 `json:"max_run"`
+	Fresh, Retry                    int
 }
 type answer map[string]any
+
+type begun struct {
+	run  *rowlock.Run
+	lost context.Context
+	end  chan bool
+}
 
 type client struct {
 	db    *sql.DB
@@ -40,6 +51,13 @@ type client struct {
 	leave func()
 	ended chan error // of Do
 	tx    *sql.Tx
+
+	defined []func(*rowlock.Jobs) error // its jobs
+	runs    chan begun                  // that have begun
+	run     *rowlock.Run                // instead of a lease
+	end     chan bool                   // closed: the run may end
+	stop    func()
+	stopped chan error
 }
 
 func open(address string) *sql.DB {
@@ -65,6 +83,7 @@ func open(address string) *sql.DB {
 func millis(number int64) time.Duration { return time.Duration(number) * time.Millisecond }
 
 func (c *client) acquire(o command) (answer, error) {
+	c.run = nil
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	lost, announce := context.WithCancel(context.Background())
 	c.lost = lost
@@ -135,6 +154,85 @@ func (c *client) crowd(o command) (answer, error) {
 	return answer{"number": o.Callers}, nil
 }
 
+// orNot is the time; 0: there is none.
+func orNot(time *int64) time.Duration {
+	if time != nil && *time == 0 {
+		return rowlock.NoWait
+	}
+	if time == nil {
+		return 0
+	}
+	return millis(*time)
+}
+
+func (c *client) job(o command) error {
+	if o.Fresh == 1 {
+		c.defined = nil
+	}
+	c.defined = append(c.defined, func(jobs *rowlock.Jobs) error {
+		return jobs.Add(o.Name, rowlock.JobOptions{Every: o.Every, Cron: o.Cron, Zone: o.Zone,
+			TTL: millis(o.TTL), MaxRun: millis(o.MaxRun), Retry: o.Retry, Backoff: orNot(o.Backoff),
+			Missed: o.Missed}, func(ctx context.Context, run *rowlock.Run) error {
+			run.Note("37 mails")
+			switch o.Body {
+			case "fails":
+				return errors.New("no mail server")
+			case "waits":
+				end := make(chan bool)
+				c.runs <- begun{run, ctx, end}
+				select {
+				case <-end:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return nil
+		})
+	})
+	return nil
+}
+
+func (c *client) jobs(grace *int64) (*rowlock.Jobs, error) {
+	jobs := rowlock.NewJobs(c.db, rowlock.JobsOptions{Grace: orNot(grace)})
+	for _, add := range c.defined {
+		if err := add(jobs); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+func (c *client) due() (answer, error) {
+	jobs, err := c.jobs(nil)
+	if err != nil {
+		return nil, err
+	}
+	count, err := jobs.RunDue(context.Background())
+	return answer{"number": count}, err
+}
+
+func (c *client) serve(o command) error {
+	jobs, err := c.jobs(o.Grace)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop, c.stopped = stop, make(chan error, 1)
+	go func() { c.stopped <- jobs.Run(ctx) }()
+	return nil
+}
+
+func (c *client) began(o command) (answer, error) {
+	select {
+	case begun := <-c.runs:
+		c.run, c.lost, c.end = begun.run, begun.lost, begun.end
+		return answer{"token": c.run.Token(), "number": c.run.Retry(), "job": c.run.Job(),
+			"due": c.run.Due().UnixMilli()}, nil
+	case <-time.After(millis(o.Limit)):
+		return nil, errors.New("no run began")
+	}
+}
+
 // begin begins a transaction, unless one is open.
 func (c *client) begin(name string) (err error) {
 	if c.tx == nil {
@@ -187,7 +285,7 @@ func (c *client) refresh(o command) (answer, error) {
 	return answer{"loaded": number}, err
 }
 
-func (c *client) end(how func(*sql.Tx) error) error {
+func (c *client) finish(how func(*sql.Tx) error) error {
 	tx := c.tx
 	if tx == nil { // it did not begin
 		return nil
@@ -203,7 +301,25 @@ func (c *client) call(o command) (answer, error) {
 		return c.acquire(o)
 	case "crowd":
 		return c.crowd(o)
+	case "job":
+		return nil, c.job(o)
+	case "due":
+		return c.due()
+	case "serve":
+		return nil, c.serve(o)
+	case "began":
+		return c.began(o)
+	case "end":
+		close(c.end)
+		return nil, nil
+	case "stop":
+		c.stop()
+		return nil, <-c.stopped
 	case "check":
+		if c.run != nil {
+			left := c.run.Remaining().Milliseconds()
+			return answer{"remaining": left}, c.run.Check()
+		}
 		left := c.lease.Remaining().Milliseconds()
 		return answer{"remaining": left}, c.lease.Check()
 	case "lost":
@@ -216,6 +332,9 @@ func (c *client) call(o command) (answer, error) {
 	case "fence":
 		if err := c.begin(fmt.Sprint("own ", os.Getpid())); err != nil {
 			return nil, err
+		}
+		if c.run != nil {
+			return nil, c.run.Fence(ctx, c.tx)
 		}
 		return nil, c.lease.Fence(ctx, c.tx)
 	case "release":
@@ -235,9 +354,9 @@ func (c *client) call(o command) (answer, error) {
 		_, err := c.tx.Exec(o.SQL)
 		return nil, err
 	case "commit":
-		return nil, c.end((*sql.Tx).Commit)
+		return nil, c.finish((*sql.Tx).Commit)
 	}
-	return nil, c.end((*sql.Tx).Rollback)
+	return nil, c.finish((*sql.Tx).Rollback)
 }
 
 func say(result answer) {
@@ -249,7 +368,7 @@ func say(result answer) {
 }
 
 func main() {
-	c := client{db: open(os.Args[1])}
+	c := client{db: open(os.Args[1]), runs: make(chan begun, 10)}
 	say(answer{"is": "ok", "pid": os.Getpid(), "program": filepath.Base(os.Args[0])})
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var o command

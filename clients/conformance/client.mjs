@@ -2,7 +2,7 @@
 // client.mjs URL [DRIVER]: the conformance client in JavaScript: a command a line on standard input,
 // an answer a line. The driver is mysql2/promise (the default), mysql2 or mariadb, or pg.
 
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import mariadb from 'mariadb';
 import mysql2 from 'mysql2';
 import mysql2promise from 'mysql2/promise';
 import pg from 'pg';
-import { acquire, lock, nextNumber, refresh, withLease } from 'rowlock';
+import { acquire, Jobs, lock, nextNumber, refresh, withLease } from 'rowlock';
 import { BusyError, LostError, UnavailableError } from 'rowlock';
 
 const url = process.argv[2];
@@ -35,6 +35,12 @@ let lease;
 let connection; // of the transactions
 let begun = false;
 let interrupt = new AbortController();
+let jobs;
+let serving; // a promise
+let stop; // an AbortController
+const runs = []; // that have begun, each with the function that ends it
+let leave; // that of the last one
+const bodies = new EventEmitter(); // 'began'
 process.on('SIGINT', () => interrupt.abort());
 
 async function own(begin = true) {
@@ -75,6 +81,39 @@ const calls = {
         await Promise.all(Array.from({ length: callers }, () => withLease(few, name, {}, work)));
         await (driver === 'mysql2' ? few.promise() : few).end();
         return { number: callers };
+    },
+    job({ name, body, fresh, max_run: maxRun, ttl, every, cron, zone, retry, backoff, missed }) {
+        if (fresh) jobs = new Jobs(pool);
+        const schedule = every ? { every } : { cron, zone };
+        jobs.job(name, { ...schedule, ttl, maxRun, retry, backoff, missed }, async (run) => {
+            run.note('37 mails');
+            if (body === 'fails') throw new Error('no mail server');
+            if (body !== 'waits') return;
+            await new Promise((end) => {
+                run.signal.addEventListener('abort', end);
+                runs.push([run, end]);
+                bodies.emit('began');
+            });
+            run.check();
+        });
+    },
+    async due() {
+        return { number: await jobs.runDue() };
+    },
+    serve({ grace = 60_000 }) {
+        stop = new AbortController();
+        serving = jobs.run({ signal: stop.signal, grace });
+    },
+    async began({ limit }) {
+        if (!runs.length) await once(bodies, 'began', { signal: AbortSignal.timeout(limit) });
+        [lease, leave] = runs.shift();
+        const { token, retry, job, due } = lease;
+        return { token: Number(token), number: retry, job, due: due.getTime() };
+    },
+    end: () => leave(),
+    async stop() {
+        stop.abort();
+        await serving;
     },
     check() {
         lease.check();

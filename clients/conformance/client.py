@@ -43,7 +43,7 @@ class Client:
         self.begun = False
         self.jobs: Any = None
         self.runs: Any = queue.Queue()  # that have begun
-        self.leave = threading.Event()  # ends the run
+        self.leave: Any = None  # an Event that ends the run
 
     def own(self, begin: bool = True) -> Any:
         self.connection = self.connection or connect()
@@ -93,11 +93,12 @@ class Client:
 
         @self.jobs.job(name, **terms)  # type: ignore[untyped-decorator]
         def work(run: rowlock.Run) -> None:
-            if body == "waits":
-                self.runs.put(run)
             run.note("37 mails")
-            while body == "waits" and not self.leave.wait(0.02):
-                run.check()
+            if body == "waits":
+                leave = threading.Event()
+                self.runs.put((run, leave))
+                while not leave.wait(0.02):
+                    run.check()
             if body == "fails":
                 raise RuntimeError("no mail server")
 
@@ -105,13 +106,14 @@ class Client:
         return {"number": self.jobs.run_due()}
 
     def serve(self, grace: int = 60000) -> None:
-        self.leave.clear()
         self.grace = grace / 1000
         self.jobs.start()
 
     def began(self, limit: int) -> Dict[str, Any]:
-        self.lease = self.runs.get(timeout=limit / 1000)
-        return {"token": self.lease.token, "number": self.lease.retry}
+        run, self.leave = self.runs.get(timeout=limit / 1000)
+        self.lease = run
+        due = int(run.due.timestamp() * 1000)
+        return {"token": run.token, "number": run.retry, "job": run.job, "due": due}
 
     def end(self) -> None:
         self.leave.set()

@@ -30,7 +30,7 @@ class Client:
         self.jobs: Any = None
         self.loop: Any = None  # the task of the jobs
         self.runs: Any = asyncio.Queue()  # that have begun
-        self.leave = asyncio.Event()  # ends the run
+        self.leave: Any = None  # an Event that ends the run
 
     async def own(self) -> Any:
         if self.connection is None:
@@ -86,8 +86,9 @@ class Client:
         async def work(run: aio.Run) -> None:
             run.note("37 mails")
             if body == "waits":
-                self.runs.put_nowait(run)
-                await self.leave.wait()
+                leave = asyncio.Event()
+                self.runs.put_nowait((run, leave))
+                await leave.wait()
             if body == "fails":
                 raise RuntimeError("no mail server")
 
@@ -95,12 +96,13 @@ class Client:
         return {"number": await self.jobs.run_due()}
 
     async def serve(self, grace: int = 60000) -> None:
-        self.leave.clear()
         self.loop = asyncio.ensure_future(self.jobs.run(grace=grace / 1000))
 
     async def began(self, limit: int) -> Dict[str, Any]:
-        self.lease = await asyncio.wait_for(self.runs.get(), limit / 1000)
-        return {"token": self.lease.token, "number": self.lease.retry}
+        run, self.leave = await asyncio.wait_for(self.runs.get(), limit / 1000)
+        self.lease = run
+        due = int(run.due.timestamp() * 1000)
+        return {"token": run.token, "number": run.retry, "job": run.job, "due": due}
 
     async def end(self) -> None:
         self.leave.set()

@@ -57,8 +57,10 @@ class Client:
 
     def due(self) -> Dict[str, Any]:
         command = [ROWLOCK, "--db", URL, "job", "-E", "77"]
-        return {"number": sum(subprocess.run([*command, *job], stdout=sys.stderr).returncode != 77
-                              for job in self.jobs)}  # fmt: skip
+        ended = [subprocess.run([*command, *job], stdout=sys.stderr).returncode for job in self.jobs]
+        if 64 in ended:
+            raise ValueError("a wrong argument")
+        return {"number": sum(status != 77 for status in ended)}
 
     def serve(self, grace: int = 60000) -> None:
         self.forget("began", "told", "end")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py FOLDER LANGUAGE[:DRIVER]... [--only TEXT]: runs the scenarios, and prints TAP.
+"""run.py FOLDER LANGUAGE[:DRIVER]... [--only TEXT]: runs the scenarios, or those with TEXT in name or
+file, and prints TAP.
 
 FOLDER/LANGUAGE/run is the client of a language (build). With one language all clients of a scenario
 are in it. With several each scenario runs twice, by clients of different languages.
@@ -459,12 +460,13 @@ def main() -> int:
         only = arguments[at + 1]
         del arguments[at : at + 2]
     cast = Cast(arguments[0])
+    scenarios = [
+        (file, *scenario) for file in ("scenarios.txt", "jobs.txt") for scenario in read_scenarios(file)
+    ]
     tests = [
         (name, languages, lines, f"s{number}.{''.join(languages.values())}.")
-        for number, (name, without, lines) in enumerate(
-            [*read_scenarios("scenarios.txt"), *read_scenarios("jobs.txt")]
-        )
-        if only in name
+        for number, (file, name, without, lines) in enumerate(scenarios)
+        if only in f"{name} {file}"
         for languages in casts(able(arguments[1:], without), number)
         if not {f"{letter}={language}" for letter, language in languages.items()} & set(without)
     ]

@@ -49,6 +49,9 @@ func (r *Run) Retry() int { return int(r.repeats.Int64) }
 // Token is that of the run's lease, greater than that of every earlier run of the job.
 func (r *Run) Token() int64 { return r.lease.token }
 
+// Remaining is the time for which the run's lease is still certain; 0: it is lost or ended.
+func (r *Run) Remaining() time.Duration { return r.lease.Remaining() }
+
 // Check returns a *LostError if another node may run the job now, and ErrOverrun after MaxRun. It
 // asks only the clock.
 func (r *Run) Check() error {

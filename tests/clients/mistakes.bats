@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Three mistakes in each package of clients/, which the scenarios of clients/conformance find: a
-# renewal that ignores that the lease is lost, an end that is measured from the reply, and a release
-# that does not wait for a renewal.
+# Five mistakes in each package of clients/, which the scenarios of clients/conformance find: a
+# renewal that ignores that the lease is lost, an end that is measured from the reply, a release
+# that does not wait for a renewal, a failed job that counts as done, and a job that is not passed
+# on when its program ends.
 # Runs on: postgresql/native
 
 bats_require_minimum_version 1.5.0
@@ -28,6 +29,10 @@ from_reply() { finds "$@" 'is counted from before' 'A check -> ok short=400'; }
 # is_hasty LINE LANGUAGE SED-SCRIPT FILE: a release does not wait for a renewal, so the scenario
 # fails at this line: the release announces a loss, or leaves the lease.
 is_hasty() { finds "${@:2}" 'a release during a renewal' "$1"; }
+# forgives LANGUAGE SED-SCRIPT FILE: a job that failed counts as done.
+forgives() { finds "$@" 'a failed run is repeated' 'outcomes j failed'; }
+# keeps LANGUAGE SED-SCRIPT FILE: a program that ends counts its run as done: no other repeats it.
+keeps() { finds "$@" 'that ends gives its run' 'B began limit=LIMIT -> ok number=1 rising'; }
 loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
 
 @test "mistakes in the package for Python are found" {
@@ -37,6 +42,9 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
     is_hasty "$left" python 's/ended(self._renewer, .*/ended(self._renewer, 0.0)/' $file
     is_hasty "$left" asyncio 's/_, running = await asyncio.wait(.*/running = task.cancel()/' \
         src/rowlock/aio.py
+    file=src/rowlock/_jobs.py
+    forgives python 's/else "failed"), text/else "done"), text/' $file
+    keeps asyncio 's/token, "lost", /token, "done", /' $file
 }
 
 @test "mistakes in the package for Go are found" {
@@ -45,6 +53,8 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
         lease.go
     is_hasty "$loud" go 's/^\t<-l.left$/if sleep(l.left, now()+1e8) { l.opts.TTL = 1 }/' \
         lease.go
+    forgives go 's/outcome = "failed"/outcome = "done"/' run.go
+    keeps go 's/if taken {/if taken \&\& func() bool { outcome = "done"; return true }() {/' run.go
 }
 
 @test "mistakes in the package for Node are found" {
@@ -53,6 +63,8 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
         src/lease.ts
     from_reply node 's/#end = certainUntil(sent/#end = certainUntil(now()/' src/lease.ts
     is_hasty "$loud" node 's/if (this.#released || \(this.*\) return;/if (\1 return;/' src/lease.ts
+    forgives node "s/isLost ? 'lost' : 'failed'/isLost ? 'lost' : 'done'/" src/jobs.ts
+    keeps node "s/outcome = aborted ? 'lost'/outcome = aborted ? 'done'/" src/jobs.ts
 }
 
 @test "mistakes in the package for Java are found" {
@@ -61,4 +73,8 @@ loud='A release -> ok' left='B acquire x wait=0 -> ok rising'
     from_reply java 's/proven = [a-z]*;/proven = Clock.now();/' $file
     is_hasty "$loud" java \
         's/= thread.copy();/= thread.copy().orTimeout(100, TimeUnit.MILLISECONDS);/' $file
+    file=jdbc/src/main/java/rowlock/jdbc
+    forgives java 's/? "done" : "failed"/? "done" : "done"/' $file/Run.java
+    keeps java '/static.* finish(/,/^  }/s/, outcome, /, outcome.replace("lost", "done"), /' \
+        $file/Job.java
 }

@@ -382,7 +382,7 @@ add_dead_rows() {
     local least=$((-dead_rows * faults)) name
     case $workload in
     *gapless) name=counter: ;;
-    jobs) name=job: ;;
+    *jobs) name=job: ;;
     refresh) name=subject: ;;
     esac
     name="'${name:-}torture ' || i % 5, 'exclusive' FROM generate_series($least, $((least +

@@ -12,7 +12,7 @@ for package in ${LANGUAGES:+$LANGUAGES clients}; do
     [ "$package" != c ] || continue # it is the library: no package
     packages="$packages $package"
     workloads="$workloads $package-counter $package-lease $package-fence $package-permits
-    $package-shared $package-tokens"
+    $package-shared $package-tokens $package-jobs"
 done
 is_by_package() { # WORKLOAD
     case "$packages " in *" ${1%%-*} "*) ;; *) return 1 ;; esac

@@ -62,6 +62,7 @@ const struct workload workloads[] = {
     {"clients-permits", turn_client_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
     {"clients-shared", turn_client_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
     {"clients-tokens", turn_client_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
+    {"clients-jobs", turn_client_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 1, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 

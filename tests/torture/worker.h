@@ -88,6 +88,7 @@ void turn_ways(struct client *client);
 void turn_names(struct client *client);
 void turn_client_lease(struct client *client);
 void turn_client_counter(struct client *client);
+void turn_client_job(struct client *client);
 void turn_refused(struct client *client);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);

@@ -300,3 +300,88 @@ void turn_client_counter(struct client *client)
     if (phase == PHASE_FAIL)
         ask("{\"do\": \"rollback\"}");
 }
+
+/* ---- runs of jobs ---------------------------------------------------------------------------- */
+
+/* The program performs runs of all jobs side by side. The body of each waits until a turn has seen
+   its begin, and ends it. */
+static int serves(const struct client *client)
+{
+    static pid_t serving;
+
+    if (program.pid == serving)
+        return 1;
+    for (int key = 0; key < client->workload->keys; key++)
+        if (ask("{\"do\": \"job\", \"fresh\": %d, \"name\": \"%s\", \"body\": \"waits\", "
+                "\"every\": \"3s\", \"ttl\": %d, \"retry\": 3, \"backoff\": 1}",
+                key == 0, worker_name(client, key) + sizeof "job:" - 1, worker_ttl_ms()))
+            return 0;
+    if (ask("{\"do\": \"serve\"}"))
+        return 0;
+    serving = program.pid;
+    return 1;
+}
+
+/* The run's lease is logged only while it is certain: a later run may have begun otherwise. */
+static int is_begun(struct client *client, int key, int64_t token, int64_t due, int64_t retry)
+{
+    int64_t end;
+
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    end = end_of_lease();
+    if (!end) {
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, " ");
+        return 0;
+    }
+    worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 %" PRId64 " %" PRId64,
+               (int)ROWLOCK_EXCLUSIVE, token, end);
+    worker_log(client, PHASE_INVOKE, KIND_BEGIN, key, " ");
+    worker_log(client, PHASE_OK, KIND_BEGIN, key, "%" PRId64 " %" PRId64, due, retry);
+    return 1;
+}
+
+/* Whether the database has the run as done. Its program records the end in the background. */
+static enum phase is_done(struct client *client, int64_t token)
+{
+    int64_t state = 0, limit = worker_now() + INT64_C(1000000) * worker_ttl_ms();
+    const char *run = strncmp(client->url, "postgresql", 10) == 0 ? "rowlock.run" : "rowlock_run";
+
+    while (!state && worker_now() < limit) {
+        if (worker_sql(client, &state,
+                       "SELECT max(CASE outcome WHEN 'running' THEN 0 WHEN 'done' THEN 1 ELSE 2 "
+                       "END) FROM %s WHERE token = %" PRId64,
+                       run, token)) {
+            worker_recover(client);
+            return PHASE_UNKNOWN;
+        }
+        worker_pause(2000);
+    }
+    return state == 1 ? PHASE_OK : PHASE_UNKNOWN;
+}
+
+void turn_client_job(struct client *client)
+{
+    long turn = client->op, last;
+    int64_t token, due, retry;
+    int key;
+
+    if (strcmp(language_of(client), "c") == 0) {
+        turn_job(client);
+        return;
+    }
+    if (!starts(client) || !serves(client) || ask("{\"do\": \"began\", \"limit\": %d}", WAIT_MS))
+        return;
+    token = number("token");
+    due = number("due");
+    retry = number("number");
+    key = atoi(member("job") + sizeof "torture " - 1);
+    if (is_begun(client, key, token, due, retry))
+        use(client, key, token);
+    last = client->op;
+    client->op = turn;
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
+    worker_log(client, PHASE_INVOKE, KIND_END, key, " ");
+    if (ask("{\"do\": \"end\"}") == REPLY_OK)
+        worker_log(client, is_done(client, token), KIND_END, key, " ");
+    client->op = last;
+}

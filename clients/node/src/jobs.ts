@@ -191,6 +191,11 @@ export class Run {
         this.signal = performance.signal;
     }
 
+    /** Milliseconds for which its lease is still certain; 0: it is lost or has ended. */
+    remaining(): number {
+        return this.#performance.lease.remaining();
+    }
+
     /** LostError: another program may run the job now. OverrunError: after maxRun. Does not wait. */
     check(): void {
         this.#performance.check();

@@ -239,6 +239,27 @@ class Jobs(unittest.TestCase):
         self.assertEqual(fake.held, [])
 
 
+    def test_more_jobs_than_the_limit_are_performed_one_after_another(self) -> None:
+        fake = Fake()
+        jobs, seen, inside = rowlock.Jobs(fake, limit=1), [], threading.Lock()
+        ran = threading.Semaphore(0)
+
+        def work(run: rowlock.Run) -> None:
+            self.assertTrue(inside.acquire(blocking=False))
+            seen.append(run.job)
+            inside.release()
+            ran.release()
+
+        for name in "abc":
+            jobs.job(name, every="1h")(work)
+        self.assertEqual(jobs.run_due(), 3)
+        self.assertEqual(seen, ["a", "b", "c"])
+        fake.due |= {"a", "b"}
+        with jobs:
+            for _ in range(5):
+                self.assertTrue(ran.acquire(timeout=60))
+
+
 class Asyncio(unittest.IsolatedAsyncioTestCase):
     async def test_the_same(self) -> None:
         fake, inside, order = Fake(), 0, []

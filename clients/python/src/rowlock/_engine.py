@@ -40,9 +40,6 @@ POSTGRESQL: Engine = {
     "holders": "SELECT kind, pid, host, program, since, expires, note, waiting"
     " FROM rowlock.holders(%s::text)",  # name
     "session": "SELECT pg_catalog.pg_backend_pid()",
-    "server": "SELECT pg_catalog.version()",
-    "version": "SELECT version FROM rowlock.meta",
-    "install": INSTALL,
 }
 T = "CONVERT(UNHEX(%s) USING utf8mb4)"  # a text
 MARIADB: Engine = {
@@ -64,9 +61,6 @@ MARIADB: Engine = {
     "refreshed": f"CALL rowlock_refreshed({T}, %s)",
     "holders": f"CALL rowlock_holder({T})",
     "session": "SELECT CONNECTION_ID()",
-    "server": "SELECT VERSION()",
-    "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
-    "install": INSTALL,
 }
 FAKE: Engine = {which: which for which in POSTGRESQL}  # of rowlock.testing
 DRIVERS = {"rowlock": FAKE, **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), POSTGRESQL)}

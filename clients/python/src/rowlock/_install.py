@@ -9,10 +9,20 @@ from typing import Any, List, Optional
 
 from ._blocking import BLOCKING
 from ._core import finish
-from ._engine import Row, number_of, text_of
+from ._engine import INSTALL, MARIADB, POSTGRESQL, Row, number_of, text_of
 from ._errors import NotInstalled, RowlockError, judged
 from ._session import REPLY, Session
 
+POSTGRESQL.update({
+    "server": "SELECT pg_catalog.version()",
+    "version": "SELECT version FROM rowlock.meta",
+    "install": INSTALL,
+})  # fmt: skip
+MARIADB.update({
+    "server": "SELECT VERSION()",
+    "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
+    "install": INSTALL,
+})  # fmt: skip
 DIALECTS = ("postgresql", "mariadb", "mysql")
 LIMIT = 300.0  # seconds for the text, which first waits for another installer
 GRANTS = re.compile("^-- GRANTs.*^-- end of GRANTs\n", re.DOTALL | re.MULTILINE)

@@ -168,16 +168,20 @@ class Loop:
     async def once(self) -> int:
         """Performs what is due now; returns the number of runs."""
         self._wake = self.half.event()
-        session = Session(self.half, self._source, "jobs")
+        session, started = Session(self.half, self._source, "jobs"), 0
         try:
-            for job in self.jobs.values():
-                job.ask = 0.0  # the caller decides how often it asks
-            started = await self._ask_all(session)
+            for job in list(self.jobs.values()):
+                while len(self._running()) >= self._limit:
+                    self._wake.clear()
+                    if len(self._running()) >= self._limit:
+                        await self.half.wait(self._wake, AGAIN)
+                if not job.running:
+                    started += await self._ask(session, job)
         finally:
             await session.close()
-        for job in self._running():
-            while not await self.half.ended(job.task, AGAIN):
-                pass
+            for job in self._running():
+                while not await self.half.ended(job.task, AGAIN):
+                    pass
         return started
 
     async def stop_runs(self, grace: float) -> None:
@@ -193,28 +197,32 @@ class Loop:
         return [job for job in self.jobs.values() if job.running]
 
     def _pause(self) -> float:
+        if len(self._running()) >= self._limit:
+            return AGAIN  # the end of a run wakes the loop
         asked = [job.ask for job in self.jobs.values() if not job.running]
         return max(0.0, min([*asked, now() + AGAIN]) - now())
 
-    async def _ask_all(self, session: Session) -> int:
-        started = 0
-        for job in list(self.jobs.values()):
+    async def _ask_all(self, session: Session) -> None:
+        for job in sorted(self.jobs.values(), key=lambda job: job.ask):  # so that each has its turn
             if self.stopping or len(self._running()) >= self._limit:
                 break
-            if job.running or now() < job.ask:
-                continue
-            try:
-                started += await self._ask(session, job)
-            except Unavailable:
-                raise
-            except Exception as error:
-                if not job.answered:  # it is wrong from the beginning
-                    raise
-                log.warning("the job %r: %s", job.name, error)
-                job.ask = now() + AGAIN
-        return started
+            if not job.running and now() >= job.ask:
+                await self._ask(session, job)
 
     async def _ask(self, session: Session, job: Job) -> bool:
+        """Claims and starts a run, if one is due."""
+        try:
+            return await self._claim(session, job)
+        except Unavailable:
+            raise
+        except Exception as error:
+            if not job.answered:  # it is wrong from the beginning
+                raise
+            log.warning("the job %r: %s", job.name, error)
+            job.ask = now() + AGAIN
+            return False
+
+    async def _claim(self, session: Session, job: Job) -> bool:
         of, sent = job.terms, now()
         job.owner = job.owner or uuid.uuid4().hex
         token, due, retry, _, pause, lost, former = await session.call(

@@ -5,6 +5,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -60,6 +61,11 @@ public final class Run {
   /** Adds an action for the loss of the run: see {@link Lease#onLost}. */
   public void onLost(Runnable action) {
     keeper.onLost(action);
+  }
+
+  /** Returns the time for which its lease is still certain; zero: it is lost or has ended. */
+  public Duration remaining() {
+    return keeper.remaining();
   }
 
   /**
