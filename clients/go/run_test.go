@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,27 @@ func TestMaxRunCountsASuspend(t *testing.T) {
 	})
 	if got != "timed out" {
 		t.Error(got)
+	}
+}
+
+func TestARunThatOutlivedItsLeaseIsLost(t *testing.T) {
+	got := endOf(t, JobOptions{}, func(func()) {}, func(context.Context, *Run) error {
+		suspend(time.Minute)
+		return nil
+	})
+	if got != "lost" {
+		t.Error(got)
+	}
+}
+
+func TestALossOfAnotherLeaseIsAFailure(t *testing.T) {
+	for name, want := range map[string]string{"job:x": "lost", "x": "failed"} {
+		got := endOf(t, JobOptions{}, func(func()) {}, func(context.Context, *Run) error {
+			return fmt.Errorf("it is %w", &LostError{Name: name})
+		})
+		if got != want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 
