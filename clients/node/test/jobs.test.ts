@@ -155,6 +155,25 @@ test('a fence keeps the run from being taken over', async () => {
     assert.equal(history()[0]!.outcome, 'broken');
 });
 
+test('a result is recorded as soon as a fence has ended', async () => {
+    const connection = await open();
+    const heard: string[] = [];
+    let committed: Promise<unknown> | undefined;
+    const warn = (message: string): void => {
+        heard.push(message);
+        committed ??= execute(connection, 'COMMIT');
+    };
+    const jobs = new Jobs(pool, { logger: { debug: () => {}, warn } });
+    jobs.job('j', FAR, async (run) => {
+        await execute(connection, 'BEGIN');
+        await run.fence(connection);
+    });
+    await jobs.runDue();
+    await committed;
+    assert.match(heard[0]!, /^rowlock 'job:j': the result is sent again: BusyError/);
+    assert.equal(history()[0]!.outcome, 'done');
+});
+
 test('a node that is killed is replaced', async () => {
     const dying = await node('dies');
     dying.process.kill('SIGKILL');

@@ -267,6 +267,17 @@ test('a run that does not end in time learns that it is lost before another can 
     assert.equal(await jobs.runDue(), 0); // never beside itself
 });
 
+test('a run whose function ignores that it is lost is recorded as lost', async () => {
+    const database = fake();
+    const jobs = new Jobs(database);
+    jobs.job('j', { ...DAILY, ttl: 1000 }, async (run) => {
+        database.break('job:j', 'broken by ann');
+        await once(run.signal, 'abort');
+    });
+    assert.equal(await jobs.runDue(), 1);
+    assert.deepEqual(database.runs, [{ job: 'j', outcome: 'lost', output: 'broken by ann' }]);
+});
+
 test('releaseAll ends a run as lost', async () => {
     const database = fake();
     const jobs = new Jobs(database);
