@@ -275,7 +275,11 @@ abstract class JobScenarios {
     assertTrue(began.await(60, TimeUnit.SECONDS));
     Thread other = new Thread(jobs::close);
     other.start();
-    until(() -> other.getState() == Thread.State.WAITING);
+    until(
+        () ->
+            Thread.getAllStackTraces().keySet().stream()
+                    .noneMatch(thread -> thread.getName().equals("rowlock jobs"))
+                && other.getState() == Thread.State.WAITING);
     closing.countDown();
     other.join();
     assertEquals("done", outcome("j"));
