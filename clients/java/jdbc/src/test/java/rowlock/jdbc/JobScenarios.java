@@ -248,6 +248,7 @@ abstract class JobScenarios {
     jobs.close();
     assertTrue(told.get()); // before the end was recorded
     assertEquals("lost", outcome("j"));
+    assertEquals("the program ended", history("j", "output").get(0));
     try (Jobs others = jobs()) {
       others.job("j").every(FAR).run(run -> run.note("retry " + run.retry()));
       assertEquals(1, others.runDue());
@@ -317,7 +318,7 @@ abstract class JobScenarios {
               .run(
                   run -> {
                     most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-                    Thread.yield();
+                    Thread.sleep(100); // others would begin
                     inside.decrementAndGet();
                     all.countDown();
                   });
