@@ -19,6 +19,8 @@ record Engine(
     String renew, // token, ttl_ms
     String cancel, // name, owner
     String release, // token
+    String claim, // of a job; its values are in Job
+    String finish, // token, outcome, output
     String fence, // name, token
     String next, // counter
     String refresh, // name, max_age_ms, wait_ms, host, pid, program
@@ -47,6 +49,16 @@ record Engine(
           SELECT rowlock.release(?::bigint)
               FROM pg_catalog.set_config('lock_timeout', '1s', true)\
           """,
+          """
+          SELECT token, (pg_catalog.date_part('epoch', due) * 1000::double precision)::bigint,
+              repeats, state, pg_catalog.date_part('epoch', pause) * 1000::double precision, lost,
+              former_schedule FROM rowlock.claim(?::text, ?::text, ?::text,
+              ?::bigint * interval '1 ms', ?::text, ?::integer, ?::bigint * interval '1 ms',
+              ?::text, ?::bigint * interval '1 ms', ?::integer, ?::text, ?::bigint, ?::text,
+              ?::text)\
+          """,
+          "SELECT rowlock.finish(?::bigint, ?::text, ?::text)" // which waits as release does
+              + " FROM pg_catalog.set_config('lock_timeout', '1s', true)",
           "SELECT rowlock.fence(?::text, ?::bigint)",
           "SELECT rowlock.next(?::text)",
           """
@@ -68,6 +80,8 @@ record Engine(
           "CALL rowlock_renew(?, ?)",
           mariadb("CALL rowlock_cancel(#, #, @rowlock_canceled)"), // which nobody reads
           "CALL rowlock_release(?, @rowlock_answer)",
+          mariadb("CALL rowlock_claim_row(#, #, #, ?, #, ?, ?, #, ?, ?, #, ?, #, #)"),
+          mariadb("CALL rowlock_finish(?, #, #, NULL, @rowlock_answer)"),
           mariadb("CALL rowlock_fence(#, ?)"),
           mariadb("CALL rowlock_next(#, @rowlock_answer)"),
           mariadb("CALL rowlock_refresh(#, ?, ?, #, ?, #, @rowlock_answer)"),

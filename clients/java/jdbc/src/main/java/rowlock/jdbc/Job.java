@@ -15,22 +15,6 @@ import java.util.UUID;
  */
 public final class Job {
   private static final int YEAR = 366 * 86_400;
-  private static final String CLAIM =
-      """
-      SELECT token, (pg_catalog.date_part('epoch', due) * 1000::double precision)::bigint, repeats,
-          state, pg_catalog.date_part('epoch', pause) * 1000::double precision, lost,
-          former_schedule FROM rowlock.claim(?::text, ?::text, ?::text, ?::bigint * interval '1 ms',
-          ?::text, ?::integer, ?::bigint * interval '1 ms', ?::text, ?::bigint * interval '1 ms',
-          ?::integer, ?::text, ?::bigint, ?::text, ?::text)\
-      """;
-  private static final String CLAIM_ROW =
-      Engine.mariadb("CALL rowlock_claim_row(#, #, #, ?, #, ?, ?, #, ?, ?, #, ?, #, #)");
-  // token, outcome, output; it waits as release does
-  private static final String FINISH =
-      "SELECT rowlock.finish(?::bigint, ?::text, ?::text)"
-          + " FROM pg_catalog.set_config('lock_timeout', '1s', true)";
-  private static final String FINISH_ANSWER =
-      Engine.mariadb("CALL rowlock_finish(?, #, #, NULL, @rowlock_answer)");
 
   /** The work of a job. */
   @FunctionalInterface
@@ -161,9 +145,7 @@ public final class Job {
   /** Asks for a run. The owner of a call whose reply was lost is used again. */
   List<Object> claim(Session session) {
     List<Object> row =
-        session.call(
-            LeaseRequest.REPLY,
-            link -> link.run(link.engine() == Engine.MARIADB ? CLAIM_ROW : CLAIM, values));
+        session.call(LeaseRequest.REPLY, link -> link.run(link.engine().claim(), values));
     values[2] = UUID.randomUUID().toString();
     answered = true;
     ask = Clock.now() + LeaseRequest.number(row.get(4), 0) * 1_000_000;
@@ -184,7 +166,6 @@ public final class Job {
 
   /** The call that ends a run; false: it was lost before. */
   static Session.Work<Boolean> finish(long token, String outcome, String output) {
-    return link ->
-        link.end(link.engine() == Engine.MARIADB ? FINISH_ANSWER : FINISH, token, outcome, output);
+    return link -> link.end(link.engine().finish(), token, outcome, output);
   }
 }
