@@ -40,7 +40,7 @@ project() {
 import os
 from rowlock.django import Run, job
 
-@job("slow", every="50w", ttl=2)
+@job("slow", every="50w", ttl=6)
 def slow(run: Run) -> None:
     print("began", run.retry, flush=True)
     if "WAITS" in os.environ:
