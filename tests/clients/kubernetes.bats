@@ -97,10 +97,10 @@ start_pod() { # POD KIND: its pid is $started, and that of its first process $in
     eval "environment=($(container "$@" | strings '.env[] | "\(.name)=\(.value)"'))"
     POD=$PWD/$1 start "${isolated[@]}" env "${environment[@]}" "${command[@]}"
     init=$started
-    ! am_root || until_done_by "$started" find_init
-    inits+=("$init")
+    ! am_root || until_true find_init
+    inits+=(${init:+"$init"})
 }
-find_init() { init=$(pgrep -P "$started"); }
+find_init() { init=$(pgrep -P "$started") || is_gone "$started"; }
 is_alive() { # POD: the probe of a leader
     local command
     eval "command=($(container "$1" leader | strings .livenessProbe.exec.command))"

@@ -9,7 +9,7 @@ from typing import Any, List, Optional
 
 from ._blocking import BLOCKING
 from ._core import finish
-from ._engine import INSTALL, MARIADB, POSTGRESQL, Row, number_of, text_of
+from ._engine import FAKE, INSTALL, MARIADB, POSTGRESQL, Row, number_of, text_of
 from ._errors import NotInstalled, RowlockError, judged
 from ._session import REPLY, Session
 
@@ -23,6 +23,7 @@ MARIADB.update({
     "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
     "install": INSTALL,
 })  # fmt: skip
+FAKE.update(server="server", version="version", install=INSTALL)
 DIALECTS = ("postgresql", "mariadb", "mysql")
 LIMIT = 300.0  # seconds for the text, which first waits for another installer
 GRANTS = re.compile("^-- GRANTs.*^-- end of GRANTs\n", re.DOTALL | re.MULTILINE)
