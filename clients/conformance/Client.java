@@ -238,6 +238,7 @@ public final class Client {
   }
 
   private String began(Map<String, String> o) throws InterruptedException {
+    Thread.interrupted(); // by a scenario before
     Begun begun = runs.poll(Long.parseLong(o.get("limit")), TimeUnit.MILLISECONDS);
     run = begun.run;
     end = begun.end;

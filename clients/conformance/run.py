@@ -38,12 +38,13 @@ class Failure(Exception):
 
 
 class Proxy:
-    """Between a client and the server. It can hold back each reply for a while."""
+    """Between a client and the server. It can hold back each reply for a while, or pass nothing."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.latency = 0.0
         self.delayed = 0  # replies, since latency was set
+        self.is_cut = False
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self) -> None:
@@ -65,7 +66,8 @@ class Proxy:
                 if source is server and self.latency:
                     self.delayed += 1
                     time.sleep(self.latency)
-                target.sendall(data)
+                if not self.is_cut:
+                    target.sendall(data)
         except OSError:
             pass
         for end in (source, target):
@@ -263,6 +265,10 @@ class Run:
     def do_latency(self, who: str, ms: str) -> None:
         proxy = self.client_of(who).proxy
         proxy.delayed, proxy.latency = 0, int(ms) / 1000
+
+    def do_cut(self, who: str) -> None:
+        """Until the client is killed."""
+        self.client_of(who).proxy.is_cut = True
 
     def do_renewing(self, who: str, ms: str) -> None:
         """The client, which does nothing else, has sent a renewal; each reply takes so long."""
