@@ -16,6 +16,7 @@ setup() {
     create_role "$role"
 }
 teardown() {
+    end_started # a waiter could keep the schema from being uninstalled
     sql "DROP EVENT TRIGGER IF EXISTS switch_on; DROP FUNCTION IF EXISTS switch_on"
     for table in $(tables); do sql "ALTER TABLE $table NO FORCE ROW LEVEL SECURITY"; done
     rowlock schema uninstall --force || true
@@ -117,7 +118,7 @@ refused_as_role() { # TABLE COMMAND...
     sees_the_lease
 }
 start_waiter() {
-    rowlock run x -- true &
+    start_rowlock run x -- true
     until_true grep_waiter
 }
 grep_waiter() { rowlock ls | grep -q '^x  *waiting'; }
