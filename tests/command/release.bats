@@ -25,6 +25,7 @@ needs_git() { is_clone || skip "this is not a git clone"; }
     head -n 1 "$TOP/debian/changelog" | grep "^rowlock ($version-[0-9]*)"
     grep -x "Version:  *$version" "$TOP/packaging/rpm/rowlock.spec"
     grep -x "pkgver=$version" "$TOP/packaging/alpine/APKBUILD"
+    grep -x "version = \"$version\"" "$TOP/clients/python/pyproject.toml" # also that of the deb
 }
 
 @test "NEWS.Debian tells administrators to upgrade the schema to the version that is needed" {
