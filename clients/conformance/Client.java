@@ -182,7 +182,7 @@ public final class Client {
   }
 
   private void job(Map<String, String> o) {
-    if (o.containsKey("fresh")) {
+    if ("1".equals(o.get("fresh"))) {
       defined.clear();
     }
     defined.add(each -> define(each.job(o.get("name")), o));

@@ -329,7 +329,7 @@ func TestAnotherScheduleIsAWarning(t *testing.T) {
 	opts, warned := warnings()
 	jobs := rowlock.NewJobs(db, opts)
 	fine(t, jobs.Add("j", rowlock.JobOptions{Every: "51w"}, nothing))
-	for range [2]int{} { // it is told once
+	for range [2]int{} { // the warning is logged once
 		command(t, "job", "j", "--every", far, "--", "true")
 		due(t, jobs, 0)
 	}

@@ -239,6 +239,20 @@ class Jobs(unittest.TestCase):
         self.assertEqual(fake.held, [])
 
 
+    def test_two_loops_at_once_are_refused(self) -> None:
+        jobs, began, leave = rowlock.Jobs(Fake()), threading.Event(), threading.Event()
+
+        @jobs.job("j", every="1h")
+        def _(run: rowlock.Run) -> None:
+            began.set()
+            leave.wait(60)
+
+        with jobs:
+            self.assertTrue(began.wait(60))
+            with self.assertRaisesRegex(RuntimeError, "has not ended"):
+                jobs.run_due()
+            leave.set()
+
     def test_more_jobs_than_the_limit_are_performed_one_after_another(self) -> None:
         fake = Fake()
         jobs, seen, inside = rowlock.Jobs(fake, limit=1), [], threading.Lock()

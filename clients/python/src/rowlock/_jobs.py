@@ -7,10 +7,12 @@ is the lease of job:NAME, whose end is a call that also records the result.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import traceback
 import uuid
 from datetime import datetime, timezone
-from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, NamedTuple, Optional, Tuple, TypeVar
 
 from . import _core
 from ._core import Event, now, this_process
@@ -133,6 +135,7 @@ class Loop:
         self._limit, self._on_event = limit, on_event
         self.jobs: Dict[str, Job] = {}
         self.stopping = False
+        self._turn = threading.Lock()  # locked while a loop claims
         self._wake: Any = None
 
     def add(self, name: str, function: F, of: Terms) -> F:
@@ -146,11 +149,23 @@ class Loop:
         if self._wake:
             self._wake.set()
 
+    @contextlib.asynccontextmanager
+    async def _alone(self) -> AsyncIterator[Session]:
+        """The session that claims. A second loop would get the same run by the same owner."""
+        if not self._turn.acquire(blocking=False):
+            raise RuntimeError("run(), start() or run_due() of these jobs has not ended")
+        self._wake = self.half.event()
+        session = Session(self.half, self._source, "jobs")
+        try:
+            yield session
+        finally:
+            await session.close()
+            self._turn.release()
+
     async def serve(self) -> None:
         """Claims and starts runs until `stopping`."""
-        self._wake = self.half.event()
-        session, failures = Session(self.half, self._source, "jobs"), 0
-        try:
+        failures = 0
+        async with self._alone() as session:
             while not self.stopping:
                 self._wake.clear()
                 try:
@@ -162,36 +177,38 @@ class Loop:
                     failures += 1
                 if not self.stopping:
                     await self.half.wait(self._wake, pause)
-        finally:
-            await session.close()
 
     async def once(self) -> int:
         """Performs what is due now; returns the number of runs."""
-        self._wake = self.half.event()
-        session, started = Session(self.half, self._source, "jobs"), 0
-        try:
-            for job in list(self.jobs.values()):
-                while len(self._running()) >= self._limit:
-                    self._wake.clear()
-                    if len(self._running()) >= self._limit:
-                        await self.half.wait(self._wake, AGAIN)
-                if not job.running:
-                    started += await self._ask(session, job)
-        finally:
-            await session.close()
-            for job in self._running():
-                while not await self.half.ended(job.task, AGAIN):
-                    pass
+        started = 0
+        async with self._alone() as session:
+            try:
+                for job in list(self.jobs.values()):
+                    while len(self._running()) >= self._limit:
+                        self._wake.clear()
+                        if len(self._running()) >= self._limit:
+                            await self.half.wait(self._wake, AGAIN)
+                    if not job.running:
+                        started += await self._ask(session, job)
+            finally:
+                for job in self._running():
+                    while not await self.half.ended(job.task, AGAIN):
+                        pass
         return started
 
     async def stop_runs(self, grace: float) -> None:
         """Waits for the runs; then ends them as lost, so that another node may begin at once."""
         end = now() + grace
+        ends = []
         for job in self._running():
-            state = job.state
             if not await self.half.ended(job.task, max(0.0, end - now())):
-                state.ending = ("finish", state.token, "lost", "the program ended")
-                await self.half.to_its_end(state.take_away("the program ends"), GIVE_UP)
+                ends.append(self.half.start(self._take_away(job.state), f"job {job.name}"))
+        for task in ends:  # side by side: the database may be away
+            await self.half.ended(task, max(0.0, end + GIVE_UP - now()))
+
+    async def _take_away(self, state: State) -> None:
+        state.ending = ("finish", state.token, "lost", "the program ended")
+        await self.half.to_its_end(state.take_away("the program ends"), GIVE_UP)
 
     def _running(self) -> List[Job]:
         return [job for job in self.jobs.values() if job.running]

@@ -90,6 +90,7 @@ class Jobs(_jobs.Loop):
 
     def run(self, *, grace: float = 10.0) -> None:
         """Performs the jobs until SIGTERM or SIGINT. Call it in the main thread."""
+        self.stopping = False
 
         def end(*_: object) -> None:
             self.stopping = True

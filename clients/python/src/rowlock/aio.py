@@ -227,6 +227,7 @@ class Jobs(_jobs.Loop):
 
     async def run(self, *, grace: float = 10.0) -> None:
         """Performs the jobs until it is cancelled; then waits for runs, for `grace` seconds."""
+        self.stopping = False
         try:
             await self.serve()
         finally:
