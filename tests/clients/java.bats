@@ -26,25 +26,27 @@ build_package() { # FOLDER
     mkdir "$1"
     tar -C "$SOURCE" --exclude target -cf - . | tar -C "$1" -xf -
     maven -f "$1/pom.xml" -DskipTests install
+    maven -f "$1/jdbc/pom.xml" surefire:test -Dtest=ArgumentsTest # fetches what runs tests
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { end_started; }
 
 @test "its own tests pass with each driver, plain and through a pool" {
-    maven -f "$PACKAGE/jdbc/pom.xml" surefire:test
+    maven -o -f "$PACKAGE/jdbc/pom.xml" surefire:test
 }
 
 @test "behind PgBouncer no waiter keeps a session of the server, and no holder loses its lease" {
     on_postgresql || return 0
     POOL=5 start_pooler java_pooler "$ROWLOCK_TEST_URL"
-    ROWLOCK_TEST_POOLER=$server_url maven -f "$PACKAGE/jdbc/pom.xml" surefire:test -Dtest=PoolerTest
+    ROWLOCK_TEST_POOLER=$server_url maven -o -f "$PACKAGE/jdbc/pom.xml" surefire:test \
+        -Dtest=PoolerTest
     stop_pooler java_pooler
     grep -q 'tests="3" errors="0" skipped="0"' \
         "$PACKAGE"/jdbc/target/surefire-reports/TEST-rowlock.jdbc.PoolerTest.xml
 }
 
 @test "ShedLock's own tests pass" {
-    ROWLOCK_TEST_JDBC=$(jdbc_url) maven -f "$PACKAGE/shedlock/pom.xml" surefire:test
+    ROWLOCK_TEST_JDBC=$(jdbc_url) maven -o -f "$PACKAGE/shedlock/pom.xml" surefire:test
     grep -q 'Tests run: 15, Failures: 0, Errors: 0, Skipped: 0' \
         "$PACKAGE"/shedlock/target/surefire-reports/*.txt
 }

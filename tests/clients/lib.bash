@@ -25,10 +25,26 @@ use_newer_go() {
 # Maven's downloads, and the built package; for all tests, because two may run at once
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
 DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
-maven() { # ARGUMENT...: Maven, one at a time
+# Maven; without -o, which only reads what is there, one at a time. Left alone it waits half an hour
+# for a registry that has stopped to answer, does not try again, and lets tests run for ever.
+# shellcheck disable=SC2086
+maven() { # [-o] ARGUMENT...
+    local log tries=0 again='' status=0 alone="flock $M2/lock"
+    [ "$1" != -o ] || alone=
     mkdir -p "$M2"
-    flock "$M2/lock" mvn -q -B -Dmaven.repo.local="$M2" "$@"
+    log=$(mktemp "$BATS_RUN_TMPDIR/maven.XXXXXX")
+    until $alone mvn -q -B $again -Dmaven.repo.local="$M2" -Dmaven.wagon.rto=30000 \
+        -Dsurefire.timeout=900 "$@" >"$log" 2>&1; do
+        grep -q 'Could not transfer' "$log" && [ $((tries += 1)) -lt 3 ] || {
+            status=1
+            break
+        }
+        again=-U # what it could not fetch, it would not try
+    done
+    cat "$log"
+    return $status
 }
+export npm_config_fetch_timeout=60000 # it waits five minutes
 
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }

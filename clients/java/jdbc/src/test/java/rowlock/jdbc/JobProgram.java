@@ -13,7 +13,8 @@ final class JobProgram {
     jobs.grace(Duration.ofMillis(500))
         .job("j")
         .every(JobScenarios.FAR)
-        .ttl(Duration.ofSeconds(2))
+        .ttl(Duration.ofSeconds(5))
+        .retry(100) // a JVM that begins may be too slow for a run
         .run(
             run -> {
               System.out.println("began " + run.retry());

@@ -34,7 +34,7 @@ class JobsTest extends JobScenarios {
     ending.toHandle().destroy(); // SIGTERM
     assertEquals("told", line(ending));
     assertEquals(143, ending.waitFor());
-    String outcomes = outcomes(); // a JVM that begins may have been too slow for its first run
+    String outcomes = outcomes();
     assertTrue(outcomes.startsWith("[lost"), outcomes);
     try (Jobs jobs = jobs()) {
       jobs.job("j").every(FAR).run(run -> {});
