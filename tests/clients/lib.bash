@@ -25,8 +25,8 @@ use_newer_go() {
 # Maven's downloads, and the built package; for all tests, because two may run at once
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
 DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
-# Maven; without -o, which only reads what is there, one at a time. Left alone it waits half an hour
-# for a registry that has stopped to answer, does not try again, and lets tests run for ever.
+# Maven; without -o, which only reads earlier downloads, one at a time. Left alone it waits half an
+# hour for a registry that has stopped to answer, does not try again, and never ends tests.
 # shellcheck disable=SC2086
 maven() { # [-o] ARGUMENT...
     local log tries=0 again='' status=0 alone="flock $M2/lock"

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 import rowlock
 from rowlock import aio
@@ -22,7 +22,7 @@ import sys, time
 sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})
 import rowlock, test_rowlock
 jobs = rowlock.Jobs(test_rowlock.connect)
-@jobs.job("j", every="{FAR}", ttl=2)
+@jobs.job("j", every="{FAR}", ttl=5)
 def job(run):
     run.note("retry %d" % run.retry)
     print("began", flush=True)
@@ -43,8 +43,14 @@ def outcome(job: str = "j") -> str:
     return str(history(job)[0]["outcome"])
 
 
-def start(what: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, what], stdout=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def start(what: str) -> "Iterator[subprocess.Popen[str]]":
+    words = [sys.executable, "-c", PROGRAM, what]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            yield program
+        finally:
+            program.kill()
 
 
 class Jobs(unittest.TestCase):
@@ -144,6 +150,7 @@ class Jobs(unittest.TestCase):
             assert other.stdout
             self.assertEqual(other.stdout.readline(), "began\n")
             other.terminate()
+            self.assertEqual(other.wait(60), 0)
         self.assertEqual([run["outcome"] for run in history()], ["done", "lost"])
         self.assertEqual(history()[0]["repeat"], 1)
 

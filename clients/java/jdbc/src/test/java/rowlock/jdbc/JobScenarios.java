@@ -41,6 +41,8 @@ abstract class JobScenarios {
   static final String FAR = "50w"; // does not come due during a test; a new job is due at once
   private static final Duration SHORT = Duration.ofSeconds(1);
 
+  private final List<Process> started = new ArrayList<>();
+
   abstract Connection open() throws SQLException;
 
   Jobs jobs() {
@@ -56,6 +58,7 @@ abstract class JobScenarios {
 
   @AfterEach
   void nothingIsHeld() throws Exception {
+    started.forEach(Process::destroyForcibly); // what a test that failed has left
     until(() -> command("ls").isEmpty());
   }
 
@@ -585,16 +588,19 @@ abstract class JobScenarios {
     assertFalse(command("jobs").contains("k"));
   }
 
-  static Process start(String what) throws IOException {
-    return new ProcessBuilder(
-            System.getProperty("java.home") + "/bin/java",
-            "-cp",
-            System.getProperty("java.class.path"),
-            JobProgram.class.getName(),
-            Server.jdbcUrl(Server.URL),
-            what)
-        .redirectError(ProcessBuilder.Redirect.INHERIT)
-        .start();
+  Process start(String what) throws IOException {
+    Process program =
+        new ProcessBuilder(
+                System.getProperty("java.home") + "/bin/java",
+                "-cp",
+                System.getProperty("java.class.path"),
+                JobProgram.class.getName(),
+                Server.jdbcUrl(Server.URL),
+                what)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    started.add(program);
+    return program;
   }
 
   static String line(Process program) throws IOException {
