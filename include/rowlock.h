@@ -647,9 +647,9 @@ struct rowlock_schedule; /* when something is due; immutable, so any thread may 
 /*
  * Parses a schedule: "every DURATION" ("every 5m"; due at the multiples of the period since 1970
  * UTC), or a cron line, five fields or "@daily" and the like, in the time zone `zone`
- * ("Europe/Berlin"; NULL: UTC). Reads the zone's file, does not block otherwise. `*out` is yours:
- * rowlock_schedule_close. On EINVAL `*column` (may be NULL) is the position of the mistake in
- * `text`, from 1; 0: the zone is wrong.
+ * ("Europe/Berlin", "+05:30"; NULL: UTC). Reads the zone's file, does not block otherwise. `*out`
+ * is yours: rowlock_schedule_close. On EINVAL `*column` (may be NULL) is the position of the
+ * mistake in `text`, from 1; 0: the zone is wrong.
  *
  * Due times are milliseconds since 1970 UTC. When clocks change, a line whose minute and hour do
  * not begin with '*' is due exactly once: at the first instant after the skipped time, or in the

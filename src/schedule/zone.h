@@ -28,9 +28,9 @@ struct rowlock_zone_span {
 };
 
 /*
- * Reads the zone from $TZDIR, or from the system's folder; "UTC" needs no file. The name is
- * relative, of letters, digits, '_', '+', '-', '/'. EINVAL: no valid name, no such zone (the text
- * lists the searched folders), no readable file. ENOMEM.
+ * Reads the zone from $TZDIR, or from the system's folder; "UTC" and an offset ("+05:30") need no
+ * file. The name is relative, of letters, digits, '_', '+', '-', '/'. EINVAL: no valid name, no
+ * such zone (the text lists the searched folders), no readable file. ENOMEM.
  */
 int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error);
 

@@ -141,13 +141,34 @@ static int open_file(const char *name, unsigned char *bytes, struct rowlock_zone
     return ROWLOCK_OK;
 }
 
-static int open_utc(struct rowlock_zone **out, struct rowlock_error *error)
+/* A zone without a file: UTC, or an offset from it, as in +05:30. */
+static int is_fixed(const char *name, int32_t *offset)
+{
+    static const char form[] = "+29:59"; /* the largest of each character, as the servers accept */
+
+    *offset = 0;
+    if (strcmp(name, "UTC") == 0)
+        return 1;
+    if (strlen(name) != strlen(form) || (name[0] != '+' && name[0] != '-') || name[3] != ':')
+        return 0;
+    for (size_t i = 1; form[i]; i++)
+        if (i != 3 && (name[i] < '0' || name[i] > form[i]))
+            return 0;
+    *offset = (int32_t)(strtol(name + 1, NULL, 10) * 3600 + strtol(name + 4, NULL, 10) * 60);
+    if (name[0] == '-')
+        *offset = -*offset;
+    return *offset <= ROWLOCK_ZONE_OFFSET_MAX && *offset >= -ROWLOCK_ZONE_OFFSET_MAX;
+}
+
+static int open_fixed(const char *name, int32_t offset, struct rowlock_zone **out,
+                      struct rowlock_error *error)
 {
     struct rowlock_zone *zone = calloc(1, sizeof *zone);
 
     if (!zone)
         return rowlock__no_memory(error);
-    memcpy(zone->name, "UTC", sizeof "UTC");
+    memcpy(zone->name, name, strlen(name) + 1);
+    zone->offset_before = offset;
     *out = zone;
     return ROWLOCK_OK;
 }
@@ -155,15 +176,16 @@ static int open_utc(struct rowlock_zone **out, struct rowlock_error *error)
 int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error)
 {
     unsigned char *bytes;
+    int32_t offset;
     int code;
 
+    if (is_fixed(name, &offset))
+        return open_fixed(name, offset, out, error);
     if (!is_name(name))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "\"%s\" is not a time zone name: allowed are letters, digits, _, +, - "
-                             "and /, %d at most, as in Europe/Berlin",
+                             "and /, %d at most, as in Europe/Berlin; or an offset, as in +05:30",
                              name, ROWLOCK_ZONE_NAME_MAX);
-    if (strcmp(name, "UTC") == 0)
-        return open_utc(out, error);
     bytes = malloc(FILE_MAX);
     if (!bytes)
         return rowlock__no_memory(error);

@@ -53,6 +53,26 @@ TEST(utc_is_known_without_a_file)
     t_int(rowlock__zone_at(NULL, 0).offset, 0);
 }
 
+TEST(an_offset_is_known_without_a_file)
+{
+    static const struct {
+        const char *name;
+        int32_t offset;
+    } zones[] = {{"+05:30", 19800}, {"-03:00", -10800}, {"+00:00", 0}, {"-25:59", -93540}};
+    static const char *const wrong[] = {"+5:30", "+05:60", "+26:01", "05:30", "+05:300", "+0a:00"};
+
+    setenv("TZDIR", "/nowhere", 1);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        struct rowlock_zone *zone = opened(zones[i].name);
+
+        t_int(rowlock__zone_at(zone, 1700000000).offset, zones[i].offset);
+        rowlock__zone_close(zone);
+    }
+    unsetenv("TZDIR");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused(wrong[i]);
+}
+
 TEST(a_name_is_a_relative_path_without_dots)
 {
     static const char *const names[] = {"",
