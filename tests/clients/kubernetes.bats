@@ -7,7 +7,9 @@
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
 
+PATH=/usr/bin:$PATH # Debian's python3 has psycopg, and other users can execute it
 MANIFESTS=$BATS_TEST_DIRNAME/../../examples/kubernetes
 export PIP_CACHE_DIR=$ROWLOCK_TEST_BIN/pip PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 
@@ -15,7 +17,7 @@ setup_file() {
     install_technique
     cd "$BATS_FILE_TMPDIR" || return 1
     install_schemas >&2
-    for kind in cronjob leader; do
+    for kind in cronjob leader server; do
         tools/bin/python -c 'import json, sys, yaml
 json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)' "$MANIFESTS/$kind.yaml" >"$kind.json"
     done
@@ -131,8 +133,8 @@ start_standby() { # POD: waits when this returns
 }
 
 @test "the URL is in no argument and no variable, and the containers have few rights" {
-    for kind in cronjob leader; do
-        ! grep -q :// "$BATS_FILE_TMPDIR/$kind.json"
+    for kind in cronjob leader server; do
+        ! grep -q :// "$BATS_FILE_TMPDIR/$kind.json" || false
         [ "$(pod_of $kind '.volumes[0].secret.secretName')" = rowlock ]
         pod_of $kind '[.securityContext.runAsNonRoot, (.automountServiceAccountToken | not),
             (.containers[0].securityContext | .readOnlyRootFilesystem,
@@ -193,7 +195,7 @@ start_standby() { # POD: waits when this returns
     is_alive a
     is_alive b
     touch -d '10 minutes ago' a/run/alive
-    ! is_alive a
+    ! is_alive a || false
     kill -s KILL "$first"
     until_true is_gone "$one"
     until_true saw b began
@@ -228,4 +230,58 @@ start_standby() { # POD: waits when this returns
     wait "$started"
     grep "'report' is not due before" err >when
     [ "$(sort -u when | wc -l)" = 2 ]
+}
+
+start_server() { # POD SECONDS: serves when this returns, at $port; SECONDS are its JOBS_GRACE
+    port=$(free_port)
+    jq --arg port "$port" --arg seconds "$2" '.spec.template.spec.containers[0].env[] |=
+        (if .name == "PORT" then .value = $port elif .name == "JOBS_GRACE" then .value = $seconds
+         else . end)' "$BATS_FILE_TMPDIR/server.json" >"$BATS_FILE_TMPDIR/$1.json"
+    start_pod "$1" "$1"
+    until_done_by "$started" answers "$1" "$port"
+}
+answers() { # POD PORT: both of its probes
+    local probe
+    for probe in readinessProbe livenessProbe; do
+        curl -sf -o page "http://127.0.0.1:$2$(pod_of "$1" ".containers[0].$probe.httpGet.path")" ||
+            return
+    done
+}
+is_closed() { ! curl -s -o page "http://127.0.0.1:$1/"; } # PORT
+of_prices() { rowlock --json jobs prices | jq -r ".[0] | $1"; } # PATH
+
+@test "after TERM a server's run ends, or after JOBS_GRACE another Pod performs it at once" {
+    # the job waits for a file, and no lease of it expires
+    sed 's/every="10m"/every="50w", ttl=600/
+        s/print("prices", part/print("began", run.retry, os.environ["POD"]/
+        /print(/a\        while not (run.lost.wait(0.05) or os.path.exists("may-end")): pass' \
+        "$MANIFESTS/server.py" >server.py
+    cp -R "$BATS_TEST_DIRNAME/../../clients/python/src/rowlock" .
+    export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD
+    start_server a 0.5
+    until_done_by "$started" grep -qx "began 0 $PWD/a" out
+    declare -A server init_of ports
+    ended=$started first=$init
+    for pod in b c; do
+        start_server $pod 20
+        server[$pod]=$started init_of[$pod]=$init ports[$pod]=$port
+    done
+    kill -s TERM "$first"
+    until_true is_gone "$ended"
+    ends_with 0 "$ended"
+    until_true grep -q '^began 1' out
+    pod=$(sed -n 's,^began 1 .*/,,p' out)
+    kill -s TERM "${init_of[$pod]}"
+    until_true is_closed "${ports[$pod]}"
+    [ "$(of_prices '.running_at != null')" = true ]
+    touch may-end
+    until_true is_gone "${server[$pod]}"
+    ends_with 0 "${server[$pod]}"
+    [ "$(of_prices '[.history[].outcome] | join(" ")')" = 'done lost' ]
+    # the Pod has this time: JOBS_GRACE begins after preStop
+    pod_of server '.terminationGracePeriodSeconds >= 10 + (.containers[0] |
+        .lifecycle.preStop.sleep.seconds +
+            (.env[] | select(.name == "JOBS_GRACE").value | tonumber))' | grep -qx true
+    pod_of server '.containers[0] | .ports[0] == {name: "http", containerPort:
+        (.env[] | select(.name == "PORT").value | tonumber)}' | grep -qx true
 }
