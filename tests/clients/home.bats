@@ -136,11 +136,11 @@ END
 
 @test "Java: the jars have the license, and the poms what Maven Central demands" {
     maven -f clients/java/pom.xml -DskipTests package
-    for part in jdbc shedlock; do
+    for part in jdbc shedlock spring; do
         for kind in '' -sources -javadoc; do
-            [ -s clients/java/$part/target/rowlock-$part-*[0-9]$kind.jar ]
+            [ -s clients/java/$part/target/rowlock-$part*-*[0-9]$kind.jar ]
         done
-        unzip -p clients/java/$part/target/rowlock-$part-*[0-9].jar META-INF/LICENSE |
+        unzip -p clients/java/$part/target/rowlock-$part*-*[0-9].jar META-INF/LICENSE |
             cmp - LICENSE
     done
     python3 - clients/java >"$BATS_TEST_TMPDIR/poms" <<'END'
@@ -159,10 +159,11 @@ def own(path):
 own("pom.xml")
 show("pom.xml", "groupId", "url", "licenses/license/name", "developers/developer/name",
      "developers/developer/email", "scm/connection", "scm/url", "issueManagement/url")
-for part in "jdbc", "shedlock":
+for part in "jdbc", "shedlock", "spring":
     own(f"{part}/pom.xml")
     show(f"{part}/pom.xml", "parent/groupId", "url")
 show("shedlock/pom.xml", "dependencies/dependency/groupId")
+show("spring/pom.xml", "dependencies/dependency/groupId")
 END
     has "$BATS_TEST_TMPDIR/poms" <<'END'
 pom.xml name rowlock
@@ -180,6 +181,9 @@ jdbc/pom.xml url None
 shedlock/pom.xml name rowlock-shedlock
 shedlock/pom.xml parent/groupId test.acme.locks
 shedlock/pom.xml dependencies/dependency/groupId test.acme.locks
+spring/pom.xml name rowlock-spring-boot-starter
+spring/pom.xml parent/groupId test.acme.locks
+spring/pom.xml dependencies/dependency/groupId test.acme.locks
 END
     run ! grep ' description \(None\)\?$' "$BATS_TEST_TMPDIR/poms"
 }

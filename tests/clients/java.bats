@@ -19,14 +19,8 @@ PACKAGE=$BATS_FILE_TMPDIR/package # a copy, because the reports of the tests are
 
 setup_file() {
     install_technique
-    once java build_package
+    once java build_java
     cp -R "$SHARED/java" "$PACKAGE"
-}
-build_package() { # FOLDER
-    mkdir "$1"
-    tar -C "$SOURCE" --exclude target -cf - . | tar -C "$1" -xf -
-    maven -f "$1/pom.xml" -DskipTests install
-    maven -f "$1/jdbc/pom.xml" surefire:test -Dtest=ArgumentsTest # fetches what runs tests
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { end_started; }
@@ -53,8 +47,9 @@ teardown() { end_started; }
 
 @test "what users install is complete" {
     on_postgresql || return 0
-    for part in jdbc/Lease shedlock/RowlockLockProvider; do
+    for part in jdbc/Lease shedlock/RowlockLockProvider spring/RowlockJob; do
         package=rowlock-${part%/*}
+        [ "$package" != rowlock-spring ] || package+=-boot-starter
         for file in .jar -sources.jar -javadoc.jar .pom; do
             [ -s "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0$file" ]
         done

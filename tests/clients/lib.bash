@@ -49,6 +49,13 @@ export npm_config_fetch_timeout=60000 # it waits five minutes
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }
 
+build_java() { # FOLDER: of `once java`; builds the packages of Java there, and installs them in M2
+    mkdir "$1"
+    tar -C "$BATS_TEST_DIRNAME/../../clients/java" --exclude target -cf - . | tar -C "$1" -xf -
+    maven -f "$1/pom.xml" -DskipTests install
+    maven -f "$1/jdbc/pom.xml" surefire:test -Dtest=ArgumentsTest # fetches what runs tests
+}
+
 # once NAME COMMAND...: the first of all tests of a run that asks for it executes COMMAND with the
 # folder $SHARED/NAME. The others wait for it, and use the same folder.
 SHARED=$ROWLOCK_TEST_FOLDER/clients

@@ -34,7 +34,7 @@ public final class Jobs implements AutoCloseable {
   private int limit = 10;
   private Duration grace = Duration.ofSeconds(10);
   private Consumer<? super LeaseEvent> hook = event -> {};
-  private CompletableFuture<Void> loop; // null: it was not started
+  private volatile CompletableFuture<Void> loop; // null: it was not started
   private volatile boolean stopping;
 
   private Jobs(Source source) {
@@ -91,6 +91,12 @@ public final class Jobs implements AutoCloseable {
   public synchronized void start() {
     requireNew();
     loop = Session.inThread("jobs", this::serve);
+  }
+
+  /** Returns the error that ended the jobs after start(), for a health check; null: none. */
+  public Throwable failure() {
+    boolean failed = loop != null && loop.isCompletedExceptionally();
+    return failed ? loop.handle((nothing, error) -> error.getCause()).join() : null;
   }
 
   /**

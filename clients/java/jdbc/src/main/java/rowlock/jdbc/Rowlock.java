@@ -36,6 +36,18 @@ public final class Rowlock {
     return Schema.install(Source.own(source));
   }
 
+  /**
+   * Checks that rowlock's schema is there, and of this package's version. For a health check; it
+   * changes nothing. Returns within 10 s.
+   *
+   * @throws NotInstalledException if there is no schema
+   * @throws RowlockException if it is of another version
+   * @throws UnavailableException if the database does not answer
+   */
+  public static void verify(DataSource pool) {
+    Schema.verify(Source.pool(pool));
+  }
+
   /** The text by which install() installs, for an administrator, or a tool such as Flyway. */
   public static String schema(String dialect) {
     return schema(dialect, null);

@@ -13,6 +13,7 @@ import java.util.regex.Pattern;
 
 /** Installs rowlock's schema: by the text of `rowlock schema print`, which the package contains. */
 final class Schema {
+  private static final String FAKE = "rowlock.jdbc.fake"; // which needs none
   private static final List<String> DIALECTS = List.of("postgresql", "mariadb", "mysql");
   private static final long LIMIT = 300_000_000_000L; // the text waits for another installer
   private static final Pattern GRANTS =
@@ -105,9 +106,19 @@ final class Schema {
   }
 
   static boolean install(Source source) {
-    String server =
-        ask(source, Session.HURRY, link -> (String) link.run(link.engine().server()).get(0));
-    return !server.equals("rowlock.jdbc.fake") && new Schema(source, server).install();
+    String server = server(source);
+    return !server.equals(FAKE) && new Schema(source, server).install();
+  }
+
+  static void verify(Source source) {
+    String server = server(source);
+    if (!server.equals(FAKE)) {
+      new Schema(source, server).verify();
+    }
+  }
+
+  private static String server(Source source) {
+    return ask(source, Session.HURRY, link -> (String) link.run(link.engine().server()).get(0));
   }
 
   private boolean install() {
@@ -144,20 +155,26 @@ final class Schema {
   }
 
   private boolean isCurrent() {
-    List<Object> row;
     try {
-      row = ask(source, Session.HURRY, link -> link.run(link.engine().version()));
+      verify();
+      return true;
     } catch (NotInstalledException error) {
       return false;
     }
+  }
+
+  private void verify() {
+    List<Object> row = ask(source, Session.HURRY, link -> link.run(link.engine().version()));
     int found = row.isEmpty() ? 0 : ((Number) row.get(0)).intValue();
-    if (found == wanted || found == 0) { // 0: an install was interrupted
-      return found == wanted;
+    if (found == 0) {
+      throw new NotInstalledException(new SQLException("an install was interrupted"));
     }
-    throw new RowlockException(
-        "the schema is version %d, this package has %d; ".formatted(found, wanted)
-            + (found < wanted ? "run: rowlock schema upgrade" : "use a newer package"),
-        null);
+    if (found != wanted) {
+      throw new RowlockException(
+          "the schema is version %d, this package has %d; ".formatted(found, wanted)
+              + (found < wanted ? "run: rowlock schema upgrade" : "use a newer package"),
+          null);
+    }
   }
 
   /** One call, on a session of its own. */

@@ -52,6 +52,12 @@ class InstallTest {
     Rowlock.lease(Server::connect, "x").waitAtMost(Duration.ZERO).acquire().close();
   }
 
+  private static void verify() {
+    try (HikariDataSource pool = pool()) {
+      Rowlock.verify(pool);
+    }
+  }
+
   private static void execute(String... statements) throws SQLException {
     try (Connection connection = Server.connect();
         Statement statement = connection.createStatement()) {
@@ -67,12 +73,14 @@ class InstallTest {
 
   @Test
   void onceByEachDriverAndLeasesWork() {
+    assertThrows(NotInstalledException.class, InstallTest::verify);
     NotInstalledException none = assertThrows(NotInstalledException.class, InstallTest::leases);
     assertTrue(none.getMessage().contains("call Rowlock.install"), none.getMessage());
     assertTrue(Rowlock.install(Server::connect));
     leases();
     try (HikariDataSource pool = pool()) {
       assertFalse(Rowlock.install(pool));
+      Rowlock.verify(pool);
       uninstall();
       assertTrue(Rowlock.install(pool));
       leases();
@@ -136,6 +144,8 @@ class InstallTest {
       RowlockException error =
           assertThrows(RowlockException.class, () -> Rowlock.install(Server::connect));
       assertTrue(error.getMessage().contains(other[1]), error.getMessage());
+      error = assertThrows(RowlockException.class, InstallTest::verify);
+      assertTrue(error.getMessage().contains(other[1]), error.getMessage());
     }
   }
 
@@ -144,6 +154,7 @@ class InstallTest {
     Assumptions.assumeFalse(Server.POSTGRESQL, "there it is one transaction");
     Rowlock.install(Server::connect);
     execute("UPDATE rowlock_meta SET version = 0", "DROP PROCEDURE rowlock_request_row");
+    assertThrows(NotInstalledException.class, InstallTest::verify);
     assertTrue(Rowlock.install(Server::connect));
     leases();
   }
@@ -208,5 +219,6 @@ class InstallTest {
   @Test
   void aFakeNeedsNone() {
     assertFalse(Rowlock.install(new FakeDatabase().pool()));
+    Rowlock.verify(new FakeDatabase().pool());
   }
 }
