@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package rowlock.jdbc;
 
-import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -14,10 +13,7 @@ class PooledJobsTest extends JobScenarios {
 
   @BeforeAll
   static void openPool() {
-    HikariConfig config = new HikariConfig();
-    config.setJdbcUrl(Server.jdbcUrl(Server.URL));
-    config.setMinimumIdle(1);
-    pool = new HikariDataSource(config);
+    pool = PooledTest.newPool();
   }
 
   @AfterAll

@@ -12,12 +12,17 @@ import org.junit.jupiter.api.BeforeAll;
 class PooledTest extends SourceScenarios {
   private static HikariDataSource pool;
 
-  @BeforeAll
-  static void openPool() {
+  /** A pool that has one connection at first. */
+  static HikariDataSource newPool() {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(Server.jdbcUrl(Server.URL));
     config.setMinimumIdle(1);
-    pool = new HikariDataSource(config);
+    return new HikariDataSource(config);
+  }
+
+  @BeforeAll
+  static void openPool() {
+    pool = newPool();
   }
 
   @AfterAll
