@@ -57,8 +57,8 @@ ended_by_term() { # PID
 @test "a PostgreSQL of the tests has nothing in /dev/shm, and leaves no segment when it is killed" {
     start_postgresql shm
     for pid in "$server_pid" $(pgrep -P "$server_pid"); do
-        ! grep -q ' /dev/shm/' "/proc/$pid/maps"
-        ! ls -l "/proc/$pid/fd" 2>/dev/null | grep -q '/dev/shm/'
+        ! grep -q ' /dev/shm/' "/proc/$pid/maps" || false
+        ! ls -l "/proc/$pid/fd" 2>/dev/null | grep -q '/dev/shm/' || false
     done
     psql -qXAt "${server_admin}postgres" -c "SET max_parallel_workers_per_gather = 2;
                                              SET parallel_setup_cost = 0;
