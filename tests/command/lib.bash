@@ -3,7 +3,8 @@
 # For the tests of the command: runs it on the database under test, starts holders that release on
 # request, and asks the server which sessions wait. Tests wait for events, and never sleep for a
 # fixed time. Unless a file replaces setup_file and setup, rowlock is installed with the technique,
-# and each test works in a folder of its own.
+# and each test works in a folder of its own. `! COMMAND` ends no test, because set -e exempts it:
+# write `! COMMAND || false`.
 
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/lib/processlist.bash
