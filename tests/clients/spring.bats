@@ -168,3 +168,21 @@ has_run() { [ "$(rowlock --json jobs "$1" | jq -r '.[0].last_outcome')" = "$2" ]
     until_true has_run slow done
     [ "$(rowlock --json jobs slow | jq -c '[.[0].history[].outcome]')" = '["done","lost"]' ]
 }
+
+@test "with Spring Boot 4 the same program has jobs, health, timers and ShedLock's locks" {
+    cp -R "$SAMPLE" boot4
+    rm -r boot4/target
+    sed -i '/<parent>/,/<\/parent>/s/<version>.*</<version>4.0.7</' boot4/pom.xml
+    sed -i 's/boot.actuate.health.HealthEndpoint/boot.health.actuate.endpoint.HealthEndpoint/' \
+        boot4/src/main/java/shop/More.java
+    maven -f boot4/pom.xml package
+    program=(-jar boot4/target/shop.jar)
+    shop one
+    until_true grep -qx 'health UP' one
+    grep -q '(v4.0.7)' one
+    grep -qx mail one
+    run ! is_free mail
+    until_true has_run prices done
+    kill -s TERM "$started"
+    ends_with 143 "$started"
+}

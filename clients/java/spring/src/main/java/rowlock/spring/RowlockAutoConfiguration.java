@@ -104,14 +104,31 @@ public class RowlockAutoConfiguration {
     }
   }
 
-  /** For an application with the actuator. */
+  /** For an application with the actuator of Spring Boot 3. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
   @ConditionalOnEnabledHealthIndicator("rowlock")
   static class Health {
     @Bean
     HealthIndicator rowlockHealthIndicator(DataSource dataSource, Jobs jobs) {
-      return new RowlockHealthIndicator(dataSource, jobs);
+      return new RowlockHealthIndicator(new RowlockHealth(dataSource, jobs));
+    }
+  }
+
+  /** The same with Spring Boot 4, where the types have other names. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass({
+    org.springframework.boot.health.contributor.HealthIndicator.class,
+    org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator
+        .class
+  })
+  @org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator(
+      "rowlock")
+  static class Health4 {
+    @Bean
+    org.springframework.boot.health.contributor.HealthIndicator rowlockHealthIndicator(
+        DataSource dataSource, Jobs jobs) {
+      return new RowlockHealthIndicator4(new RowlockHealth(dataSource, jobs));
     }
   }
 }

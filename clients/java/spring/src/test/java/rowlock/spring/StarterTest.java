@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -42,6 +43,7 @@ import org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.Lifecycle;
 import org.springframework.context.event.EventListener;
 import rowlock.jdbc.Jobs;
 import rowlock.jdbc.Lease;
@@ -202,10 +204,35 @@ class StarterTest {
     }
   }
 
+  /** A part of the application that jobs may use. */
+  static class Part implements Lifecycle {
+    private final Supplier<List<EndedRun>> runs;
+    List<EndedRun> before = List.of();
+
+    Part(Supplier<List<EndedRun>> runs) {
+      this.runs = runs;
+    }
+
+    @Override
+    public void start() {}
+
+    @Override
+    public boolean isRunning() {
+      return true;
+    }
+
+    @Override
+    public void stop() {
+      before = runs.get();
+    }
+  }
+
   @Test
-  void jobsStartAndStopWithTheContext() {
+  void jobsStartWithTheContextAndStopBeforeItsOtherParts() {
+    Part part = new Part(fake::runs);
     runner
         .withBean(Slow.class)
+        .withBean(Part.class, () -> part)
         .run(
             context -> {
               Slow slow = context.getBean(Slow.class);
@@ -213,10 +240,13 @@ class StarterTest {
               assertTrue(context.getBean(JobsLifecycle.class).isRunning());
               Thread closing = new Thread(context::close);
               closing.start();
+              while (closing.getState() == Thread.State.RUNNABLE) { // until it waits for the run
+                Thread.sleep(1);
+              }
               slow.end.countDown();
               closing.join();
             });
-    assertEquals(List.of(new EndedRun("slow", "done", "")), fake.runs());
+    assertEquals(List.of(new EndedRun("slow", "done", "")), part.before);
   }
 
   @Test
