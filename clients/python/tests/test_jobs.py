@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -14,7 +15,8 @@ from typing import Any, Dict, Iterator, List
 
 import rowlock
 from rowlock import aio
-from test_rowlock import DRIVER, MARIADB, command, connect
+from rowlock._sources import hang_up
+from test_rowlock import DRIVER, MARIADB, URL, command, connect, execute
 
 FAR = "50w"  # a period that does not come due during a test; a new job is due at once
 PROGRAM = f"""
@@ -51,6 +53,36 @@ def start(what: str) -> "Iterator[subprocess.Popen[str]]":
             yield program
         finally:
             program.kill()
+
+
+class Link:
+    """Connections of run_due(), which are cut, and then refused for three times."""
+
+    def __init__(self) -> None:
+        self.connections: List[Any] = []
+        self.refusals = 0
+        self.nowhere = ("mariadb" if MARIADB else "postgresql") + "://app@127.0.0.1:1/app"
+
+    def cut(self) -> None:
+        self.refusals = 3
+        for connection in self.connections:
+            getattr(connection, "terminate", lambda: hang_up(connection))()  # noqa: B023
+
+    def url(self) -> str:
+        if self.refusals:
+            self.refusals -= 1
+            return self.nowhere
+        return URL
+
+    def connect(self) -> Any:
+        self.connections.append(connect(self.url()))
+        return self.connections[-1]
+
+    async def connect_async(self) -> Any:
+        from test_aio import connect as connects
+
+        self.connections.append(await connects(self.url()))
+        return self.connections[-1]
 
 
 class Jobs(unittest.TestCase):
@@ -98,6 +130,46 @@ class Jobs(unittest.TestCase):
         self.assertEqual(jobs.run_due(), 1)
         self.assertEqual(history()[0]["repeat"], 1)
         self.assertEqual(jobs.run_due(), 0)
+
+    def test_a_result_is_sent_again_while_the_database_is_away(self) -> None:
+        link = Link()
+        jobs = rowlock.Jobs(link.connect)
+
+        @jobs.job("j", every=FAR, ttl=30)
+        def _(run: rowlock.Run) -> None:
+            run.note("37 mails")
+            link.cut()
+
+        with self.assertLogs("rowlock", "WARNING") as logged:
+            self.assertEqual(jobs.run_due(), 1)
+        self.assertIn("the job 'j': the result could not be recorded", logged.output[0])
+        self.assertEqual((len(logged.output), link.refusals), (1, 0))
+        self.assertEqual(jobs.run_due(), 0)
+        (run,) = history()
+        self.assertEqual((run["outcome"], run["output"]), ("done", "37 mails"))
+
+    def test_a_result_is_recorded_as_soon_as_a_fence_has_ended(self) -> None:
+        jobs = rowlock.Jobs(connect)
+        with contextlib.closing(connect()) as connection:
+
+            class Ending(logging.Handler):
+                def emit(self, record: logging.LogRecord) -> None:
+                    if "is sent again" in record.getMessage():
+                        connection.rollback()
+
+            @jobs.job("j", every=FAR, ttl=30)
+            def _(run: rowlock.Run) -> None:
+                if MARIADB:
+                    execute(connection, "BEGIN")
+                run.fence(connection)
+
+            ending = Ending()
+            logging.getLogger("rowlock").addHandler(ending)
+            try:
+                jobs.run_due()
+            finally:
+                logging.getLogger("rowlock").removeHandler(ending)
+        self.assertEqual(outcome(), "done")
 
     def test_a_run_that_exceeds_max_run_is_told_and_recorded(self) -> None:
         jobs = rowlock.Jobs(connect)
@@ -223,6 +295,20 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await jobs.run_due(), 2)
         self.assertEqual(await asyncio.to_thread(outcome), "done")
         self.assertEqual(await asyncio.to_thread(outcome, "slow"), "timed out")
+
+    async def test_a_result_is_sent_again_while_the_database_is_away(self) -> None:
+        link = Link()
+        jobs = aio.Jobs(link.connect_async)
+
+        @jobs.job("j", every=FAR, ttl=30)
+        async def _(run: aio.Run) -> None:
+            run.note("37 mails")
+            link.cut()
+
+        self.assertEqual((await jobs.run_due(), link.refusals), (1, 0))
+        self.assertEqual(await jobs.run_due(), 0)
+        (run,) = await asyncio.to_thread(history)
+        self.assertEqual((run["outcome"], run["output"]), ("done", "37 mails"))
 
     async def test_a_loop_that_is_cancelled_ends_its_runs(self) -> None:
         jobs, began = aio.Jobs(self.connect), asyncio.Event()

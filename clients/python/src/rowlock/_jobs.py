@@ -8,6 +8,7 @@ is the lease of job:NAME, whose end is a call that also records the result.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import traceback
 import uuid
@@ -17,7 +18,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, NamedTup
 from . import _core
 from ._core import Event, now, this_process
 from ._engine import FAKE, MARIADB, POSTGRESQL, T, number_of, text_of
-from ._errors import Lost, RowlockError, Unavailable
+from ._errors import Busy, Lost, RowlockError, Unavailable
 from ._lease import GIVE_UP, Handle, State, pause_after
 from ._session import REPLY, Half, Session, log
 
@@ -86,6 +87,36 @@ def terms(
         _core.seconds("at_least", at_least, 0, year), history,
         None if note is None else _core.text("note", note),
     )  # fmt: skip
+
+
+class Performance(State):
+    """The lease of a run."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._patience = self.ttl  # for the result
+
+    async def _send_ending(self, limit: float) -> None:
+        """Sends the result, and again while the lease lasts. The server records it once."""
+        ending, job, failures = self.ending, self.name[4:], 0  # another ending comes too late
+        while True:
+            try:
+                answer = await self._session.call(limit, *ending)
+                break
+            except (Unavailable, Busy) as error:
+                over = self._taken or self.lost.is_set() or now() >= self._end
+                if failures and over:
+                    log.warning("the job %r: the result was not recorded: %s", job, error)
+                    self._lost_by_now()
+                    raise
+                log.log(
+                    logging.DEBUG if failures else logging.WARNING,
+                    "the job %r: the result could not be recorded, and is sent again: %s", job, error,
+                )  # fmt: skip
+            await self.half.wait(self.half.event(), pause_after(failures))
+            failures += 1
+        if not number_of(answer[0]):
+            self._lose(await self._how())
 
 
 class Run(Handle):
@@ -260,7 +291,7 @@ class Loop:
             f"job:{job.name}", of.ttl, None, "exclusive", None, of.note, self._on_event
         )
         own = Session(self.half, self._source, job.name)
-        state = State(own, owner, int(token), lease, sent)
+        state = Performance(own, owner, int(token), lease, sent)
         at = datetime.fromtimestamp((number_of(due) or 0) / 1000, timezone.utc)
         run = self._kind(state, job, at, number_of(retry) or 0)
         job.running, job.state = True, state

@@ -38,6 +38,8 @@ def margin(ttl: float) -> float:
 class State:
     """A lease that is held, and its two tasks: one renews it, one watches its end."""
 
+    _patience = 1.0  # how long its release waits for a renewal that was given up
+
     def __init__(
         self, session: Session, owner: str, token: int, terms: Terms, sent: float
     ) -> None:
@@ -127,16 +129,11 @@ class State:
         stopped = await self.half.ended(self._renewer, min(REPLY, max(0.0, self._end - now())))
         if not stopped:  # a renewal without an answer
             await self._session.cut()
-            stopped = await self.half.ended(self._renewer, 1.0)
+            stopped = await self.half.ended(self._renewer, self._patience)
         self._lost_by_now()
         try:
             if stopped:
-                try:
-                    answer = await self._session.call(limit, *self.ending)
-                    if not number_of(answer[0]):
-                        self._lose(await self._how())
-                except Unavailable:  # it may have been released: the repetition does not tell
-                    await self._session.call(limit, *self.ending)
+                await self._send_ending(limit)
         except Busy as error:
             if not failed:
                 raise RowlockError(
@@ -150,6 +147,14 @@ class State:
             await self._session.close()
             HELD.discard(self)
             self._released.set()
+
+    async def _send_ending(self, limit: float) -> None:
+        try:
+            answer = await self._session.call(limit, *self.ending)
+            if not number_of(answer[0]):
+                self._lose(await self._how())
+        except Unavailable:  # it may have been released: the repetition does not tell
+            await self._session.call(limit, *self.ending)
 
     async def _how(self) -> Optional[Lost]:
         """The server's words on a lease that is gone."""
