@@ -13,10 +13,8 @@ import (
 	"time"
 )
 
-const (
-	askAgain  = time.Minute // after an error of one job
-	countMost = 1000000     // the server's
-)
+const askAgain = time.Minute // after an error of one job
+const countMost = 1000000    // the server's
 
 // NoRetry, as JobOptions.Retry, repeats no run.
 const NoRetry = -1
@@ -27,9 +25,8 @@ type JobsOptions struct {
 	Grace time.Duration // for that long Run waits for runs when its context ends; 0: 10 s; NoWait
 
 	// OnEvent, Warn and Debug are those of Options, for all runs.
-	OnEvent func(Event)
-	Warn    func(message string, values ...any)
-	Debug   func(message string, values ...any)
+	OnEvent     func(Event)
+	Warn, Debug func(message string, values ...any)
 }
 
 // JobOptions of a job: either Every or Cron, and what differs from the defaults. All nodes must pass
@@ -100,7 +97,8 @@ func NewJobs(db *sql.DB, opts JobsOptions) *Jobs {
 }
 
 // Add defines a job. Its function gets a context that ends when the run is lost (its cause is then a
-// *LostError) and after MaxRun (ErrOverrun). An error of it is recorded, and so is a panic. Add is
+// *LostError) and after MaxRun (ErrOverrun). An error of it is recorded, and so is a panic. If the
+// database does not answer then, the result is sent again as long as the run's lease lasts. Add is
 // ErrArgument if a value is wrong or the name is defined already. It does not block; the server
 // checks the schedule at the first claim. In an active Run the job is asked for within a minute.
 func (j *Jobs) Add(name string, opts JobOptions,
@@ -144,9 +142,8 @@ func (of *job) complete(all JobsOptions) error {
 	case o.History < 0 || o.History > countMost:
 		return wrong("History must be 1 to %d, or 0 for 100, not %d", countMost, o.History)
 	}
-	o.Zone, o.Missed = or(o.Zone, "UTC"), or(o.Missed, "once")
+	o.Zone, o.Missed, o.MaxRun = or(o.Zone, "UTC"), or(o.Missed, "once"), or(o.MaxRun, ttlMost)
 	o.Backoff, o.History = or(o.Backoff, 10*time.Second), or(o.History, 100)
-	o.MaxRun = or(o.MaxRun, ttlMost)
 	return nil
 }
 
@@ -173,8 +170,7 @@ func (j *Jobs) Run(ctx context.Context) error {
 			case ctx.Err() != nil:
 			case errors.Is(err, ErrUnavailable):
 				j.opts.Warn("rowlock: a claim failed, and is repeated", "error", err)
-				next = now() + pauseAfter(failures)
-				failures++
+				next, failures = now()+pauseAfter(failures), failures+1
 			case err != nil:
 				return err
 			default:
@@ -222,6 +218,7 @@ func (j *Jobs) stop() {
 		if run := each.run.Load(); run != nil {
 			go func() {
 				if sleep(run.ended, end) {
+					close(run.taken)
 					run.end("lost", "the program ends", true)
 				}
 			}()
@@ -260,13 +257,12 @@ func (j *Jobs) askAll(ctx context.Context, each bool) (runs []*Run, err error) {
 }
 
 // ask claims one job. After an unknown reply the owner is the same.
-func (j *Jobs) ask(ctx context.Context, of *job) (_ *Run, err error) {
-	if of.owner == "" {
-		of.owner, err = newOwner()
-	}
+func (j *Jobs) ask(ctx context.Context, of *job) (*Run, error) {
+	owner, err := newOwner()
 	if err != nil {
 		return nil, err
 	}
+	of.owner = or(of.owner, owner)
 	r := requester{pool: j.pool, name: "job:" + of.name, opts: of.opts, owner: of.owner, began: now()}
 	c, _, err := borrowed(ctx, j.pool, r.began+replyMost, r.name,
 		func(ctx context.Context, s session) (c claimed, err error) {
@@ -292,31 +288,20 @@ func (j *Jobs) ask(ctx context.Context, of *job) (_ *Run, err error) {
 	}
 	lease, held := r.hold(context.WithoutCancel(ctx), c.token.Int64, r.began)
 	run := &Run{lease: lease, of: of, claimed: c, until: now() + of.terms.MaxRun,
-		ended: make(chan struct{})}
+		ended: make(chan struct{}), taken: make(chan struct{})}
 	of.run.Store(run)
-	go func() {
-		defer func() { // also after runtime.Goexit
-			of.run.Store(nil)
-			<-j.slots
-			j.look()
-		}()
-		run.carryOut(held, ctx.Err() != nil)
-	}()
+	go run.carryOut(held, j, ctx.Err() != nil)
 	return run, nil
 }
 
 func (of *job) values() []any {
-	retry, note := any(int64(max(of.terms.Retry, 0))), any(of.opts.Note)
+	retry := any(int64(max(of.terms.Retry, 0)))
 	if of.terms.Retry == 0 {
 		retry = nil
 	}
-	if note == "" {
-		note = nil
-	}
-	values := append([]any{of.name, of.schedule, of.owner, of.opts.TTL.Milliseconds(), of.terms.Zone,
+	return append([]any{of.name, of.schedule, of.owner, of.opts.TTL.Milliseconds(), of.terms.Zone,
 		retry, max(of.terms.Backoff, 0).Milliseconds(), of.terms.Missed,
-		of.terms.AtLeast.Milliseconds(), int64(of.terms.History)}, process()...)
-	return append(values, note)
+		of.terms.AtLeast.Milliseconds(), int64(of.terms.History)}, process(of.opts.Note)...)
 }
 
 // next is when the server is asked next; a minute from now, if all jobs are active.

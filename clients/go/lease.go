@@ -80,6 +80,7 @@ type Lease struct {
 type ending struct {
 	call   call
 	values []any
+	again  func(answer, error, time.Duration) (answer, error) // of a run: after the first call
 }
 
 // Do acquires a lease of a name, calls body, and releases the lease. Others wait in a queue. It
@@ -115,7 +116,7 @@ func (r requester) hold(ctx context.Context, token int64, sent time.Duration) (*
 	context.Context) {
 	held, cancel := context.WithCancelCause(ctx)
 	lease := &Lease{requester: r, token: token, acquired: now(), cancel: cancel, sent: sent,
-		ending: ending{release, []any{token}}, left: make(chan struct{})}
+		ending: ending{release, []any{token}, nil}, left: make(chan struct{})}
 	lease.leaving, lease.leave = context.WithCancel(context.Background())
 	go lease.keep()
 	return lease, held
@@ -201,7 +202,6 @@ func (l *Lease) lose(why error) {
 // release ends the lease. It returns a *LostError if it was lost before: nobody waits for that
 // release, so it is given up after 0.5 s.
 func (l *Lease) release() error {
-	l.leave()
 	done, held := make(chan error, 1), l.Remaining() > 0 // before it is released
 	go func() { done <- l.sendRelease() }()
 	if held {
@@ -217,6 +217,7 @@ func (l *Lease) release() error {
 // sendRelease lets a renewal on its way end for interruptMost; what remains of its limit is for the
 // call, and for a second one on another connection.
 func (l *Lease) sendRelease() error {
+	l.leave()
 	end := now() + max(releaseLeast, min(l.opts.TTL/3, replyMost))
 	<-l.left
 	l.Remaining()
@@ -224,9 +225,13 @@ func (l *Lease) sendRelease() error {
 	// on MariaDB the server has it after three round trips of five, which may take 2 s
 	first := now() + (end-now())*3/4
 	a, _, err := borrowed(context.Background(), l.pool, first, l.name, l.releaseBy)
-	if errors.Is(err, ErrUnavailable) { // a second call finds nothing if the first has released it
+	if l.ending.again != nil {
+		a, err = l.ending.again(a, err, end)
+	} else if errors.Is(err, ErrUnavailable) {
 		_, _, err = borrowed(context.Background(), l.pool, end, l.name, l.releaseBy)
-	} else if err == nil && a.number.Int64 == 0 {
+		a.number.Int64 = 1 // it finds nothing if the first has released it
+	}
+	if err == nil && a.number.Int64 == 0 {
 		l.lose(&LostError{Name: l.name, Reason: "it has expired, or was broken"})
 	}
 	if errors.Is(err, ErrBusy) {
@@ -287,9 +292,10 @@ func (l *Lease) keep() {
 			return
 		case err != nil:
 			l.opts.Warn("rowlock: a renewal failed, and is repeated", "name", l.name, "error", err)
-			l.fail(err)
-			due = now() + pauseAfter(failures)
-			failures++
+			l.mutex.Lock()
+			l.failure = err
+			l.mutex.Unlock()
+			due, failures = now()+pauseAfter(failures), failures+1
 		}
 	}
 }
@@ -302,12 +308,6 @@ func (l *Lease) extend(sent time.Duration) bool {
 		l.sent, l.failure = sent, nil
 	}
 	return l.gone == nil
-}
-
-func (l *Lease) fail(err error) {
-	l.mutex.Lock()
-	l.failure = err
-	l.mutex.Unlock()
 }
 
 // certain is the time until which a lease is certain: a margin before its end.

@@ -80,9 +80,7 @@ func newOwner() (string, error) {
 
 // complete checks the options, and sets those that are absent.
 func (o *Options) complete(name string) error {
-	if o.TTL == 0 {
-		o.TTL = 30 * time.Second
-	}
+	o.TTL = or(o.TTL, 30*time.Second)
 	if o.Warn == nil {
 		o.Warn = slog.Warn
 	}
@@ -171,31 +169,32 @@ func (r *requester) granted(ctx context.Context) (token int64, sent time.Duratio
 
 // send sends the request once.
 func (r *requester) send(ctx context.Context) (a answer, sent bool, err error) {
-	mode, permits, note := "exclusive", any(nil), any(nil)
+	mode, permits := "exclusive", any(nil)
 	if r.opts.Permits > 0 {
 		mode, permits = "permit", int64(r.opts.Permits)
 	} else if r.opts.Shared {
 		mode = "shared"
 	}
-	if r.opts.Note != "" {
-		note = r.opts.Note
-	}
-	values := append([]any{r.name, r.opts.TTL.Milliseconds(), r.owner, mode, permits}, process()...)
+	values := append([]any{r.name, r.opts.TTL.Milliseconds(), r.owner, mode, permits},
+		process(r.opts.Note)...)
 	end := now() + replyMost
 	if r.deadline < end {
 		end = max(r.deadline, r.began) + replyMost
 	}
 	return inTurn(ctx, r.pool, end, r.name, func(ctx context.Context, s session) (answer, error) {
-		return s.execute(ctx, request, append(values, note)...)
+		return s.execute(ctx, request, values...)
 	})
 }
 
-// process is the host, the pid and the program, for those that look.
-func process() []any {
+// process is the host, the pid and the program, for those that look, and the note.
+func process(note string) []any {
 	host, err := os.Hostname()
-	values := []any{host, int64(os.Getpid()), filepath.Base(append(os.Args, "go")[0])}
+	values := []any{host, int64(os.Getpid()), filepath.Base(append(os.Args, "go")[0]), note}
 	if err != nil {
 		values[0] = nil
+	}
+	if note == "" {
+		values[3] = nil
 	}
 	return values
 }

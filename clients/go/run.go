@@ -31,7 +31,8 @@ type Run struct {
 	of    *job
 	until time.Duration // by now(): MaxRun ends
 	once  sync.Once     // for the one that ends it
-	ended chan struct{} // closed when its end is recorded
+	// closed when its end is recorded, and when it is taken away
+	ended, taken chan struct{}
 
 	mutex sync.Mutex
 	notes string
@@ -79,11 +80,14 @@ func tail(text string) string {
 }
 
 // carryOut calls the function if the lease is certain and the program does not end, and ends the run.
-func (r *Run) carryOut(ctx context.Context, stopped bool) {
+func (r *Run) carryOut(ctx context.Context, j *Jobs, stopped bool) {
 	outcome, text := "failed", "the function has called runtime.Goexit"
-	defer func() {
+	defer func() { // also after runtime.Goexit
 		r.lease.cancel(nil)
 		r.end(outcome, text, false)
+		r.of.run.Store(nil)
+		<-j.slots
+		j.look()
 	}()
 	r.lease.tell(Event{Kind: Acquired, Token: r.Token(), Duration: now() - r.lease.began})
 	switch {
@@ -92,15 +96,12 @@ func (r *Run) carryOut(ctx context.Context, stopped bool) {
 	case stopped:
 		outcome, text = "not started", "the program ends"
 	default:
-		go r.watch()
+		go func() {
+			if sleep(r.lease.leaving.Done(), r.until) {
+				r.lease.cancel(ErrOverrun)
+			}
+		}()
 		outcome, text = r.perform(ctx)
-	}
-}
-
-// watch ends the context at MaxRun.
-func (r *Run) watch() {
-	if sleep(r.lease.leaving.Done(), r.until) {
-		r.lease.cancel(ErrOverrun)
 	}
 }
 
@@ -110,9 +111,8 @@ func (r *Run) perform(ctx context.Context) (outcome, text string) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			r.lease.opts.Warn("rowlock: a job panicked", "job", r.of.name, "panic", failed)
-			stack := debug.Stack() // its first frames are the nearest
-			stack = stack[:min(len(stack), outputMost*3/4)]
-			text = fmt.Sprintf("%s\npanic: %v", stack, failed)
+			// the first frames of the stack are the nearest
+			text = fmt.Sprintf("%.*s\npanic: %v", outputMost*3/4, debug.Stack(), failed)
 		}
 	}()
 	err := r.of.function(ctx, r)
@@ -138,7 +138,6 @@ func (r *Run) end(outcome, text string, taken bool) {
 		send := r.lease.release // after a loss the database need not answer
 		if taken {
 			r.lease.lose(&LostError{Name: r.lease.name, Reason: text})
-			r.lease.leave()
 			send = r.lease.sendRelease
 		} else if outcome != "not started" && r.lease.Remaining() == 0 {
 			outcome = "lost"
@@ -146,12 +145,31 @@ func (r *Run) end(outcome, text string, taken bool) {
 		r.mutex.Lock()
 		output := tail(strings.TrimSuffix(r.notes+tail(text), "\n"))
 		r.mutex.Unlock()
-		r.lease.ending = ending{finish, []any{r.Token(), outcome, output}}
-		err := send()
-		if err != nil && !errors.Is(err, ErrLost) {
+		r.lease.ending = ending{finish, []any{r.Token(), outcome, output}, r.sendAgain}
+		if err := send(); err != nil && !errors.Is(err, ErrLost) {
 			r.lease.opts.Warn("rowlock: a run was not ended", "job", r.of.name, "error", err)
 		}
 		r.lease.opts.Debug("rowlock: a run has ended", "job", r.of.name, "outcome", outcome)
 		close(r.ended)
 	})
+}
+
+// sendAgain repeats a finish that failed, once more and then as long as the lease lasts, unless the
+// run is taken away. A repeated finish answers the same.
+func (r *Run) sendAgain(a answer, err error, end time.Duration) (answer, error) {
+	l := r.lease
+	for failures := 0; errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy); failures++ {
+		if failures == 0 {
+			l.opts.Warn("rowlock: a result could not be stored, and is sent again", "job", r.of.name,
+				"error", err)
+		}
+		rested := sleep(r.taken, now()+pauseAfter(failures))
+		if failures > 0 && !(rested && l.Remaining() > 0) {
+			l.lose(err)
+			break
+		}
+		a, _, err = borrowed(context.Background(), l.pool, max(end, now()+2*releaseLeast), l.name,
+			l.releaseBy)
+	}
+	return a, err
 }

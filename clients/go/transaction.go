@@ -202,7 +202,8 @@ func refreshWithin(ctx context.Context, tx *sql.Tx, name string, maxAge time.Dur
 	if err != nil {
 		return false, err
 	}
-	a, err := within(ctx, tx, locked, refresh, append([]any{name, age, wait}, process()...)...)
+	v := append([]any{name, age, wait}, process("")[:3]...)
+	a, err := within(ctx, tx, locked, refresh, v...)
 	if err != nil || !a.number.Valid {
 		return false, err
 	}

@@ -234,6 +234,61 @@ func TestALostReplyOfAClaimIsRepeatedByTheSameOwner(t *testing.T) {
 	}
 }
 
+const sentAgain = "could not be stored, and is sent again"
+
+// leaving is a job whose database is away when its function returns. heard is called at the first
+// warning that the result is sent again; the warnings are collected.
+func leaving(t *testing.T, p *proxy, opts rowlock.JobsOptions,
+	heard func()) (*rowlock.Jobs, *[]string) {
+	t.Helper()
+	collect, warned := warnings()
+	opts.Warn = func(message string, values ...any) {
+		collect.Warn(message, values...)
+		if strings.Contains(message, sentAgain) {
+			heard()
+		}
+	}
+	jobs := rowlock.NewJobs(p.open(t), opts)
+	of := rowlock.JobOptions{Every: far, TTL: time.Hour, Retry: 1, Backoff: rowlock.NoWait}
+	fine(t, jobs.Add("j", of, func(_ context.Context, run *rowlock.Run) error {
+		run.Note("37 prices")
+		p.leave()
+		return nil
+	}))
+	return jobs, warned
+}
+
+func TestAResultIsSentAgainWhenTheDatabaseIsBack(t *testing.T) {
+	openForJobs(t)
+	p := newProxy(t)
+	jobs, warned := leaving(t, p, rowlock.JobsOptions{}, p.come)
+	due(t, jobs, 1)
+	p.come()
+	due(t, jobs, 0) // it is not repeated
+	want := []ran{{Outcome: "done", Output: "37 prices"}}
+	if got := history(t, "j"); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if len(*warned) != 1 || !strings.Contains((*warned)[0], sentAgain) {
+		t.Errorf("warned: %q", *warned)
+	}
+}
+
+// The lease lasts for an hour, but Run returns.
+func TestAProgramThatEndsSendsAResultNoMore(t *testing.T) {
+	openForJobs(t)
+	p := newProxy(t)
+	ctx, end := context.WithCancel(background)
+	defer end()
+	jobs, warned := leaving(t, p, rowlock.JobsOptions{Grace: rowlock.NoWait}, end)
+	fine(t, jobs.Run(ctx))
+	last := (*warned)[len(*warned)-1]
+	if !strings.Contains((*warned)[0], sentAgain) || !strings.Contains(last, "the lease is lost") {
+		t.Errorf("warned: %q", *warned)
+	}
+	command(t, "break", "--now", "job:j")
+}
+
 // TestNode is no test, but the program of another node.
 func TestNode(t *testing.T) {
 	what := os.Getenv("ROWLOCK_TEST_NODE")

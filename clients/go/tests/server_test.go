@@ -92,6 +92,7 @@ type proxy struct {
 	delay  time.Duration // 0: cut off
 	hang   chan struct{} // not nil: what has this text is not forwarded, until it is closed
 	frozen chan struct{} // closed to continue; nil: not frozen
+	away   bool          // it refuses connections
 	pairs  []net.Conn
 }
 
@@ -131,7 +132,12 @@ func (p *proxy) serve(program net.Conn) {
 	}
 	p.mutex.Lock()
 	p.pairs = append(p.pairs, program, server)
+	away := p.away
 	p.mutex.Unlock()
+	if away {
+		p.cut()
+		return
+	}
 	matched := make(chan time.Duration, 1)
 	go p.forward(program, server, func(sent []byte) bool {
 		p.mutex.Lock()
@@ -208,6 +214,20 @@ func (p *proxy) freeze() func() {
 		p.mutex.Unlock()
 		close(frozen)
 	}
+}
+
+// leave cuts all connections, and each new one, until come.
+func (p *proxy) leave() {
+	p.mutex.Lock()
+	p.away = true
+	p.mutex.Unlock()
+	p.cut()
+}
+
+func (p *proxy) come() {
+	p.mutex.Lock()
+	p.away = false
+	p.mutex.Unlock()
 }
 
 func (p *proxy) cut() {
