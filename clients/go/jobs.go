@@ -218,7 +218,7 @@ func (j *Jobs) stop() {
 		if run := each.run.Load(); run != nil {
 			go func() {
 				if sleep(run.ended, end) {
-					close(run.taken)
+					run.taking.Do(func() { close(run.taken) })
 					run.end("lost", "the program ends", true)
 				}
 			}()

@@ -30,7 +30,8 @@ type Run struct {
 	lease *Lease
 	of    *job
 	until time.Duration // by now(): MaxRun ends
-	once  sync.Once     // for the one that ends it
+	// for the one that ends it, and the first that takes it away
+	once, taking sync.Once
 	// closed when its end is recorded, and when it is taken away
 	ended, taken chan struct{}
 
