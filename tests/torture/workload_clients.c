@@ -346,7 +346,7 @@ static enum phase is_done(struct client *client, int64_t token)
     int64_t state = 0, limit = worker_now() + INT64_C(1000000) * worker_ttl_ms();
     const char *run = strncmp(client->url, "postgresql", 10) == 0 ? "rowlock.run" : "rowlock_run";
 
-    while (!state && worker_now() < limit) {
+    while (client->connection && !state && worker_now() < limit) { /* none: at its end */
         if (worker_sql(client, &state,
                        "SELECT max(CASE outcome WHEN 'running' THEN 0 WHEN 'done' THEN 1 ELSE 2 "
                        "END) FROM %s WHERE token = %" PRId64,
