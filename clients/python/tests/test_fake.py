@@ -275,6 +275,18 @@ class Jobs(unittest.TestCase):
 
 
 class Asyncio(unittest.IsolatedAsyncioTestCase):
+    async def test_run_due_waits_for_a_long_run(self) -> None:
+        fake = Fake()
+        jobs = aio.Jobs(fake)
+
+        @jobs.job("j", every="1h")
+        async def _(run: aio.Run) -> None:
+            await asyncio.sleep(0.1)
+
+        with unittest.mock.patch("rowlock._jobs.AGAIN", 0.01):
+            self.assertEqual(await jobs.run_due(), 1)
+        self.assertEqual(fake.runs, [("j", "done", "")])
+
     async def test_the_same(self) -> None:
         fake, inside, order = Fake(), 0, []
 

@@ -123,7 +123,10 @@ class Jobs(unittest.TestCase):
         def _(run: rowlock.Run) -> None:
             raise ValueError("no mail server: \u00e9\0")
 
-        self.assertEqual(jobs.run_due(), 1)
+        with self.assertLogs("rowlock", "WARNING") as logged:
+            self.assertEqual(jobs.run_due(), 1)
+        (record,) = logged.records
+        self.assertRegex(record.getMessage(), "^the job 'j': failed after .*: ValueError: no mail")
         run = history()[0]
         self.assertEqual((run["outcome"], run["exit"]), ("failed", 1))
         self.assertTrue(run["output"].endswith("ValueError: no mail server: \u00e9?\n"), run)
@@ -248,11 +251,14 @@ class Jobs(unittest.TestCase):
                 jobs.run_due()
         self.assertIn("another node has the schedule 'every 50w'", logged.output[0])
 
-    def test_a_wrong_schedule_is_refused(self) -> None:
+    def test_a_wrong_schedule_is_refused_with_the_name_of_the_job(self) -> None:
         jobs = rowlock.Jobs(connect)
+        jobs.job("fine", every=FAR)(lambda run: None)
         jobs.job("j", cron="60 * * * *")(lambda run: None)
-        with self.assertRaisesRegex(Exception, "minute.*allowed are 0 to 59"):
+        with self.assertRaises(Exception) as refused:
             jobs.run_due()
+        text = refused.exception.args[-1]  # MariaDB's drivers have a number before it
+        self.assertRegex(text, "^the job 'j': rowlock: minute.*allowed are 0 to 59")
 
     def test_wrong_arguments_are_refused_when_the_job_is_defined(self) -> None:
         jobs = rowlock.Jobs(connect)

@@ -127,6 +127,7 @@ class Run(Handle):
         self.job, self.due, self.retry = job.name, due, retry
         self._until = now() + job.terms.max_run if job.terms.max_run else None
         self._notes: List[str] = []
+        self._error = ""  # its first line, for the log
 
     def check(self) -> None:
         """Raises Lost if another node may run the job now, and Overrun after max_run."""
@@ -215,17 +216,18 @@ class Loop:
         async with self._alone() as session:
             try:
                 for job in list(self.jobs.values()):
-                    while len(self._running()) >= self._limit:
-                        self._wake.clear()
-                        if len(self._running()) >= self._limit:
-                            await self.half.wait(self._wake, AGAIN)
+                    await self._until_fewer(self._limit)
                     if not job.running:
                         started += await self._ask(session, job)
             finally:
-                for job in self._running():
-                    while not await self.half.ended(job.task, AGAIN):
-                        pass
+                await self._until_fewer(1)
         return started
+
+    async def _until_fewer(self, runs: int) -> None:
+        while len(self._running()) >= runs:
+            self._wake.clear()
+            if len(self._running()) >= runs:
+                await self.half.wait(self._wake, AGAIN)
 
     async def stop_runs(self, grace: float) -> None:
         """Waits for the runs; then ends them as lost, so that another node may begin at once."""
@@ -265,6 +267,8 @@ class Loop:
             raise
         except Exception as error:
             if not job.answered:  # it is wrong from the beginning
+                *others, said = error.args or ("",)  # MariaDB's drivers have a number before it
+                error.args = (*others, f"the job {job.name!r}: {said}")
                 raise
             log.warning("the job %r: %s", job.name, error)
             job.ask = now() + AGAIN
@@ -313,7 +317,10 @@ class Loop:
             output = "\n".join([*run._notes, *([text] if text else [])]).replace("\0", "?")
             if not state._taken:
                 state.ending = ("finish", state.token, outcome, output[-OUTPUT:])
-            log.debug("the job %r: %s after %.1f s", job.name, outcome, now() - began)
+            log.log(
+                logging.WARNING if outcome in ("failed", "timed out") else logging.DEBUG,
+                "the job %r: %s after %.1f s%s", job.name, outcome, now() - began, run._error,
+            )  # fmt: skip
             try:
                 await state.leave(True)
             finally:
@@ -326,6 +333,7 @@ def result_of(error: Optional[BaseException], run: Run) -> Tuple[str, str]:
     if error is None:
         late = run._until is not None and now() >= run._until
         return ("timed out", "it exceeded max_run") if late else ("done", "")
+    run._error = f": {type(error).__name__}: {error}".split("\n", 1)[0]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, Overrun):
         return "timed out", text
