@@ -159,8 +159,9 @@ func or[T comparable](value, otherwise T) T {
 // once, and Run returns within 10 s more, even if a function does not. A run does not hear of the
 // end of ctx, but has its values.
 //
-// A database that does not answer is a warning, and Run continues. It returns the error of a job
-// whose first claim was refused, such as for a wrong schedule.
+// A database that does not answer is a warning, and so is a run that fails; Run continues. It
+// returns the error of a job whose first claim was refused, such as for a wrong schedule; the text
+// names the job.
 func (j *Jobs) Run(ctx context.Context) error {
 	return j.active(ctx, func() error {
 		for failures := 0; ctx.Err() == nil; {
@@ -247,7 +248,7 @@ func (j *Jobs) askAll(ctx context.Context, each bool) (runs []*Run, err error) {
 		<-j.slots
 		switch {
 		case errors.Is(err, ErrUnavailable) || err != nil && !of.answered:
-			return runs, err
+			return runs, &failure{text: `the job "` + of.name + `"`, cause: err}
 		case err != nil:
 			of.opts.Warn("rowlock: a claim was refused", "job", of.name, "error", err)
 			of.ask = now() + askAgain

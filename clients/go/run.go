@@ -129,6 +129,8 @@ func (r *Run) perform(ctx context.Context) (outcome, text string) {
 	case late:
 		outcome = "timed out"
 	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	r.lease.opts.Warn("rowlock: a run failed", "job", r.of.name, "outcome", outcome, "error", line)
 	return outcome, err.Error()
 }
 

@@ -170,7 +170,7 @@ func TestRunSurvivesErrors(t *testing.T) {
 		must(t, jobs.Add(name, rowlock.JobOptions{Every: "1h"}, nothing), nil)
 	}
 	fake.Fail(errors.New("refused"))
-	if err := jobs.Run(ctx); err == nil || err.Error() != "refused" {
+	if err := jobs.Run(ctx); err == nil || err.Error() != `the job "a": refused` {
 		t.Error(err)
 	}
 	fake.Fail(driver.ErrBadConn)

@@ -113,19 +113,26 @@ func TestADueJobRunsOnceOnTwoNodes(t *testing.T) {
 }
 
 func TestAnErrorIsRecordedWithItsText(t *testing.T) {
-	of := rowlock.JobOptions{Retry: 1, Backoff: rowlock.NoWait}
-	jobs := jobOf(t, openForJobs(t), of, func(_ context.Context, run *rowlock.Run) error {
+	db := openForJobs(t)
+	opts, warned := warnings()
+	jobs := rowlock.NewJobs(db, opts)
+	of := rowlock.JobOptions{Every: far, Retry: 1, Backoff: rowlock.NoWait}
+	fine(t, jobs.Add("j", of, func(_ context.Context, run *rowlock.Run) error {
 		run.Note("a note")
-		return errors.New(strings.Repeat("x", 3000) + "no mail server: \u00e9\x00\xff")
-	})
+		return errors.New("no mail\n" + strings.Repeat("x", 3000) + "no server: \u00e9\x00\xff")
+	}))
 	due(t, jobs, 1)
 	due(t, jobs, 1)
 	due(t, jobs, 0)
 	for i, run := range history(t, "j") {
 		if run.Outcome != "failed" || run.Exit != 1 || run.Repeat != 1-i || len(run.Output) != 2048 ||
-			!strings.HasSuffix(run.Output, "no mail server: \u00e9??") {
+			!strings.HasSuffix(run.Output, "no server: \u00e9??") {
 			t.Errorf("%+v", run)
 		}
+	}
+	want := fmt.Sprint("rowlock: a run failed", "job", "j", "outcome", "failed", "error", "no mail")
+	if !slices.Equal(*warned, []string{want, want}) {
+		t.Errorf("warned: %q", *warned)
 	}
 }
 
@@ -399,7 +406,8 @@ func TestAWrongScheduleIsRefused(t *testing.T) {
 	jobs := jobOf(t, db, rowlock.JobOptions{Cron: "60 * * * *"}, nothing)
 	_, err := jobs.RunDue(background)
 	for _, err := range []error{err, jobs.Run(background)} {
-		if err == nil || !strings.Contains(err.Error(), "allowed are 0 to 59") {
+		if err == nil || !strings.HasPrefix(err.Error(), `the job "j": `) ||
+			!strings.Contains(err.Error(), "allowed are 0 to 59") || errors.Unwrap(err) == nil {
 			t.Error(err)
 		}
 	}
