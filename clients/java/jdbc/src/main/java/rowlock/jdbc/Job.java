@@ -159,8 +159,12 @@ public final class Job {
     return row;
   }
 
-  Void warn(Object text) {
-    Session.LOG.log(Level.WARNING, "the job ''{0}'': {1}", name, text);
+  String text(Object what) {
+    return "the job '%s': %s".formatted(name, what);
+  }
+
+  Void warn(Object what) {
+    Session.LOG.log(Level.WARNING, "{0}", text(what));
     return null;
   }
 

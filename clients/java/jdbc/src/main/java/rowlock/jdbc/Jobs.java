@@ -20,6 +20,9 @@ import javax.sql.DataSource;
  * them by {@link #job}, then call {@link #start}, {@link #run} or {@link #runDue}. The database
  * decides what is due, by its own clock and time zones.
  *
+ * <p>The result of a run is sent again as long as its lease lasts, if the database does not answer;
+ * that, and a run that fails, is a message of the System.Logger "rowlock" at level WARNING.
+ *
  * <p>A thread asks for due runs, and each run has a thread of its own, with one that renews its
  * lease. All of them are daemons: they do not keep the program alive, so close() the jobs before
  * its end. Call close() from any thread, but in no run, and the other methods in one thread at a
@@ -228,8 +231,11 @@ public final class Jobs implements AutoCloseable {
     try {
       return claim(session, job);
     } catch (RuntimeException | Error error) {
+      if (!job.answered && error.getClass() == RowlockException.class) { // its terms are wrong
+        throw new RowlockException(job.text(error.getMessage()), error.getCause());
+      }
       if (!job.answered || error instanceof UnavailableException) {
-        throw error; // its terms are wrong, or all jobs must wait
+        throw error; // all jobs must wait
       }
       job.warn(error.getMessage());
       job.ask = Clock.now() + AGAIN;

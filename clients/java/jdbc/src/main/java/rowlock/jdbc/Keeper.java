@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import rowlock.jdbc.LeaseEvent.Kind;
 
 /** The state of a lease, and the thread that renews it, announces its end, and releases it. */
@@ -32,6 +33,7 @@ final class Keeper {
   private final CompletableFuture<Boolean> closing = new CompletableFuture<>(); // true: dropped
   private final AtomicBoolean closed = new AtomicBoolean(); // by its holder
   volatile Session.Work<Boolean> ending; // the call that ends it; false: it had ended before
+  volatile boolean repeats; // that call has a result, and is repeated as long as the lease lasts
   private volatile long proven; // when the last successful call was sent
   private volatile LostException loss; // null: none
   private volatile String failure = ""; // of the last renewal
@@ -127,23 +129,17 @@ final class Keeper {
     if (!closed.get()) {
       lose(why, null);
     }
-    Runnable end =
-        () -> {
-          if (loss != null) {
-            announce();
-          }
-          closing.complete(false);
-        };
-    return Session.inThread(terms.name(), end).thenCompose(nothing -> thread);
+    repeats = false;
+    return Session.inThread(terms.name(), this::announce)
+        .thenRun(() -> closing.complete(false))
+        .thenCompose(nothing -> thread);
   }
 
   /** Nobody has the lease any more. */
   void drop() {
     if (closing.complete(true) && loss == null) {
-      Session.LOG.log(
-          Level.WARNING,
-          "a lease of ''{0}'' was dropped without close(): it is not renewed, and will expire",
-          terms.name());
+      String text = "a lease of ''{0}'' was dropped without close(): nothing renews it any more";
+      Session.LOG.log(Level.WARNING, text, terms.name());
     }
   }
 
@@ -172,10 +168,11 @@ final class Keeper {
     return false;
   }
 
+  /** Tells of the loss, if it is lost, and nobody has told it. */
   private void announce() {
     List<Runnable> actions;
     synchronized (this) {
-      if (listeners == null) {
+      if (loss == null || listeners == null) {
         return;
       }
       actions = listeners;
@@ -188,9 +185,7 @@ final class Keeper {
   private void keep() {
     try {
       renew();
-      if (loss != null) {
-        announce();
-      }
+      announce();
       if (!closing.join()) {
         release();
       }
@@ -225,28 +220,39 @@ final class Keeper {
   }
 
   private void release() {
-    long limit = Math.min(RELEASE, Math.max(FENCED, terms.ttl().toNanos() / 3));
     try {
-      boolean ended;
-      try {
-        ended = session.call(limit, ending);
-      } catch (UnavailableException error) { // once more; it may have been executed
-        session.call(limit, ending);
-        ended = true;
-      }
-      if (!ended) {
+      if (!end()) {
         lose("it had ended before its release", null);
       } else if (loss == null) {
         terms.tell(Kind.RELEASED, token, acquired, "");
       }
     } catch (BusyException error) {
-      throw new RowlockException(
+      String text =
           "the lease of '%s' was not released, and stays until it expires: a transaction that"
-                  .formatted(terms.name())
-              + " called fence() is open; commit it before the lease's block ends",
-          error);
+              + " called fence() is open; commit it before the lease's block ends";
+      throw new RowlockException(text.formatted(terms.name()), error);
     } catch (RowlockException | Error error) { // it expires
-      Session.LOG.log(Level.DEBUG, "release of {0}: {1}", terms.name(), error.getMessage());
+      Level level = repeats ? Level.WARNING : Level.DEBUG;
+      String text = "could not record the end of ''{0}'': {1}";
+      Session.LOG.log(level, text, terms.name(), error.getMessage());
+    }
+  }
+
+  /** Sends its end, twice if need be, and a result as long as the lease lasts. */
+  private boolean end() {
+    long limit = Math.min(RELEASE, Math.max(FENCED, terms.ttl().toNanos() / 3));
+    Pauses pauses = new Pauses();
+    for (boolean sent = false; ; sent = true) {
+      try {
+        return session.call(limit, ending) || sent && !repeats; // the first may have ended it
+      } catch (UnavailableException error) {
+        if (sent && !(repeats && loss == null && terms.certain(proven) - Clock.now() > 0)) {
+          throw error;
+        }
+        String text = "could not record the end of ''{0}'', and sends it again: {1}";
+        Session.LOG.log(sent ? Level.DEBUG : Level.WARNING, text, terms.name(), error.getMessage());
+        LockSupport.parkNanos(pauses.next());
+      }
     }
   }
 }

@@ -122,7 +122,11 @@ public final class Run {
     String outcome = outcome(failure);
     limit.cancel(false);
     try {
+      if (failure != null && !outcome.equals("lost")) { // which is reported
+        job.warn("the run has %s: %.500s".formatted(outcome, ("" + failure).split("\\R", 2)[0]));
+      }
       keeper.ending = Job.finish(keeper.token, outcome, text(failure));
+      keeper.repeats = true;
     } finally {
       keeper.close(); // an error: it was lost, or has an open fence
     }
@@ -142,7 +146,8 @@ public final class Run {
       failure.printStackTrace(new PrintWriter(trace));
       output.append("%.1000s\n%.1000s".formatted(trace, failure));
     }
-    String text = output.substring(Math.max(0, output.length() - KEPT)).replace('\0', '?').strip();
+    String text = output.substring(Math.max(0, output.length() - KEPT));
+    text = text.replace('\0', '?').replace('\t', ' ').strip();
     return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8); // no halves
   }
 }

@@ -3,6 +3,7 @@ package rowlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.jdbc.Server.command;
@@ -25,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntPredicate;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -140,6 +142,26 @@ abstract class JobScenarios {
       assertEquals("1", history("j", "repeat").get(0));
       assertEquals(0, jobs.runDue());
     }
+  }
+
+  @Test
+  void aRunThatFailsIsAWarningWithoutItsTrace() throws Exception {
+    List<String> warnings =
+        warnings(
+            texts -> {
+              try (Jobs jobs = jobs()) {
+                jobs.job("j")
+                    .every(FAR)
+                    .run(
+                        run -> {
+                          throw new IOException("no {0}\nserver");
+                        });
+                assertEquals(1, jobs.runDue());
+              }
+            });
+    assertEquals(List.of("the job 'j': the run has failed: java.io.IOException: no {0}"), warnings);
+    String text = history("j", "output").get(0);
+    assertTrue(text.contains("server\\n at rowlock.jdbc."), text); // without a tab
   }
 
   @Test
@@ -379,6 +401,64 @@ abstract class JobScenarios {
         warnings.get(0).startsWith("jobs: the database does not answer"), warnings::toString);
   }
 
+  /** Calls that finish fail as long as this holds; those whose number is odd are executed. */
+  private ConnectionSource unfinished(IntPredicate isAway) {
+    AtomicInteger tries = new AtomicInteger();
+    return Server.faulty(
+        this::open,
+        "finish",
+        execution -> {
+          int number = tries.incrementAndGet();
+          if (!isAway.test(number)) {
+            return execution.call();
+          }
+          if (number % 2 == 1 && number > 1) {
+            execution.call();
+          }
+          throw new SQLException("the connection was cut", "08006");
+        });
+  }
+
+  @Test
+  void aResultIsSentAgainUntilTheDatabaseIsBack() throws Exception {
+    List<String> events = new CopyOnWriteArrayList<>();
+    List<String> warnings =
+        warnings(
+            texts -> {
+              try (Jobs jobs = Jobs.on(unfinished(number -> number <= 5))) {
+                jobs.onEvent(event -> events.add(event.kind().toString()));
+                jobs.job("j")
+                    .every(FAR)
+                    .ttl(Duration.ofMinutes(1))
+                    .run(run -> run.note("37 mails"));
+                assertEquals(1, jobs.runDue());
+                assertEquals(0, jobs.runDue());
+              }
+            });
+    assertEquals(List.of("done"), history("j", "outcome"));
+    assertEquals(List.of("37 mails"), history("j", "output"));
+    assertEquals(List.of("ACQUIRED", "RELEASED"), events);
+    assertEquals(1, warnings.size(), warnings::toString);
+    assertTrue(
+        warnings.get(0).startsWith("could not record the end of 'job:j', and sends it again: "),
+        warnings::toString);
+  }
+
+  @Test
+  void closeEndsTheAttemptsToSendAResult() throws Exception {
+    AtomicInteger tries = new AtomicInteger();
+    ConnectionSource away = unfinished(number -> tries.getAndSet(number) >= 0);
+    Jobs jobs = Jobs.on(away).grace(Duration.ZERO);
+    jobs.job("j").every(FAR).ttl(Duration.ofDays(1)).run(Run::check);
+    jobs.start();
+    until(() -> tries.get() > 2);
+    jobs.close();
+    until(
+        () ->
+            Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().equals("rowlock job:j")));
+  }
+
   @Test
   void aReplyThatComesTooLateStartsNothing() {
     AtomicInteger claims = new AtomicInteger();
@@ -489,6 +569,8 @@ abstract class JobScenarios {
       jobs.job("j").cron(wrong).run(run -> {});
       RowlockException refused = assertThrows(RowlockException.class, jobs::runDue);
       assertTrue(refused.getMessage().contains("allowed are 0 to 59"), refused.getMessage());
+      assertTrue(refused.getMessage().startsWith("the job 'j': "), refused.getMessage());
+      assertNotNull(refused.getSqlState());
       assertThrows(RowlockException.class, jobs::run);
       assertThrows(IllegalStateException.class, jobs::runDue);
     }
