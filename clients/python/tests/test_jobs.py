@@ -121,7 +121,7 @@ class Jobs(unittest.TestCase):
 
         @jobs.job("j", every=FAR, retry=1, backoff=0)
         def _(run: rowlock.Run) -> None:
-            raise ValueError("no mail server: \u00e9\0")
+            raise ValueError("no mail server: \u00e9\0\udce9")  # as of a name of a file
 
         with self.assertLogs("rowlock", "WARNING") as logged:
             self.assertEqual(jobs.run_due(), 1)
@@ -129,7 +129,7 @@ class Jobs(unittest.TestCase):
         self.assertRegex(record.getMessage(), "^the job 'j': failed after .*: ValueError: no mail")
         run = history()[0]
         self.assertEqual((run["outcome"], run["exit"]), ("failed", 1))
-        self.assertTrue(run["output"].endswith("ValueError: no mail server: \u00e9?\n"), run)
+        self.assertTrue(run["output"].endswith("ValueError: no mail server: \u00e9??\n"), run)
         self.assertEqual(jobs.run_due(), 1)
         self.assertEqual(history()[0]["repeat"], 1)
         self.assertEqual(jobs.run_due(), 0)

@@ -315,8 +315,9 @@ class Loop:
             if state.lost.is_set():
                 outcome = "lost"
             output = "\n".join([*run._notes, *([text] if text else [])]).replace("\0", "?")
+            output = output.encode(errors="replace")[-OUTPUT:].decode(errors="ignore")
             if not state._taken:
-                state.ending = ("finish", state.token, outcome, output[-OUTPUT:])
+                state.ending = ("finish", state.token, outcome, output)
             log.log(
                 logging.WARNING if outcome in ("failed", "timed out") else logging.DEBUG,
                 "the job %r: %s after %.1f s%s", job.name, outcome, now() - began, run._error,
