@@ -239,6 +239,31 @@ class Jobs(unittest.TestCase):
         self.assertEqual(fake.held, [])
 
 
+    def test_a_result_that_waits_for_a_renewal_is_not_replaced_when_the_program_ends(self) -> None:
+        fake = SlowFake("renew", 60)
+        jobs, leaving = rowlock.Jobs(fake), threading.Event()
+        half = jobs.half
+
+        async def ended(task: Any, limit: float) -> bool:
+            leaving.set()
+            return await half.ended(task, limit)
+
+        async def wait(event: Any, limit: float) -> None:
+            if event is jobs.jobs["j"].state._released:  # of stop(), which takes the run away
+                fake.over.set()
+            await half.wait(event, limit)
+
+        @jobs.job("j", every="50w", ttl=60)
+        def _(run: rowlock.Run) -> None:
+            run._state._due = 0.0
+            self.assertTrue(fake.reached.wait(60))
+            jobs.half = run._state.half = half._replace(ended=ended, wait=wait)
+
+        jobs.start()
+        self.assertTrue(leaving.wait(60))
+        jobs.stop(grace=0)
+        self.assertEqual(fake.runs, [("j", "done", "")])
+
     def test_two_loops_at_once_are_refused(self) -> None:
         jobs, began, leave = rowlock.Jobs(Fake()), threading.Event(), threading.Event()
 

@@ -98,10 +98,10 @@ class Performance(State):
 
     async def _send_ending(self, limit: float) -> None:
         """Sends the result, and again while the lease lasts. The server records it once."""
-        ending, job, failures = self.ending, self.name[4:], 0  # another ending comes too late
+        job, failures = self.name[4:], 0
         while True:
             try:
-                answer = await self._session.call(limit, *ending)
+                answer = await self._session.call(limit, *self.ending)
                 break
             except (Unavailable, Busy) as error:
                 over = self._taken or self.lost.is_set() or now() >= self._end
@@ -240,8 +240,8 @@ class Loop:
             await self.half.ended(task, max(0.0, end + GIVE_UP - now()))
 
     async def _take_away(self, state: State) -> None:
-        state.ending = ("finish", state.token, "lost", "the program ended")
-        await self.half.to_its_end(state.take_away("the program ends"), GIVE_UP)
+        ending = ("finish", state.token, "lost", "the program ended")
+        await self.half.to_its_end(state.take_away("the program ends", *ending), GIVE_UP)
 
     def _running(self) -> List[Job]:
         return [job for job in self.jobs.values() if job.running]
@@ -316,14 +316,12 @@ class Loop:
                 outcome = "lost"
             output = "\n".join([*run._notes, *([text] if text else [])]).replace("\0", "?")
             output = output.encode(errors="replace")[-OUTPUT:].decode(errors="ignore")
-            if not state._taken:
-                state.ending = ("finish", state.token, outcome, output)
             log.log(
                 logging.WARNING if outcome in ("failed", "timed out") else logging.DEBUG,
                 "the job %r: %s after %.1f s%s", job.name, outcome, now() - began, run._error,
             )  # fmt: skip
             try:
-                await state.leave(True)
+                await state.leave(True, "finish", state.token, outcome, output)
             finally:
                 job.running, job.ask = False, 0.0
                 self.wake()

@@ -46,8 +46,7 @@ class State:
         self.name, self.owner, self.token, self.ttl = terms.name, owner, token, terms.ttl
         self.half, self._session, self._terms = session.half, session, terms
         self._margin = margin(self.ttl)
-        self._since, self._end = sent, sent + self.ttl
-        self._due = sent + self.ttl / 3
+        self._since, self._due, self._end = sent, sent + self.ttl / 3, sent + self.ttl
         self._leaving = threading.Lock()  # locked by the one that releases
         self._why, self._taken = "", False
         self.ending: Tuple[Any, ...] = ("release", token)  # the call that ends it; false: lost
@@ -81,20 +80,21 @@ class State:
         if self._leaving.locked():
             raise RowlockError(f"the lease of {self.name!r} was released: acquire another one")
 
-    async def leave(self, failed: bool) -> None:
+    async def leave(self, failed: bool, *ending: Any) -> None:
         """Releases, once. `failed`: the error of the body is raised, and not Lost."""
         self._in_this_process()
         if self._leaving.acquire(blocking=False):
+            self.ending = ending or self.ending
             self._over.set()
             await self.half.to_its_end(self._release(failed), self.ttl + GIVE_UP)
         elif self._taken and not failed:
             self._taken = False
             raise self._loss()
 
-    async def take_away(self, why: str) -> None:
+    async def take_away(self, why: str, *ending: Any) -> None:
         """Releases it under its holder, who learns of it first; or waits for its release."""
         if self._leaving.acquire(blocking=False):
-            self._taken = True
+            self._taken, self.ending = True, ending or self.ending
             self._lose(lease_lost(self.name, why))
             await self.half.to_its_end(self._send_release(True), self.ttl + GIVE_UP)
         else:
