@@ -4,6 +4,8 @@
 import asyncio
 import gc
 import logging
+import subprocess
+import sys
 import threading
 import unittest
 import unittest.mock
@@ -253,9 +255,9 @@ class Jobs(unittest.TestCase):
                 fake.over.set()
             await half.wait(event, limit)
 
-        @jobs.job("j", every="50w", ttl=60)
+        @jobs.job("j", every="50w", ttl=6)
         def _(run: rowlock.Run) -> None:
-            run._state._due = 0.0
+            run._state._end += 60  # on a slow machine, too
             self.assertTrue(fake.reached.wait(60))
             jobs.half = run._state.half = half._replace(ended=ended, wait=wait)
 
@@ -263,6 +265,22 @@ class Jobs(unittest.TestCase):
         self.assertTrue(leaving.wait(60))
         jobs.stop(grace=0)
         self.assertEqual(fake.runs, [("j", "done", "")])
+
+    def test_a_signal_inside_of_the_wait_of_the_loop_ends_it(self) -> None:
+        program = """
+import signal, rowlock, rowlock.testing
+jobs = rowlock.Jobs(rowlock.testing.Fake())
+half = jobs.half
+async def wait(event, limit):
+    if event is jobs._wake:
+        with event._cond:
+            signal.raise_signal(signal.SIGTERM)
+            repr(jobs)
+    await half.wait(event, limit)
+jobs.half = half._replace(wait=wait)
+jobs.run(grace=0)
+"""
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
     def test_two_loops_at_once_are_refused(self) -> None:
         jobs, began, leave = rowlock.Jobs(Fake()), threading.Event(), threading.Event()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import queue
 import signal
 import threading
 from typing import Any, Callable, Optional, Tuple
@@ -91,11 +92,17 @@ class Jobs(_jobs.Loop):
     def run(self, *, grace: float = 10.0) -> None:
         """Performs the jobs until SIGTERM or SIGINT. Call it in the main thread."""
         self.stopping = False
+        asked: queue.SimpleQueue[None] = queue.SimpleQueue()
 
-        def end(*_: object) -> None:
+        def end(*_: object) -> None:  # maybe inside of the event's wait(), whose lock is held then
             self.stopping = True
+            asked.put(None)
+
+        def wake() -> None:
+            asked.get()
             self.wake()
 
+        threading.Thread(target=wake, name="rowlock signals", daemon=True).start()
         before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT)]
         try:
             finish(self.serve())
@@ -103,6 +110,7 @@ class Jobs(_jobs.Loop):
             self.stop(grace=grace)
             for number, handler in before:
                 signal.signal(number, handler)
+            asked.put(None)
 
     def run_due(self) -> int:
         """Performs what is due now, and returns how many runs that were."""
