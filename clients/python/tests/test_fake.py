@@ -330,6 +330,29 @@ class Asyncio(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(await jobs.run_due(), 1)
         self.assertEqual(fake.runs, [("j", "done", "")])
 
+    async def test_a_cancellation_of_its_own_fails_a_run(self) -> None:
+        fake = Fake()
+        jobs = aio.Jobs(fake)
+
+        @jobs.job("j", every="50w", max_run=600)
+        async def _(run: aio.Run) -> None:
+            raise asyncio.CancelledError
+
+        self.assertEqual(await jobs.run_due(), 1)
+        self.assertEqual(fake.runs, [("j", "failed", "it was cancelled")])
+
+    async def test_a_run_whose_task_is_cancelled_is_lost(self) -> None:
+        fake = Fake()
+        jobs = aio.Jobs(fake)
+
+        @jobs.job("j", every="50w")
+        async def _(run: aio.Run) -> None:
+            jobs.jobs["j"].task.cancel()  # as asyncio.run() does at its end
+            await asyncio.sleep(600)
+
+        self.assertEqual(await jobs.run_due(), 1)
+        self.assertEqual(fake.runs, [("j", "lost", "the program ended")])
+
     async def test_the_same(self) -> None:
         fake, inside, order = Fake(), 0, []
 

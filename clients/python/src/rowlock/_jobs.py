@@ -132,8 +132,11 @@ class Run(Handle):
     def check(self) -> None:
         """Raises Lost if another node may run the job now, and Overrun after max_run."""
         super().check()
-        if self._until and now() >= self._until:
+        if self._is_late():
             raise Overrun(f"the run of {self.job!r} has exceeded its max_run")
+
+    def _is_late(self) -> bool:
+        return self._until is not None and now() >= self._until
 
     def note(self, text: str) -> None:
         """Adds a line to what `rowlock jobs` shows of this run; the last 2,048 bytes are kept."""
@@ -304,7 +307,7 @@ class Loop:
 
     async def _carry_out(self, job: Job, state: State, run: Run) -> None:
         began = now()
-        outcome, text = "failed", ""
+        outcome, text = "lost", "the program ended"  # if this task is cancelled
         try:
             if state.remaining() <= 0:
                 outcome, text = "not started", "the answer came too late"
@@ -330,8 +333,7 @@ class Loop:
 def result_of(error: Optional[BaseException], run: Run) -> Tuple[str, str]:
     """The outcome of a function that ended with the error, and the text of that."""
     if error is None:
-        late = run._until is not None and now() >= run._until
-        return ("timed out", "it exceeded max_run") if late else ("done", "")
+        return ("timed out", "it exceeded max_run") if run._is_late() else ("done", "")
     run._error = f": {type(error).__name__}: {error}".split("\n", 1)[0]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if isinstance(error, Overrun):

@@ -203,7 +203,8 @@ async def perform(job: _jobs.Job, run: Any) -> Tuple[str, str]:
         lost.cancel()
         await stop(task)
     if task.cancelled():
-        return "lost" if run.lost.is_set() else "timed out", "it was cancelled"
+        own = "timed out" if run._is_late() else "failed"  # it has awaited what was cancelled
+        return "lost" if run.lost.is_set() else own, "it was cancelled"
     return _jobs.result_of(task.exception(), run)
 
 
