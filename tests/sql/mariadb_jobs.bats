@@ -164,6 +164,7 @@ TEXT
 *RL003*255 bytes* | $(call x "$(printf '%256s' | tr ' ' 1) * * * *")
 *RL003*outcome is done* | CALL rowlock_finish(1, 'well', NULL, NULL, @released)
 *RL003*outcome is done* | CALL rowlock_finish(1, NULL, NULL, NULL, @released)
+*RL003*outcome is done* | CALL rowlock_finish(1, 'Done', NULL, NULL, @released)
 0 | CALL rowlock_finish(1, 'done', NULL, NULL, @released); SELECT @released
 TEXT
     [ "$(sql "SELECT count(*) FROM rowlock_job")" = 0 ]

@@ -128,7 +128,7 @@ BEGIN
     CALL rowlock_pack_lease(CONCAT('job:', job), 'exclusive', NULL, v_want);
     CALL rowlock_check_ttl(ttl_ms);
     CALL rowlock_check_owner(owner);
-    IF missed NOT IN ('once', 'skip') OR backoff_ms NOT BETWEEN 0 AND 31622400000
+    IF CAST(missed AS BINARY) NOT IN ('once', 'skip') OR backoff_ms NOT BETWEEN 0 AND 31622400000
        OR at_least_ms NOT BETWEEN 0 AND 31622400000 OR history NOT BETWEEN 1 AND 1000000
        OR retry < 0 THEN
         SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
@@ -195,7 +195,8 @@ CREATE OR REPLACE PROCEDURE rowlock_finish(
 BEGIN
     DECLARE v_status INT;
     {ends_own};
-    IF outcome IS NULL OR outcome NOT IN ('done', 'failed', 'timed out', 'lost', 'not started') THEN
+    IF outcome IS NULL OR CAST(outcome AS BINARY) NOT IN ('done', 'failed', 'timed out', 'lost',
+                                                          'not started') THEN
         SIGNAL SQLSTATE 'RL003' SET MYSQL_ERRNO = 30003, MESSAGE_TEXT =
             'rowlock: outcome is done, failed, timed out, lost or not started';
     END IF;

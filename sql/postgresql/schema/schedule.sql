@@ -221,7 +221,7 @@ CREATE FUNCTION rowlock.period_of(duration text) RETURNS bigint LANGUAGE plpgsql
 DECLARE
     part constant text[] := pg_catalog.regexp_match(duration, '^(?=[0-9])'
         '(?:([0-9]+(?:\.[0-9]+)?)w)?(?:([0-9]+(?:\.[0-9]+)?)d)?(?:([0-9]+(?:\.[0-9]+)?)h)?'
-        '(?:([0-9]+(?:\.[0-9]+)?)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)s?)?'
+        '(?:([0-9]+(?:\.[0-9]+)?)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)(?:s|$))?'
         '(?:([0-9]+(?:\.[0-9]+)?)ms)?$');
     units constant numeric[] := ARRAY[604800000, 86400000, 3600000, 60000, 1000, 1];
     ms numeric := 0;
