@@ -46,9 +46,17 @@ async function connect(url: string): Promise<Connection> {
 }
 
 async function run(words: string[]): Promise<number> {
-    const options = { print: { type: 'string' }, role: { type: 'string' } } as const;
+    const options = {
+        print: { type: 'string' },
+        role: { type: 'string' },
+        help: { type: 'boolean' },
+    } as const;
     const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true });
     const [verb, url = process.env['ROWLOCK_URL'], ...others] = positionals;
+    if (values.help) {
+        console.log(USAGE);
+        return 0;
+    }
     const isPrint = values.print !== undefined;
     if (verb !== 'install' || others.length || !(isPrint || url) || (values.role && !isPrint)) {
         console.error(USAGE);
@@ -63,6 +71,7 @@ async function run(words: string[]): Promise<number> {
     return 0;
 }
 
+process.stdout.on('error', () => process.exit(1)); // such as of | head
 run(process.argv.slice(2)).then(
     (status) => (process.exitCode = status),
     (error: unknown) => {

@@ -41,12 +41,16 @@ export type JobOptions = Schedule & {
     /** For those who look who runs it: rowlock ls. */ note?: string;
 };
 
+const KNOWN = 'every cron zone ttl maxRun retry backoff missed atLeast history note'.split(' ');
+
 /** The terms of a job, as a claim sends them after its owner; and those for this process. */
 function jobTerms(options: JobOptions) {
     const { every, cron, zone = 'UTC', ttl = 30_000, maxRun, retry, note } = options;
     const { backoff = 10_000, missed = 'once', atLeast = 0, history = 100 } = options;
+    const wrong = Object.keys(options).find((key) => !KNOWN.includes(key));
+    if (wrong) throw new TypeError(`a job has no option ${wrong}`);
     if ((every === undefined) === (cron === undefined)) {
-        throw new TypeError("pass every: '5m' or cron: '0 3 * * *'");
+        throw new TypeError("pass every: '5m' or cron: '0 3 * * *', not both");
     }
     if (missed !== 'once' && missed !== 'skip') {
         throw new RangeError(`missed must be 'once' or 'skip', not ${String(missed)}`);
@@ -133,7 +137,9 @@ class Performance {
             await this.job.work(run);
             this.#outcome = 'done';
         } catch (error) {
-            const isLost = error instanceof LostError && error.lock === this.lease.name;
+            const isLost =
+                this.lease.signal.aborted ||
+                (error instanceof LostError && error.lock === this.lease.name);
             this.#outcome = isLost ? 'lost' : 'failed';
             this.#text = textOf(error);
             this.session.warn(
@@ -361,9 +367,15 @@ export class Jobs {
         try {
             return await this.#claim(session, job, signal);
         } catch (error) {
-            const isAway = error instanceof UnavailableError;
-            if (isAway) job.ask = now(); // the others come first
-            if (isAway || !job.isAnswered) throw error; // or it was wrong from the beginning
+            if (error instanceof UnavailableError) {
+                job.ask = now(); // the others come first
+                throw error;
+            }
+            if (!job.isAnswered) {
+                // it was wrong from the beginning
+                (error as Error).message = `the job '${job.name}': ${(error as Error).message}`;
+                throw error;
+            }
             job.ask = now() + AGAIN;
             session.warn(`the job '${job.name}': ${String(error)}`);
             return false;

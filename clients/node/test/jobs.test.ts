@@ -232,9 +232,14 @@ test('a lost run and another schedule are warnings', async () => {
 test('a wrong schedule is an error at once', async () => {
     const jobs = new Jobs(pool);
     jobs.job('j', { cron: '60 * * * *' }, () => {});
-    const wrong = /minute.*allowed are 0 to 59/;
+    const wrong = /the job 'j': .*minute.*allowed are 0 to 59/;
     await assert.rejects(jobs.runDue(), wrong);
     await assert.rejects(jobs.run({ signal: new AbortController().signal }), wrong);
+});
+
+test('a wrong option is an error, not ignored', () => {
+    const options = { ...FAR, max_run: 1 };
+    assert.throws(() => new Jobs(pool).job('j', options, () => {}), /no option max_run/);
 });
 
 test('a cron line in a time zone is accepted', async () => {

@@ -55,7 +55,7 @@ test('one of two applications performs a job, and another one that of one that i
     await until(() => first.lines.includes('began'));
     const second = await application('ends', 2000);
     assert.ok(asked());
-    assert.deepEqual(second.lines, ['started']);
+    assert(!second.lines.includes('began'));
     first.process.kill('SIGKILL');
     await until(() => history()[0]?.outcome === 'done');
     const [done, lost] = history();
