@@ -81,6 +81,7 @@ is_refused() {
     rowlock schema uninstall --force
     is_refused "npx rowlock install --print $dialect" npx rowlock install
     [ "$(npx rowlock install "$ROWLOCK_TEST_URL")" = "rowlock is installed" ]
+    npx rowlock --help | grep -q '^usage: npx rowlock install'
     in_tarball() { tar -xzOf ../client/*.tgz "package/schema/$1"; }
     has_schemas in_tarball
 }
