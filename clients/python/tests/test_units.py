@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What needs no server: the table of errors, and the checks of arguments."""
 
+import importlib
 import math
 import os
 import ssl
+import traceback
+import types
 import unittest
+import unittest.mock
 from typing import Any, Callable, Dict
 
 import rowlock
-from rowlock import _errors, aio
+from rowlock import _errors, _sources, aio
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CODES = os.environ.get("ROWLOCK_ERRORS", os.path.join(HERE, "../../errors.txt"))
@@ -123,6 +127,46 @@ class Arguments(unittest.TestCase):
         ):  # fmt: skip
             with self.assertRaises(kind):
                 rowlock.lock(object(), *words, **terms)  # type: ignore[arg-type]
+
+
+class Urls(unittest.TestCase):
+    def refused(self, module: Any, source: Any, *urls: str) -> None:
+        with unittest.mock.patch("rowlock._sources.driver_of", lambda *_: module):
+            for url in urls:
+                with self.subTest(url), self.assertRaises(rowlock.RowlockError) as error:
+                    source(url, "x")
+                raised = error.exception
+                text = traceback.format_exception(type(raised), raised, raised.__traceback__)
+                self.assertNotIn("s3", "".join(text))
+
+    def test_a_url_that_cannot_be_read_is_not_quoted(self) -> None:
+        of_all = [
+            "postgresql://u:s3/cret@localhost/a", "postgresql://u:s3cret@x@localhost/a",
+            "postgresql://u:s3cret@localhost:port/a", "postgresql:u:s3cret@localhost/a",
+            "host=localhost password=s3cret", "host=localhost password=s3cret://x",
+        ]  # fmt: skip
+        of_libpq = ["postgresql://u:s3cr%et@localhost/a", "postgresql://u@h/a?password=s3cret&b=1"]
+        for name in ("psycopg", "psycopg2"):
+            self.refused(importlib.import_module(name), rowlock.lease, *of_all, *of_libpq)
+        self.refused(importlib.import_module("psycopg"), aio.lease, *of_all, *of_libpq)
+        asyncpg = types.SimpleNamespace(__name__="asyncpg")
+        self.refused(asyncpg, aio.lease, *of_all, "postgresql://u:s3#cret@localhost/a")
+        self.refused(
+            types.SimpleNamespace(), rowlock.lease, "mysql://u:s3cret/x@localhost/a",
+            "mysql://u:s3#cret@localhost/a", "mysql://u:s3[cret@localhost/a",
+            "mysql://u:s3cret?x@localhost/a",
+        )  # fmt: skip
+
+    def test_urls_that_can_be_read(self) -> None:
+        for place in (
+            "", "u:s3cret@/a", "u:a%40b@[::1]:5432/a", "h1:1,h2/a?application_name=me@x", "u@h?a=b",
+            "%2Frun/a@b", "u:p?q@h/a", "127.0.0.1:",
+        ):  # fmt: skip
+            self.assertTrue(_sources.read(bool, f"postgresql://{place}"), place)
+        self.assertEqual(
+            _sources.options_of_mariadb("mariadb://u%40x:a%2Fb@[::1]:1/a%20b"),
+            {"host": "::1", "port": 1, "user": "u@x", "password": "a/b", "database": "a b"},
+        )
 
 
 if __name__ == "__main__":

@@ -109,14 +109,3 @@ def driver_of(engine: str, *names: str) -> Any:
             if error.name != name:  # it is installed, and lacks something
                 raise
     raise RowlockError(f"no driver for {engine} is installed: pip install {names[0]}")
-
-
-def target(source: str) -> Tuple[Engine, str]:
-    """The engine of a URL, and the URL without SQLAlchemy's +driver."""
-    scheme = source.partition(":")[0].partition("+")[0]
-    if scheme not in ("postgresql", "postgres", "mariadb", "mysql"):
-        raise RowlockError(f"no URL of PostgreSQL or MariaDB: {scheme}")  # the rest may be secret
-    engine = POSTGRESQL if scheme.startswith("postgres") else MARIADB
-    if engine is MARIADB and "?" in source:
-        raise RowlockError("here a URL of MariaDB has no options: pass a function that connects")
-    return engine, scheme + source[source.index(":") :]

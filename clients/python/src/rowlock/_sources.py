@@ -10,13 +10,14 @@ import contextlib
 import importlib
 import inspect
 import os
+import re
 import socket
 from functools import partial
-from typing import Any, Awaitable, Callable, NamedTuple, Optional, Sequence, cast
+from typing import Any, Awaitable, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, cast
 from urllib.parse import unquote, urlsplit
 
-from ._engine import FAKE, INSTALL, MARIADB, POSTGRESQL, Row, driver_name, driver_of, engine_of
-from ._engine import number_of, target, text_of, values_for
+from ._engine import FAKE, INSTALL, MARIADB, POSTGRESQL, Engine, Row, driver_name, driver_of
+from ._engine import engine_of, number_of, text_of, values_for
 from ._errors import RowlockError
 
 Run = Callable[[Any, str, Sequence[Any]], Awaitable[Row]]
@@ -101,6 +102,59 @@ async def done(result: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
+# ---- URLs: an error quotes nothing of one, for what is taken for its host may be its password
+
+HOST = r"(?:\[[^][@]*\]|[^][@:,/?#]*)(?::\d*)?"
+BEGINNING = re.compile(rf"\w+://(?:[^@/]*@)?{HOST}(?:,{HOST})*(?:[/?]|$)")
+
+
+def target(url: str) -> Tuple[Engine, str]:
+    """The engine of a URL, and the URL without SQLAlchemy's +driver."""
+    scheme, found, rest = url.partition("://")
+    scheme = scheme.partition("+")[0]
+    if not found or scheme not in ("postgresql", "postgres", "mariadb", "mysql"):
+        raise RowlockError(
+            "no URL of PostgreSQL or MariaDB: it begins with postgresql:// or mariadb://"
+        )
+    engine = POSTGRESQL if scheme.startswith("postgres") else MARIADB
+    if engine is MARIADB and "?" in rest:
+        raise RowlockError("here a URL of MariaDB has no options: pass a function that connects")
+    return engine, f"{scheme}://{rest}"
+
+
+def read(parse: Callable[[str], Any], url: str) -> Any:
+    """What the driver's parser makes of a URL."""
+    try:
+        if BEGINNING.match(url):
+            return parse(url)
+    except Exception:
+        pass
+    raise RowlockError(
+        "the URL cannot be read: look at its options, and write special characters of its user and"
+        " its password as %XX"
+    )
+
+
+def options_of_mariadb(url: str) -> Dict[str, Any]:
+    parts = urlsplit(url)
+    return {
+        "host": parts.hostname or "localhost",
+        "port": parts.port or 3306,
+        "user": unquote(parts.username or "") or None,
+        "password": unquote(parts.password or ""),
+        "database": unquote(parts.path.lstrip("/")),
+    }
+
+
+def parser_of(module: Any) -> Callable[[str], Any]:
+    """That of a driver of PostgreSQL."""
+    if module.__name__ == "psycopg":
+        return cast(Any, importlib.import_module("psycopg.conninfo").conninfo_to_dict)
+    if module.__name__ == "psycopg2":
+        return cast(Any, importlib.import_module("psycopg2.extensions").parse_dsn)
+    return lambda url: read(bool, f"asyncpg://{urlsplit(url).netloc}")  # which ends before a # or ?
+
+
 # ---- for the blocking half
 
 
@@ -108,16 +162,11 @@ def connects(url: str) -> Callable[[], Any]:
     engine, url = target(url)
     if engine is POSTGRESQL:
         module = driver_of("PostgreSQL", "psycopg", "psycopg2")
+        read(parser_of(module), url)
         return lambda: module.connect(url, fallback_application_name="rowlock/python")
     module = driver_of("MariaDB", "pymysql")
-    parts = urlsplit(url)
-    return lambda: module.connect(
-        host=parts.hostname or "localhost",
-        port=parts.port or 3306,
-        user=unquote(parts.username or "") or None,
-        password=unquote(parts.password or ""),
-        database=unquote(parts.path.lstrip("/")),
-    )
+    options = read(options_of_mariadb, url)
+    return lambda: module.connect(**options)
 
 
 def source(of: Any) -> Source:
@@ -247,6 +296,7 @@ def connects_async(url: str) -> Callable[[], Any]:
     if engine is MARIADB:
         raise RowlockError("asyncio works on PostgreSQL only; here use asyncio.to_thread()")
     module = driver_of("PostgreSQL with asyncio", "psycopg", "asyncpg")
+    read(parser_of(module), url)
     name = "rowlock/python"
     if hasattr(module, "AsyncConnection"):
         return lambda: module.AsyncConnection.connect(url, fallback_application_name=name)
