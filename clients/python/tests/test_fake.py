@@ -282,6 +282,36 @@ jobs.run(grace=0)
 """
         subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
+    def test_a_run_for_which_no_thread_can_be_started_is_not_started(self) -> None:
+        for which in ("rowlock job:j", "the second", "job j"):
+            with self.subTest(which):
+                self.no_thread_for(which)
+
+    def no_thread_for(self, which: str) -> None:
+        fake, started = Fake(), []
+        jobs: Any = rowlock.Jobs(fake)
+        start = jobs.half.start
+
+        def start_another(work: Any, name: str) -> Any:
+            if name == which or name == "rowlock job:j" and started and which == "the second":
+                work.close()
+                raise RuntimeError("can't start new thread")
+            thread = start(work, name)
+            started.extend([thread] if name == "rowlock job:j" else [])
+            return thread
+
+        jobs.half = jobs.half._replace(start=start_another)
+        jobs.job("j", every="50w")(lambda run: None)
+        with self.assertLogs("rowlock", "WARNING") as logged:
+            self.assertEqual(jobs.run_due(), 0)
+        self.assertIn("the job 'j': can't start new thread", logged.output[0])
+        self.assertEqual(fake.runs, [("j", "not started", "can't start new thread")])
+        self.assertEqual(fake.held, [])
+        for thread in started:
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        jobs.stop(grace=0)
+
     def test_two_loops_at_once_are_refused(self) -> None:
         jobs, began, leave = rowlock.Jobs(Fake()), threading.Event(), threading.Event()
 

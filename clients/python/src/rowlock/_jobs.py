@@ -298,11 +298,17 @@ class Loop:
             f"job:{job.name}", of.ttl, None, "exclusive", None, of.note, self._on_event
         )
         own = Session(self.half, self._source, job.name)
-        state = Performance(own, owner, int(token), lease, sent)
         at = datetime.fromtimestamp((number_of(due) or 0) / 1000, timezone.utc)
-        run = self._kind(state, job, at, number_of(retry) or 0)
-        job.running, job.state = True, state
-        job.task = self.half.start(self._carry_out(job, state, run), f"job {job.name}")
+        job.state = None
+        try:
+            state = job.state = Performance(own, owner, int(token), lease, sent)
+            run = self._kind(state, job, at, number_of(retry) or 0)
+            job.running = True
+            job.task = self.half.start(self._carry_out(job, state, run), f"job {job.name}")
+        except Exception as error:  # no more threads can be started
+            job.running, ending = False, ("finish", int(token), "not started", str(error))
+            await (job.state.leave(True, *ending) if job.state else session.call(REPLY, *ending))
+            raise
         return True
 
     async def _carry_out(self, job: Job, state: State, run: Run) -> None:

@@ -50,14 +50,17 @@ class State:
         self._leaving = threading.Lock()  # locked by the one that releases
         self._why, self._taken = "", False
         self.ending: Tuple[Any, ...] = ("release", token)  # the call that ends it; false: lost
-        self._pid = os.getpid()
-        self._failure = ""  # of the last renewal
+        self._pid, self._failure = os.getpid(), ""  # of the last renewal
         half = session.half
         self._start_anywhere = half.starter()
-        self.lost, self._over = half.event(), half.event()  # over: lost, or being released
-        self._released = half.event()
-        self._renewer = half.start(self._renew(), f"rowlock {self.name}")
-        self._watcher = half.start(self._watch(), f"rowlock {self.name}")
+        # over: lost, or being released
+        self.lost, self._over, self._released = half.event(), half.event(), half.event()
+        try:
+            self._renewer = half.start(self._renew(), f"rowlock {self.name}")
+            self._watcher = half.start(self._watch(), f"rowlock {self.name}")
+        except BaseException:  # no more threads can be started
+            self._over.set()
+            raise
         HELD.add(self)
 
     def remaining(self) -> float:
@@ -233,9 +236,8 @@ class Handle:
 
     def __init__(self, state: State) -> None:
         self._state, self.lost = state, state.lost
-        self.name, self.owner, self.token, self.ttl = (
-            state.name, state.owner, state.token, state.ttl,
-        )  # fmt: skip
+        self.name, self.owner = state.name, state.owner
+        self.token, self.ttl = state.token, state.ttl
         weakref.finalize(self, state.dropped).atexit = False
 
     def __repr__(self) -> str:
