@@ -146,12 +146,12 @@ def options_of_mariadb(url: str) -> Dict[str, Any]:
     }
 
 
-def parser_of(module: Any) -> Callable[[str], Any]:
+def parser_of(module: Any) -> Any:
     """That of a driver of PostgreSQL."""
     if module.__name__ == "psycopg":
-        return cast(Any, importlib.import_module("psycopg.conninfo").conninfo_to_dict)
+        return importlib.import_module("psycopg.conninfo").conninfo_to_dict
     if module.__name__ == "psycopg2":
-        return cast(Any, importlib.import_module("psycopg2.extensions").parse_dsn)
+        return importlib.import_module("psycopg2.extensions").parse_dsn
     return lambda url: read(bool, f"asyncpg://{urlsplit(url).netloc}")  # which ends before a # or ?
 
 
