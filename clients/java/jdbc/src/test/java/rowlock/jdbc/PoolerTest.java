@@ -7,6 +7,7 @@ import static rowlock.jdbc.Server.until;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +31,7 @@ class PoolerTest {
   }
 
   /** It opens new sessions, which have what the database has now. */
-  private static void alterDatabase(String change) throws Exception {
+  private void alterDatabase(String change) throws Exception {
     String admin = Server.jdbcUrl(System.getenv("ROWLOCK_TEST_ADMIN"));
     try (Connection direct = DriverManager.getConnection(admin)) {
       Engine.run(direct, "ALTER DATABASE " + direct.getCatalog() + " " + change);
@@ -38,6 +39,15 @@ class PoolerTest {
           direct,
           "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
               + " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    }
+    until(this::answers); // a login may meet a session that ends
+  }
+
+  private boolean answers() {
+    try (Connection session = DriverManager.getConnection(url)) {
+      return session.isValid(0);
+    } catch (SQLException error) {
+      return false;
     }
   }
 
