@@ -33,11 +33,11 @@ check-full check-rest:
 	@+$(MAKE) --no-print-directory check SCOPE=$(@:check-%=%) NEEDS=full
 
 # The packages of clients/, with the drivers and frameworks of their languages. Each test waits
-# until the packages that it needs are built.
+# until the packages that it needs are built, and starts many programs.
 .PHONY: check-clients
 check-clients:
-	@+CLIENTS=1 LIMIT=1200 $(MAKE) --no-print-directory check NEEDS=clients SCOPE=full \
-	  PATTERN='clients/*'
+	@+CLIENTS=1 LIMIT=1200 JOBS=$$(($$(getconf _NPROCESSORS_ONLN) * 3)) \
+	  $(MAKE) --no-print-directory check NEEDS=clients SCOPE=full PATTERN='clients/*'
 
 SCOPE ?= $(if $(PATTERN),full,quick)
 # The shell leaves the patterns of PATTERN to tests/run.

@@ -64,7 +64,7 @@ side_by_side() {
 # Only Java's transactions have another setting: prepareThreshold=0, for the driver's own COMMIT.
 @test "through PgBouncer in transaction mode, with the default settings of each driver" {
     on_postgresql || return 0
-    POOL=8 start_pooler scenarios_pooler "$ROWLOCK_TEST_URL"
+    POOL=16 start_pooler scenarios_pooler "$ROWLOCK_TEST_URL"
     export CONFORMANCE_POOLER=$server_url
     side_by_side python:psycopg python:psycopg2 asyncio:psycopg asyncio:asyncpg go:pgx go:postgres \
         node java
