@@ -25,8 +25,9 @@ use_newer_go() {
 # Maven's downloads, and the built package; for all tests, because two may run at once
 M2=${ROWLOCK_TEST_M2:-$ROWLOCK_TEST_BIN/m2}
 DEPENDENCY=org.apache.maven.plugins:maven-dependency-plugin:3.8.1
-# Maven; without -o, which only reads earlier downloads, one at a time. Left alone it waits half an
-# hour for a registry that has stopped to answer, does not try again, and never ends tests.
+# Executes Maven, one at a time; with -o, which only reads earlier downloads, at any time. By its
+# own settings Maven waits half an hour for a registry that does not answer, does not try again, and
+# waits for tests without a limit.
 # shellcheck disable=SC2086
 maven() { # [-o] ARGUMENT...
     local log tries=0 again='' status=0 alone="flock $M2/lock"
@@ -39,12 +40,12 @@ maven() { # [-o] ARGUMENT...
             status=1
             break
         }
-        again=-U # what it could not fetch, it would not try
+        again=-U # without it Maven remembers the failure, and does not fetch
     done
     cat "$log"
     return $status
 }
-export npm_config_fetch_timeout=60000 # it waits five minutes
+export npm_config_fetch_timeout=60000 # ms; by its own settings npm waits five minutes
 
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }

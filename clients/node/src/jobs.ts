@@ -41,13 +41,11 @@ export type JobOptions = Schedule & {
     /** For those who look who runs it: rowlock ls. */ note?: string;
 };
 
-const KNOWN = 'every cron zone ttl maxRun retry backoff missed atLeast history note'.split(' ');
-
 /** The terms of a job, as a claim sends them after its owner; and those for this process. */
 function jobTerms(options: JobOptions) {
-    const { every, cron, zone = 'UTC', ttl = 30_000, maxRun, retry, note } = options;
-    const { backoff = 10_000, missed = 'once', atLeast = 0, history = 100 } = options;
-    const wrong = Object.keys(options).find((key) => !KNOWN.includes(key));
+    const { every, cron, zone = 'UTC', ttl = 30_000, maxRun, retry, note, ...more } = options;
+    const { backoff = 10_000, missed = 'once', atLeast = 0, history = 100, ...others } = more;
+    const [wrong] = Object.keys(others);
     if (wrong) throw new TypeError(`a job has no option ${wrong}`);
     if ((every === undefined) === (cron === undefined)) {
         throw new TypeError("pass every: '5m' or cron: '0 3 * * *', not both");

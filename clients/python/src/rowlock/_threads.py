@@ -102,9 +102,9 @@ class Jobs(_jobs.Loop):
             asked.get()
             self.wake()
 
-        threading.Thread(target=wake, name="rowlock signals", daemon=True).start()
         before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT)]
         try:
+            threading.Thread(target=wake, name="rowlock signals", daemon=True).start()
             finish(self.serve())
         finally:
             self.stop(grace=grace)
