@@ -144,7 +144,7 @@ static int open_file(const char *name, unsigned char *bytes, struct rowlock_zone
 /* A zone without a file: UTC, or an offset from it, as in +05:30. */
 static int is_fixed(const char *name, int32_t *offset)
 {
-    static const char form[] = "+29:59"; /* the largest of each character, as the servers accept */
+    static const char form[] = "+29:59"; /* the largest of each character */
 
     *offset = 0;
     if (strcmp(name, "UTC") == 0)
@@ -184,7 +184,8 @@ int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlo
     if (!is_name(name))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "\"%s\" is not a time zone name: allowed are letters, digits, _, +, - "
-                             "and /, %d at most, as in Europe/Berlin; or an offset, as in +05:30",
+                             "and /, %d at most, as in Europe/Berlin; or an offset, as in +05:30, "
+                             "26:00 at most",
                              name, ROWLOCK_ZONE_NAME_MAX);
     bytes = malloc(FILE_MAX);
     if (!bytes)

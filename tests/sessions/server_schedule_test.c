@@ -314,6 +314,40 @@ TEST(the_server_refuses_what_the_library_refuses)
     }
 }
 
+static const char *const offsets[] = {"+00:00", "-12:00", "+14:00", "-14:30", "+25:59", "+26:00",
+                                      "-26:00", "+26:01", "-26:59", "+27:00", "+29:59", "+30:00",
+                                      "+1:00",  "+02:60", "02:00",  "+02:00x"};
+
+static const char *reading_in(const char *zone)
+{
+    return t_say(t_is_postgresql() ? "SELECT rowlock.read_schedule('0 4 * * *', '%s', 'x')"
+                                   : "CALL rowlock_read_schedule('0 4 * * *', '%s', 'x', @normal)",
+                 zone);
+}
+
+/* No zone is further than 26 hours from UTC: the search for a due time begins there. */
+TEST(the_server_takes_the_offsets_that_the_library_takes)
+{
+    begin();
+    if (!t_is_postgresql())
+        make_comparison_of_due_times();
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        struct rowlock_zone *zone;
+
+        if (rowlock__zone_open(offsets[i], &zone, &t_error) == 0) {
+            t_native_sql(server, "%s", reading_in(offsets[i]));
+            add_line("0 4 * * *", zone, INT64_C(1774000000000));
+            rowlock__zone_close(zone);
+        } else {
+            t_contains(t_error.text, "an offset, as in +05:30, 26:00 at most");
+            t_true(t_try_sql(server, "%s", reading_in(offsets[i])));
+            t_contains(t_sql_error, offsets[i]);
+            t_contains(t_sql_error, "an offset is 26:00 at most");
+        }
+    }
+    compare_due_times();
+}
+
 /* ---- decisions ------------------------------------------------------------------------------- */
 
 static const char *const lines[] = {"every 5m",     "every 1s",   "every 7d",     "0 3 * * *",

@@ -325,10 +325,11 @@ BEGIN
     DECLARE v_offset BIGINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND, 1044, 1142 BEGIN END;
 
-    IF p_zone NOT REGEXP CONCAT('^([+-][0-2][0-9]:[0-5][0-9]|',
+    IF p_zone NOT REGEXP CONCAT('^([+-](([01][0-9]|2[0-5]):[0-5][0-9]|26:00)|',
                                 '[A-Z][A-Za-z0-9_+-]*(/[A-Z][A-Za-z0-9_+-]*)*)\\z')
        OR CHAR_LENGTH(p_zone) > 63 THEN
-        SET v_wrong = 'is not a name of one: write it as in UTC, +02:00 or Europe/Berlin';
+        SET v_wrong = 'is not a name of one: write it as in UTC, +02:00 or Europe/Berlin; an '
+                      'offset is 26:00 at most';
     ELSEIF p_zone <> 'SYSTEM' THEN
         CALL rowlock_zone_offset(p_zone, 0, v_offset);
         IF v_offset IS NULL THEN

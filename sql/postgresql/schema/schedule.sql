@@ -296,9 +296,10 @@ BEGIN
             USING ERRCODE = '22023';
     END IF;
     zone := coalesce(zone, 'UTC');
-    IF zone !~ '^([+-][0-2][0-9]:[0-5][0-9]|[A-Za-z][A-Za-z0-9_+/-]*)$' THEN
+    IF zone !~ ('^([+-](([01][0-9]|2[0-5]):[0-5][0-9]|26:00)|'
+                '[A-Za-z][A-Za-z0-9_+/-]*)$') THEN
         RAISE EXCEPTION 'rowlock: "%" is not a time zone: write it as in UTC, +02:00 or '
-            'Europe/Berlin', zone USING ERRCODE = '22023';
+            'Europe/Berlin; an offset is 26:00 at most', zone USING ERRCODE = '22023';
     ELSIF zone <> 'UTC' AND zone !~ '^[+-]' THEN
         PERFORM pg_catalog.set_config('TimeZone', zone, true);
         canonical := pg_catalog.current_setting('TimeZone');
