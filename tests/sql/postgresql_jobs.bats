@@ -110,6 +110,30 @@ expire() { # the lease of a token: its client died
                FROM rowlock.claim('mail', '0 3 * * *', gen_random_uuid()::text)")" = 'every 50w' ]
 }
 
+# The server looks for a deadlock sooner than a claim stops waiting for a name.
+@test "a claim that has planned the job does not wait for the name, whose holder waits for it" {
+    db "SELECT rowlock.finish($(claimed mail 'every 50w'))"
+    due=$(db "UPDATE rowlock.job SET last = rowlock.now_ms() + 5000, version = version + 1
+              RETURNING rowlock.due('every 1s', last, 1)")
+    for session in job name claim; do open_session $session; done
+    in_session job BEGIN "SELECT FROM rowlock.job FOR UPDATE"
+    in_session name BEGIN "SELECT rowlock.exclusive('job:mail')"
+    ask claim "SELECT state FROM rowlock.claim('mail', 'every 1s', gen_random_uuid()::text)"
+    until_true waiting 1
+    ask name "UPDATE rowlock.job SET version = version"
+    until_true waiting 2
+    until_true is_past "$due"
+    in_session job ROLLBACK
+    answer claim '^running$'
+    in_session name COMMIT
+    run ! grep ERROR claim name
+}
+waiting() { # N: so many sessions wait for a row
+    [ "$(sql "SELECT count(*) FROM pg_stat_activity
+               WHERE datname = current_database() AND wait_event_type = 'Lock'")" = "$1" ]
+}
+is_past() { [ "$(db "SELECT $1 < rowlock.now_ms()")" = t ]; }
+
 @test "wrong arguments are refused with an advice" {
     refused() { # TEXT ARGUMENTS
         run -3 db "SELECT rowlock.claim($2)"
@@ -141,9 +165,10 @@ expire() { # the lease of a token: its client died
 @test "the program of the page runs a job once" {
     sql "CREATE TABLE bond (handled integer); INSERT INTO bond VALUES (0);
          GRANT ALL ON bond TO PUBLIC"
+    # otherwise it may become due between the two
+    sed 's/every 5m/every 50w/' "$BATS_TEST_DIRNAME/../../examples/sql/job.sql" >job.sql
     for _ in 1 2; do
-        psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" \
-            -f "$BATS_TEST_DIRNAME/../../examples/sql/job.sql"
+        psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f job.sql
     done
     [ "$(sql "SELECT handled FROM bond")" = 1 ]
     sql "DROP TABLE bond"

@@ -2,11 +2,13 @@
 -- Jobs for clients without the C library: claim, finish. Call each as one statement in autocommit.
 
 -- One round of a claim. state NULL: another node has changed the job meanwhile, decide again.
+-- wait_ms: for a name lock. 0 if an earlier round may have locked the job's row, for which the
+-- holder of the name lock may wait.
 CREATE FUNCTION rowlock.claim_round(
     job text, schedule text, ttl_ms bigint, retry integer, backoff_ms bigint, skips_missed boolean,
     at_least_ms bigint, history integer, owner text, host text, pid bigint, program text,
-    note text, OUT token bigint, OUT due bigint, OUT repeats integer, OUT lost bigint,
-    OUT state text, OUT pause_ms bigint, OUT former_schedule text)
+    note text, wait_ms bigint, OUT token bigint, OUT due bigint, OUT repeats integer,
+    OUT lost bigint, OUT state text, OUT pause_ms bigint, OUT former_schedule text)
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     d record;
@@ -36,7 +38,7 @@ BEGIN
     END IF;
     SELECT g.status, g.token, g.detail INTO answer
       FROM rowlock.try_grant(rowlock.pack_lease('job:' || job, 'exclusive', NULL), 'job:' || job,
-                             owner, ttl_ms, 250, 0, host, pid, program, note) g;
+                             owner, ttl_ms, wait_ms, 0, host, pid, program, note) g;
     IF answer.status = 6 THEN
         PERFORM rowlock.fail(6, 'job:' || job);
     ELSIF answer.status <> 0 THEN
@@ -106,7 +108,8 @@ BEGIN
             job, normal, ttl_ms, coalesce(retry, -1), backoff_ms, missed = 'skip', at_least_ms,
             history, owner,
             coalesce(host, pg_catalog.host(pg_catalog.inet_client_addr()), '[local]'), pid,
-            coalesce(program, nullif(pg_catalog.current_setting('application_name'), '')), note);
+            coalesce(program, nullif(pg_catalog.current_setting('application_name'), '')), note,
+            CASE WHEN round = 1 THEN 250 ELSE 0 END);
         lost := coalesce(answer.lost, lost);
         former_schedule := coalesce(former_schedule, answer.former_schedule);
         EXIT WHEN answer.state IS NOT NULL;
