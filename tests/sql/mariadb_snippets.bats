@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The programs on docs/sql-programs.md run against a server, while another session holds the name.
+# The programs on docs/sql-programs.md run against a server, while another session holds the name;
+# and that of docs/sql-jobs.md.
 # Runs on: mariadb/row
 # Quick: never
 
@@ -19,3 +20,22 @@ load snippets.bash
     waits_for_its_lease mariadb_wait.py
 }
 @test "a lease from Python that waits, and is broken" { learns_of_its_loss mariadb_wait.py; }
+
+@test "a job from Python is performed once, and a failure is recorded" {
+    create_bond
+    # otherwise it may become due between two calls
+    sed 's/every 5m/every 50w/' "$SNIPPETS/mariadb_job.py" >job.py
+    (run_py job.py) >said
+    says 'prices are refreshed'
+    (run_py job.py) >said
+    says 'waiting: call again in [0-9]* ms'
+    [ "$(handled)" = 1 ]
+    sql "DROP TABLE bond"
+    rowlock jobs --now prices
+    run -1 run_py job.py
+    [[ $output == *"1146"* ]]
+    [ "$(rowlock --json jobs prices | jq -r '[.[0].history[].outcome] | join(" ")')" = \
+        'failed done' ]
+    rowlock jobs prices | grep "bond' doesn't exist"
+    is_free job:prices
+}
