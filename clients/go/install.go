@@ -28,6 +28,12 @@ var (
 	// of the schema
 	version = call{`SELECT version FROM rowlock.meta`,
 		`SELECT version FROM rowlock_meta WHERE technique <> 'plain'`}
+	// of an account that may not install
+	needs = call{`SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())
+			|| ' TO ' || pg_catalog.quote_ident(current_user)`,
+		"SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, " +
+			"SELECT, INSERT, UPDATE, DELETE ON `', REPLACE(REPLACE(REPLACE(DATABASE(), '`', '``'), " +
+			`'_', '\\_'), '%', '\\%'), ` + "'`.* TO ''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')"}
 
 	grants     = regexp.MustCompile(`(?ms)^-- GRANTs.*^-- end of GRANTs\n`)
 	versionIn  = regexp.MustCompile(`(?m)^-- rowlock's schema, version ([0-9]+)`)
@@ -110,11 +116,15 @@ func Install(ctx context.Context, db *sql.DB) error {
 		dialect = "mariadb"
 	}
 	err = bring(ctx, p, dialect)
-	if err != nil && kindOf(err) == errRefused {
-		return fmt.Errorf("could not install rowlock's schema: %w; let the owner of the database "+
-			"install, or run the text of rowlock.Schema(%q, ACCOUNT)", err, dialect)
+	if err == nil || kindOf(err) != errRefused {
+		return err
 	}
-	return err
+	grant, unknown := asked[string](ctx, p, needs)
+	if unknown != nil {
+		return unknown
+	}
+	return fmt.Errorf("could not install rowlock's schema: %w; an administrator can allow it: %s; "+
+		"or run the text of rowlock.Schema(%q, ACCOUNT)", err, grant, dialect)
 }
 
 func asked[T any](ctx context.Context, p *pool, what call) (answer T, err error) {

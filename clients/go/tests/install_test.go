@@ -201,7 +201,8 @@ func TestInstallNeedsTheRight(t *testing.T) {
 	t.Setenv("ROWLOCK_TEST_URL", url)
 	err := rowlock.Install(background, openAt(t, address(t).Host, address(t).Path))
 	if err == nil || !strings.Contains(err.Error(), "denied") ||
-		!strings.Contains(err.Error(), "run the text of rowlock.Schema(") {
+		!strings.Contains(err.Error(), os.Getenv("ROWLOCK_TEST_NEEDS")) ||
+		!strings.Contains(err.Error(), "or run the text of rowlock.Schema(") {
 		t.Error(err)
 	}
 }

@@ -50,6 +50,8 @@ const POSTGRESQL = {
     tryShared: `SELECT rowlock.try_shared(?::text, ${MS})::integer`,
     server: 'SELECT pg_catalog.version()',
     version: 'SELECT version FROM rowlock.meta',
+    needs: `SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())
+        || ' TO ' || pg_catalog.quote_ident(current_user)`,
     install: '', // its values are statements
 };
 const MARIADB = {
@@ -70,6 +72,9 @@ const MARIADB = {
     beginShared: 'CALL rowlock_begin_shared(?)',
     server: 'SELECT VERSION()',
     version: "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
+    needs: `SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, '
+        'SELECT, INSERT, UPDATE, DELETE ON \`', REPLACE(REPLACE(REPLACE(DATABASE(), '\`', '\`\`'),
+        '_', '\\\\_'), '%', '\\\\%'), '\`.* TO ''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')`,
     isolation: "SHOW VARIABLES LIKE 't%isolation'", // MySQL has another name
 };
 export type Call = keyof typeof POSTGRESQL | keyof typeof MARIADB;
@@ -213,7 +218,7 @@ export class Link {
         const statements: Partial<Record<Call, string>> = this.isPostgresql ? POSTGRESQL : MARIADB;
         const statement = filled(statements[which]!, values, this.isPostgresql);
         const row = await this.#row(statement);
-        return statement.includes('@') ? this.#row('SELECT @rowlock_answer') : row;
+        return statement.includes('@rowlock_answer') ? this.#row('SELECT @rowlock_answer') : row;
     }
 
     /** Calls it in a transaction of its own: MariaDB's procedures begin it themselves. */

@@ -130,9 +130,10 @@ export async function install(source: Source): Promise<boolean> {
         return await bring(source, dialect);
     } catch (error) {
         if (judged(error) !== 'refused') throw error;
+        const needs = (await ask(source, 'needs', [], REPLY))?.[0];
         const print = `npx rowlock install --print ${dialect} --role ACCOUNT`;
-        const text = `could not install rowlock's schema: ${(error as Error).message}; let the`;
-        const advice = `owner of the database run: npx rowlock install; or what this prints: ${print}`;
+        const text = `could not install rowlock's schema: ${(error as Error).message}; an`;
+        const advice = `administrator can allow it: ${needs}; or run what this prints: ${print}`;
         throw new RowlockError(`${text} ${advice}`, error);
     }
 }

@@ -16,11 +16,17 @@ from ._session import REPLY, Session
 POSTGRESQL.update({
     "server": "SELECT pg_catalog.version()",
     "version": "SELECT version FROM rowlock.meta",
+    "needs": "SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())"
+    " || ' TO ' || pg_catalog.quote_ident(current_user)",
     "install": INSTALL,
 })  # fmt: skip
 MARIADB.update({
     "server": "SELECT VERSION()",
     "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
+    "needs": "SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE,"
+    " EXECUTE, SELECT, INSERT, UPDATE, DELETE ON `', REPLACE(REPLACE(REPLACE(DATABASE(), '`',"
+    " '``'), '_', '\\\\_'), '%%', '\\\\%%'), '`.* TO ''', REPLACE(CURRENT_USER(), '@',"
+    " '''@'''), '''')",
     "install": INSTALL,
 })  # fmt: skip
 FAKE.update(server="server", version="version", install=INSTALL)
@@ -141,8 +147,8 @@ def install(source: Any) -> bool:
     except Exception as error:
         if judged(error) != "refused":
             raise
+        needs = text_of(finish(ask(source, REPLY, "needs"))[0])
         raise RowlockError(
-            f"could not install rowlock's schema: {error}; let the owner of the database run: "
-            f"python -m rowlock install; or what this prints: python -m rowlock install --print"
-            f" {dialect} --role ACCOUNT"
+            f"could not install rowlock's schema: {error}; an administrator can allow it: {needs};"
+            f" or run what this prints: python -m rowlock install --print {dialect} --role ACCOUNT"
         ) from error
