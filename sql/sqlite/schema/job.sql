@@ -39,7 +39,8 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     exit        INTEGER NOT NULL DEFAULT 0, -- 128 + N: terminated by signal N
     output      TEXT
 );
-CREATE INDEX IF NOT EXISTS rowlock_run_job ON rowlock_run (job, token);
+-- The columns after the token are for the list of jobs, which reads all runs of each job.
+CREATE INDEX IF NOT EXISTS rowlock_run_job ON rowlock_run (job, token, outcome, started, finished);
 
 -- Builds before 0.1.0 counted the runs by this trigger; now the finish and the claim count them.
 DROP TRIGGER IF EXISTS rowlock_run_count;
