@@ -22,28 +22,31 @@ struct kept_name {
     char text[100];
 };
 
-static struct kept_name name_of(pid_t pid, int64_t token)
+static struct kept_name name_of(uintmax_t namespace, pid_t pid, int64_t token)
 {
     struct kept_name name;
 
-    snprintf(name.text, sizeof name.text, "rowlock/while/%" PRIuMAX "/%d/%" PRId64,
-             rowlock__pid_namespace(), (int)pid, token);
+    snprintf(name.text, sizeof name.text, "rowlock/while/%" PRIuMAX "/%d/%" PRId64, namespace,
+             (int)pid, token);
     return name;
 }
 
 void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES])
 {
-    fds[0] = announce(name_of(pid, 0).text);
-    fds[1] = announce(name_of(pid, token).text);
+    uintmax_t namespace = rowlock__pid_namespace();
+
+    fds[0] = announce(name_of(namespace, pid, 0).text);
+    fds[1] = announce(name_of(namespace, pid, token).text);
 }
 
 int is_kept_for_ancestor(int64_t token)
 {
+    uintmax_t namespace = rowlock__pid_namespace();
     pid_t pid = getpid();
     int found = 0;
 
     for (int i = 0; pid > 1 && !found && i < MOST_ANCESTORS; i++) {
-        found = is_announced(name_of(pid, token).text);
+        found = is_announced(name_of(namespace, pid, token).text);
         pid = i ? tree_parent(pid) : getppid();
     }
     return found;
