@@ -181,8 +181,9 @@ $(BUILD)/librowlock.so.$(ABI): $(LIB_OBJECTS)
 $(BUILD)/librowlock.so: $(BUILD)/librowlock.so.$(ABI)
 	@ln -sf $(<F) $@
 
+# Binds its functions at once: the processes of `rowlock run` would each bind them again.
 $(BUILD)/rowlock: $(CMD_OBJECTS) $(BUILD)/librowlock.a
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,-z,now -o $@ $^ $(LIBS)
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
 
