@@ -140,7 +140,7 @@ int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock
     struct rowlock_installed found = {0};
     int code;
 
-    if (!connection->dialect->procedural || connection->dialect->plain ||
+    if (rowlock__has_plain_schema(connection->dialect) ||
         rowlock__state(connection) != ROWLOCK_STATE_IDLE)
         return rowlock__read_installed(connection, out, error);
     code = read_meta(connection, &found, error);
