@@ -61,30 +61,21 @@ func (h Holder) String() string {
 	if h.Kind != "lease" {
 		process, where = "server session", "of a client on"
 	}
-	parts := []string{"a " + h.Kind}
-	add := func(is bool, format string, values ...any) {
-		if is {
-			parts = append(parts, fmt.Sprintf(format, values...))
-		}
-	}
 	var who []string
-	for _, part := range []struct {
-		is   bool
-		text string
-	}{
-		{h.PID != 0, fmt.Sprintf("%s %d", process, h.PID)},
-		{h.Host != "", where + " " + h.Host},
-		{h.Program != "", "(" + h.Program + ")"},
-	} {
-		if part.is {
-			who = append(who, part.text)
+	parts := []string{"a " + h.Kind}
+	add := func(to *[]string, is bool, format string, values ...any) {
+		if is {
+			*to = append(*to, fmt.Sprintf(format, values...))
 		}
 	}
-	add(len(who) > 0, "%s", strings.Join(who, " "))
-	add(!h.Since.IsZero(), "since %s", h.Since.Format(timeFormat))
-	add(!h.Expires.IsZero(), "expires %s", h.Expires.Format(timeFormat))
-	add(h.Note != "", "note: %s", h.Note)
-	add(h.Waiting > 0, "%d waiting", h.Waiting)
+	add(&who, h.PID != 0, "%s %d", process, h.PID)
+	add(&who, h.Host != "", "%s %s", where, h.Host)
+	add(&who, h.Program != "", "(%s)", h.Program)
+	add(&parts, len(who) > 0, "%s", strings.Join(who, " "))
+	add(&parts, !h.Since.IsZero(), "since %s", h.Since.Format(timeFormat))
+	add(&parts, !h.Expires.IsZero(), "expires %s", h.Expires.Format(timeFormat))
+	add(&parts, h.Note != "", "note: %s", h.Note)
+	add(&parts, h.Waiting > 0, "%d waiting", h.Waiting)
 	return strings.Join(parts, ", ")
 }
 
@@ -170,8 +161,8 @@ var codes = table(map[error]string{
 	ErrUnavailable: "08* 57P01 57P02 57P03 57P05 25P03 25P04 53200 53300 1040 1041 1053 1077" +
 		" 1079 1152 1158 1159 1160 1161 1203 1206 1226 1927 2002 2003 2005 2006" +
 		" 2012 2013 2055 3169 4031 5013 5014",
-	errRefused: "RL* 28* 3D000 42501 1044 1045 1049 1129 1130 1142 1227 1251 1370 1698 1820 1862" +
-		" 2026 2059 3118 4151 30001 30002 30003 30004 30006 30007 30008 30009",
+	errRefused: "RL* 22* 28* 3D000 42501 1044 1045 1049 1129 1130 1142 1227 1251 1264 1366 1370" +
+		" 1406 1698 1820 1862 2026 2059 3118 4151 30001 30002 30003 30004 30006 30007 30008 30009",
 })
 
 func table(listed map[error]string) map[string]error {
@@ -199,6 +190,12 @@ func kindOf(err error) error {
 		return ErrUnavailable
 	}
 	return nil
+}
+
+// passes: the same call may succeed later, because a lock timed out, or the server has an error that
+// is not of the caller.
+func passes(err error) bool {
+	return errors.Is(err, ErrBusy) || kindOf(err) == nil && len(codesOf(err)) > 0
 }
 
 func isOfConnection(err error) bool {

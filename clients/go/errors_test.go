@@ -55,7 +55,8 @@ func TestWhatIsNotKnownIsNotRepeated(t *testing.T) {
 	}{
 		{errors.New("cannot find encode plan"), nil},
 		{errors.New("sql: database is closed"), nil},
-		{coded("22023"), nil},
+		{coded("25006"), nil},
+		{coded("22023"), errRefused},
 		{coded("08006"), ErrUnavailable},
 		{coded("RL003"), errRefused},
 		{coded("28P01"), errRefused},

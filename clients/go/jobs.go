@@ -159,9 +159,10 @@ func or[T comparable](value, otherwise T) T {
 // once, and Run returns within 10 s more, even if a function does not. A run does not hear of the
 // end of ctx, but has its values.
 //
-// A database that does not answer is a warning, and so is a run that fails; Run continues. It
-// returns the error of a job whose first claim was refused, such as for a wrong schedule; the text
-// names the job.
+// A database that does not answer is a warning, and so is a run that fails; Run continues. An error
+// that may pass, such as of a server that only reads, is a warning as well, and Run asks for that job
+// again after a minute. It returns the error of a job whose first claim was refused, such as for a
+// wrong schedule; the text names the job.
 func (j *Jobs) Run(ctx context.Context) error {
 	return j.active(ctx, func() error {
 		for failures := 0; ctx.Err() == nil; {
@@ -229,7 +230,8 @@ func (j *Jobs) stop() {
 }
 
 // askAll claims the jobs whose time has come, or each, and begins their runs. It waits while there
-// are as many runs as are allowed. A job that is refused at its first claim is wrong.
+// are as many runs as are allowed. A job that is refused at its first claim is wrong, unless the
+// error may pass and the loop asks again.
 func (j *Jobs) askAll(ctx context.Context, each bool) (runs []*Run, err error) {
 	for _, of := range j.all() {
 		if of.run.Load() != nil || !each && now() < of.ask {
@@ -247,17 +249,18 @@ func (j *Jobs) askAll(ctx context.Context, each bool) (runs []*Run, err error) {
 		}
 		<-j.slots
 		switch {
-		case errors.Is(err, ErrUnavailable) || err != nil && !of.answered:
+		case errors.Is(err, ErrUnavailable) || err != nil && !of.answered && (each || !passes(err)):
 			return runs, &failure{text: `the job "` + of.name + `"`, cause: err}
 		case err != nil:
-			of.opts.Warn("rowlock: a claim was refused", "job", of.name, "error", err)
 			of.ask = now() + askAgain
+			of.opts.Warn("rowlock: a claim failed", "job", of.name, "error", err)
 		}
 	}
 	return runs, nil
 }
 
-// ask claims one job. After an unknown reply the owner is the same.
+// ask claims one job. After an unknown reply the owner is the same. The end of ctx does not cut the
+// call: a run that is granted after it would be nobody's until its TTL.
 func (j *Jobs) ask(ctx context.Context, of *job) (*Run, error) {
 	owner, err := newOwner()
 	if err != nil {
@@ -265,7 +268,7 @@ func (j *Jobs) ask(ctx context.Context, of *job) (*Run, error) {
 	}
 	of.owner = or(of.owner, owner)
 	r := requester{pool: j.pool, name: "job:" + of.name, opts: of.opts, owner: of.owner, began: now()}
-	c, _, err := borrowed(ctx, j.pool, r.began+replyMost, r.name,
+	c, _, err := borrowed(context.WithoutCancel(ctx), j.pool, r.began+replyMost, r.name,
 		func(ctx context.Context, s session) (c claimed, err error) {
 			err = s.row(ctx, claim, of.values()...).
 				Scan(&c.token, &c.due, &c.repeats, new(any), &c.pause, &c.lost, &c.former)

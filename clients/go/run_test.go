@@ -60,6 +60,84 @@ func TestARunIsNotStarted(t *testing.T) {
 	}
 }
 
+// The context ends during a claim, which the server grants later than a request could end.
+func TestARunThatIsGrantedAfterTheEndIsGivenBack(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	outcomes := make(chan string, 1)
+	jobs := NewJobs(sql.OpenDB(stub(func(ctx context.Context, statement string) error {
+		if outcome, is := strings.CutPrefix(statement, "finish: "); is {
+			outcomes <- outcome
+		} else if strings.Contains(statement, "claim") {
+			end()
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(interruptMost * 5 / 4):
+			}
+		}
+		return nil
+	})), JobsOptions{Warn: func(string, ...any) {}})
+	err := jobs.Add("x", JobOptions{Every: "50w"}, func(context.Context, *Run) error {
+		t.Error("it ran")
+		return nil
+	})
+	if err = errors.Join(err, jobs.Run(ctx)); err != nil || len(outcomes) == 0 {
+		t.Fatal("it is nobody's: ", err)
+	}
+	if got := <-outcomes; got != "not started" {
+		t.Error(got)
+	}
+}
+
+// firstClaim performs a job whose first claim fails, by Run and by RunDue. After the warning a minute
+// passes. It returns the errors of both, and whether the job ran.
+func firstClaim(t *testing.T, failure error) (errs [2]error, ran bool) {
+	t.Helper()
+	for i := range errs {
+		ctx, end := context.WithCancel(context.Background())
+		defer end()
+		claims := 0
+		jobs := NewJobs(sql.OpenDB(stub(func(_ context.Context, statement string) error {
+			if !strings.Contains(statement, "claim") {
+				return nil
+			}
+			if claims++; claims == 1 {
+				return failure
+			}
+			return nil
+		})), JobsOptions{Warn: func(string, ...any) { suspend(time.Minute) }})
+		err := jobs.Add("x", JobOptions{Every: "50w"}, func(context.Context, *Run) error {
+			ran = true
+			end()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			errs[i] = jobs.Run(ctx)
+		} else {
+			_, errs[i] = jobs.RunDue(ctx)
+		}
+	}
+	return errs, ran
+}
+
+func TestAnErrorOfTheServerAtTheFirstClaimMayPass(t *testing.T) {
+	for _, failure := range []error{coded("57014"), coded("55P03"), &numbered{Number: 1290}} {
+		if errs, ran := firstClaim(t, failure); errs[0] != nil || !ran || errs[1] == nil {
+			t.Errorf("%#v: %v", failure, errs)
+		}
+	}
+	for _, failure := range []error{coded("22003"), coded("RL003"), coded("42883"),
+		&numbered{Number: 1264}, errors.New("sql: converting argument")} {
+		errs, ran := firstClaim(t, failure)
+		if ran || !errors.Is(errs[0], failure) || !errors.Is(errs[1], failure) {
+			t.Errorf("%#v: %v", failure, errs)
+		}
+	}
+}
+
 func TestMaxRunCountsASuspend(t *testing.T) {
 	of := JobOptions{TTL: 3 * time.Hour, MaxRun: time.Hour}
 	got := endOf(t, of, func(func()) {}, func(ctx context.Context, _ *Run) error {

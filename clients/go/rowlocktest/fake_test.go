@@ -187,7 +187,7 @@ func TestRunSurvivesErrors(t *testing.T) {
 	fake.Fail(nil)
 	until(func() bool { return len(fake.Runs()) == 2 })
 	fake.Fail(errors.New("refused"))
-	until(func() bool { return <-warned == "rowlock: a claim was refused" })
+	until(func() bool { return <-warned == "rowlock: a claim failed" })
 	end()
 	must(t, soon(t, ended), nil)
 }

@@ -110,9 +110,9 @@ const CODES: Record<Meaning, string> = {
     gone: `08* 57P01 57P02 57P03 57P05 25P03 25P04 53200 53300
         1040 1041 1053 1077 1079 1152 1158 1159 1160 1161 1203 1206 1226 1927 2002 2003
         2005 2006 2012 2013 2055 3169 4031 5013 5014`,
-    refused: `RL* 28* 3D000 42501
-        30001 30002 30003 30004 30006 30007 30008 30009
-        1044 1045 1049 1129 1130 1142 1227 1251 1370 1698 1820 1862 2026 2059 3118 4151`,
+    refused: `RL* 22* 28* 3D000 42501 30001 30002 30003 30004 30006 30007 30008 30009
+        1044 1045 1049 1129 1130 1142 1227 1251 1264 1366 1370 1406 1698 1820 1862 2026 2059
+        3118 4151`,
 };
 /** @internal */
 export const MEANINGS = new Map<string, Meaning>();
@@ -158,6 +158,14 @@ export function judged(error: unknown): Meaning | undefined {
     if (code === '45028' && cause && judged(cause) !== 'gone') return 'refused';
     if (DRIVERS_GONE.test(code)) return 'gone';
     return !code && TEXTS_GONE.test(String(message)) ? 'gone' : undefined;
+}
+
+/** Whether the same call may succeed later: a lock timed out, or the server's error is not judged. */
+export function passes(error: unknown): boolean {
+    const { severity, sqlState, errno } = (error ?? {}) as Reported;
+    // the numbers of the driver mariadb begin with 45
+    const isServers = severity !== undefined || (Boolean(sqlState) && Number(errno) < 45_000);
+    return error instanceof BusyError || (isServers && !judged(error));
 }
 
 /** The error of this package that a driver's error means; else the driver's own. */

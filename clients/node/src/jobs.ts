@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { checkSource, LONGEST_TTL, milliseconds, patience, text, whole } from './arguments';
 import type { Connection, Row, Source } from './engine';
-import { LostError, OverrunError, RowlockError, UnavailableError } from './errors';
+import { LostError, OverrunError, passes, RowlockError, UnavailableError } from './errors';
 import { certainUntil, type Ending, Lease } from './lease';
 import { caller, type LeaseEvent, type Logger, LONGEST, now, pauseAfter } from './session';
 import { REPLY, Session, within } from './session';
@@ -255,8 +255,9 @@ export class Jobs {
     /**
      * Performs the jobs until the signal aborts. Then it claims no more, and waits for the runs, for
      * `grace` ms; 10,000. It ends the others as lost, for 5 s at most, and returns, although their
-     * functions may still be running. An error, such as a wrong schedule, of a job that the database
-     * has never accepted rejects it; other errors are warnings, and the call is repeated.
+     * functions may still be running. An error of a job that the database has never accepted rejects
+     * it, unless it may pass, as that of a server that only reads may, and a wrong schedule may not.
+     * Other errors are warnings, and the call is repeated.
      */
     async run({ signal, grace = 10_000 }: { signal: AbortSignal; grace?: number }): Promise<void> {
         if (typeof signal?.addEventListener !== 'function') {
@@ -360,7 +361,10 @@ export class Jobs {
         });
     }
 
-    /** Claims a run of the job, if it is due, and begins it. Returns whether it did. */
+    /**
+     * Claims a run of the job, if it is due, and begins it. Returns whether it did. With a signal it
+     * is the loop that asks, and asks again.
+     */
     async #ask(session: Session, job: Job, signal?: AbortSignal): Promise<boolean> {
         try {
             return await this.#claim(session, job, signal);
@@ -369,7 +373,7 @@ export class Jobs {
                 job.ask = now(); // the others come first
                 throw error;
             }
-            if (!job.isAnswered) {
+            if (!job.isAnswered && !(signal && passes(error))) {
                 // it was wrong from the beginning
                 (error as Error).message = `the job '${job.name}': ${(error as Error).message}`;
                 throw error;
@@ -438,16 +442,22 @@ export class Jobs {
 const firstLine = (text: string) => text.replace(/\n.*/s, '');
 
 /**
- * The stacks of an error and of its causes, the first 2,048 bytes: the message is at the beginning.
- * No other properties, because in some of them drivers have passwords.
+ * The stacks of an error and of its causes, and the error as the last line, which a list of jobs
+ * shows. No other properties, because in some of them drivers have passwords.
  */
 function textOf(error: unknown): string {
     try {
-        const bytes = Buffer.from(stacks(error, 4).slice(0, OUTPUT)).subarray(0, OUTPUT);
-        return new TextDecoder().decode(bytes, { stream: true }); // omits half of a character
+        if (!(error instanceof Error)) return start(String(error), OUTPUT);
+        return `${start(stacks(error, 4), OUTPUT * 0.75)}\n${start(String(error), OUTPUT / 4 - 1)}`;
     } catch {
         return 'an error without a text';
     }
+}
+
+/** The first bytes of a text. */
+function start(text: string, bytes: number): string {
+    const kept = Buffer.from(text.slice(0, bytes)).subarray(0, bytes);
+    return new TextDecoder().decode(kept, { stream: true }); // omits half of a character
 }
 
 function stacks(error: unknown, depth: number): string {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, test } from 'node:test';
 import {
@@ -22,6 +23,10 @@ import { ANSWER, type Call, type Row, type Values } from '../dist/engine';
 after(() => {
     setTimeout(() => process.exit(1), 10_000).unref(); // something keeps the process alive
 });
+
+const { uptime } = os;
+let asleep = 0; // for how many milliseconds the machine was asleep
+Object.assign(os, { uptime: () => uptime() + asleep / 1000 });
 
 const DAILY = { every: '1d' };
 const gone = () => Object.assign(new Error('gone'), { code: 'ECONNRESET' });
@@ -237,6 +242,61 @@ test('an error of a job that was accepted is a warning', async () => {
     const running = never.run({ signal: new AbortController().signal });
     await assert.rejects(running, (error) => error === refused);
 });
+
+const said = (properties: object) => Object.assign(new Error('no'), properties);
+const PASSING: [string, Error][] = [
+    ['a server of PostgreSQL that only reads', said({ code: '25006', severity: 'ERROR' })],
+    ['a statement timeout', said({ code: '57014', severity: 'ERROR' })],
+    ['a lock timeout', said({ code: '55P03', severity: 'ERROR' })],
+    ['a server of MariaDB that only reads', said({ errno: 1290, sqlState: 'HY000', code: 'ER_X' })],
+];
+const LASTING: [string, Error][] = [
+    ['a wrong argument', said({ code: '22003', severity: 'ERROR' })],
+    ['one of MariaDB', said({ errno: 1264, sqlState: '22003', code: 'ER_WARN_DATA_OUT_OF_RANGE' })],
+    ['no schema', said({ code: '42883', severity: 'ERROR' })],
+    [
+        'a misuse of the driver mariadb',
+        said({ errno: 45016, sqlState: 'HY000', code: 'ER_MISSING' }),
+    ],
+    ['an error of the program', new TypeError('not iterable')],
+];
+
+/** A source whose first claim of the job j fails. */
+function failsOnce(error: Error): Pool {
+    let claims = 0;
+    return through(fake(), (which, values, reply) =>
+        which === 'claim' && values[0] === 'j' && ++claims === 1 ? Promise.reject(error) : reply(),
+    );
+}
+
+for (const [what, error] of PASSING) {
+    test(`the loop outlives an error of the first claim that may pass: ${what}`, async () => {
+        const stop = new AbortController();
+        const heard: string[] = [];
+        const warn = (message: string): void => {
+            heard.push(message);
+            asleep += 61_000; // then it asks again
+            jobs.job('wakes', DAILY, () => {});
+        };
+        const jobs = new Jobs(failsOnce(error), { logger: { debug: () => {}, warn } });
+        jobs.job('j', DAILY, () => stop.abort());
+        await jobs.run({ signal: stop.signal });
+        assert.match(heard[0]!, /^rowlock 'jobs': the job 'j': /);
+        assert.equal(heard.length, 1);
+        const once_ = new Jobs(failsOnce(error));
+        once_.job('j', DAILY, () => {});
+        await assert.rejects(once_.runDue(), /^\w*Error: the job 'j': /);
+    });
+}
+
+for (const [what, error] of LASTING) {
+    test(`another error of the first claim ends the loop: ${what}`, async () => {
+        const jobs = new Jobs(failsOnce(error));
+        jobs.job('j', DAILY, () => {});
+        const running = jobs.run({ signal: new AbortController().signal });
+        await assert.rejects(running, /^\w*Error: the job 'j': /);
+    });
+}
 
 test('a run that does not end in time learns that it is lost before another can begin', async () => {
     const database = fake();

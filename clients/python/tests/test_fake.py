@@ -312,6 +312,25 @@ jobs.run(grace=0)
             self.assertFalse(thread.is_alive())
         jobs.stop(grace=0)
 
+    def test_an_exception_without_a_text_is_a_failure(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise ValueError
+
+        fake = Fake()
+        jobs = rowlock.Jobs(fake)
+
+        @jobs.job("j", every="50w")
+        def _(run: rowlock.Run) -> None:
+            raise Silent
+
+        with self.assertLogs("rowlock", "WARNING") as logged:
+            jobs.run_due()
+        ((_, outcome, text),) = fake.runs
+        self.assertEqual(outcome, "failed")
+        self.assertIn("Silent: <exception str() failed>", text)
+        self.assertIn("Silent: <exception str() failed>", logged.output[0])
+
     def test_two_loops_at_once_are_refused(self) -> None:
         jobs, began, leave = rowlock.Jobs(Fake()), threading.Event(), threading.Event()
 

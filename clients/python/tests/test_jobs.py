@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 from typing import Any, Dict, Iterator, List
 
 import rowlock
@@ -18,6 +19,9 @@ from rowlock import aio
 from rowlock._sources import hang_up
 from test_rowlock import DRIVER, MARIADB, URL, command, connect, execute
 
+# in between no claim can write
+BLOCK = "LOCK TABLES rowlock_job WRITE" if MARIADB else "LOCK TABLE rowlock.job IN EXCLUSIVE MODE"
+UNBLOCK = "UNLOCK TABLES" if MARIADB else "ROLLBACK"
 FAR = "50w"  # a period that does not come due during a test; a new job is due at once
 PROGRAM = f"""
 import sys, time
@@ -185,6 +189,21 @@ class Jobs(unittest.TestCase):
         jobs.run_due()
         self.assertEqual(outcome(), "timed out")
 
+    def test_an_error_after_max_run_is_recorded_as_timed_out(self) -> None:
+        jobs = rowlock.Jobs(connect)
+
+        @jobs.job("j", every=FAR, max_run=0.2)
+        def _(run: rowlock.Run) -> None:
+            with self.assertRaises(rowlock.Overrun):
+                while not run.lost.wait(0.05):
+                    run.check()
+            raise ValueError("no mail server")
+
+        with self.assertLogs("rowlock", "WARNING"):
+            jobs.run_due()
+        self.assertEqual(outcome(), "timed out")
+        self.assertIn("no mail server", history()[0]["output"])
+
     def test_a_broken_run_hears_of_it(self) -> None:
         jobs, began, told = rowlock.Jobs(connect), threading.Event(), threading.Event()
 
@@ -259,6 +278,41 @@ class Jobs(unittest.TestCase):
             jobs.run_due()
         text = refused.exception.args[-1]  # MariaDB's drivers have a number before it
         self.assertRegex(text, "^the job 'j': rowlock: minute.*allowed are 0 to 59")
+
+    def test_a_wrong_argument_ends_the_loop(self) -> None:
+        jobs = rowlock.Jobs(connect)
+        jobs.job("j", every=FAR, retry=10**12)(lambda run: None)
+        with self.assertLogs("rowlock", "ERROR") as logged, jobs:
+            assert jobs._thread
+            jobs._thread.join(60)
+        self.assertIn("the jobs have ended", logged.output[0])
+
+    def test_a_lock_timeout_of_the_first_claim_is_a_warning_and_the_loop_asks_again(self) -> None:
+        ran, warned = threading.Event(), threading.Event()
+        handler = logging.Handler()
+        handler.emit = lambda record: warned.set()  # type: ignore[method-assign]
+        logging.getLogger("rowlock").addHandler(handler)
+        self.addCleanup(logging.getLogger("rowlock").removeHandler, handler)
+
+        def impatient() -> Any:
+            connection = connect()
+            limit = "lock_wait_timeout = 1" if MARIADB else "lock_timeout = 100"
+            execute(connection, f"SET SESSION {limit}")
+            connection.commit()
+            return connection
+
+        jobs = rowlock.Jobs(impatient)
+        jobs.job("j", every=FAR)(lambda run: ran.set())
+        with contextlib.closing(connect()) as blocking:
+            execute(blocking, BLOCK)
+            with self.assertRaises(rowlock.Busy):
+                jobs.run_due()  # which does not ask again
+            with unittest.mock.patch("rowlock._jobs.AGAIN", 0.1), jobs:
+                self.assertTrue(warned.wait(60))
+                self.assertFalse(ran.is_set())
+                execute(blocking, UNBLOCK)
+                self.assertTrue(ran.wait(60))
+        self.assertEqual(outcome(), "done")
 
     def test_wrong_arguments_are_refused_when_the_job_is_defined(self) -> None:
         jobs = rowlock.Jobs(connect)

@@ -69,6 +69,18 @@ class Errors(unittest.TestCase):
         self.assertEqual(_errors.judged(newer), "busy")
         self.assertEqual(_errors.judged(MySQLError(1644, "of the application's own")), "")
 
+    def test_what_may_pass_is_an_error_of_the_server_that_no_table_has(self) -> None:
+        for error in (
+            with_state("25006"), with_state("57014"), MySQLError(1290, "--read-only"),
+            rowlock.Busy("x", rowlock.Holder("another")),
+        ):  # fmt: skip
+            self.assertTrue(_errors.passes(error), repr(error))
+        for error in (
+            with_state("22003"), with_state("RL003"), MySQLError(1264, "Out of range"),
+            rowlock.NotInstalled("no schema"), InterfaceError("in progress"), TypeError("no digits"),
+        ):  # fmt: skip
+            self.assertFalse(_errors.passes(error), repr(error))
+
     def test_errors_without_a_code(self) -> None:
         for error, meaning in (
             (OSError(2005, "its number is not the database's"), "gone"),

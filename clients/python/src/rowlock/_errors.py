@@ -94,7 +94,7 @@ POSTGRESQL = table(  # as clients/errors.txt
     busy="55P03",
     missing="42883 3F000 42P01 42703",
     gone="08* 57P01 57P02 57P03 57P05 25P03 25P04 53200 53300",
-    refused="28* 3D000 42501",
+    refused="22* 28* 3D000 42501",
 )
 MARIADB = table(
     lost="30005",
@@ -102,8 +102,8 @@ MARIADB = table(
     missing="1305 1146 1054 1356",
     gone="1040 1041 1053 1077 1079 1152 1158 1159 1160 1161 1203 1206 1226 1927 2002 2003 2005 2006"
     " 2012 2013 2055 3169 4031 5013 5014",
-    refused="1044 1045 1049 1129 1130 1142 1227 1251 1370 1698 1820 1862 2026 2059 3118 4151"
-    " 30001 30002 30003 30004 30006 30007 30008 30009",
+    refused="1044 1045 1049 1129 1130 1142 1227 1251 1264 1366 1370 1406 1698 1820 1862 2026 2059"
+    " 3118 4151 30001 30002 30003 30004 30006 30007 30008 30009",
 )
 CODES = {**POSTGRESQL, **MARIADB, **RL}  # no code is in two of them
 GONE_KINDS = {"OperationalError", "TimeoutError", "PoolError"}  # without a code
@@ -152,6 +152,11 @@ def judged(error: BaseException) -> str:
     if names & {"DatabaseError", "InterfaceError"} and GONE_TEXT.search(str(error)):
         return "gone"
     return "gone" if names & GONE_KINDS else ""
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the same call may succeed later: Busy, or the server's error is not judged."""
+    return isinstance(error, Busy) or bool(code(error)) and not judged(error)
 
 
 def translated(error: BaseException, name: str, lost: Optional[Lost]) -> BaseException:

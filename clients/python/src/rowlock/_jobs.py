@@ -18,7 +18,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, NamedTup
 from . import _core
 from ._core import Event, now, this_process
 from ._engine import FAKE, MARIADB, POSTGRESQL, T, number_of, text_of
-from ._errors import Busy, Lost, RowlockError, Unavailable
+from ._errors import Busy, Lost, RowlockError, Unavailable, passes
 from ._lease import GIVE_UP, Handle, State, pause_after
 from ._session import REPLY, Half, Session, log
 
@@ -260,16 +260,16 @@ class Loop:
             if self.stopping or len(self._running()) >= self._limit:
                 break
             if not job.running and now() >= job.ask:
-                await self._ask(session, job)
+                await self._ask(session, job, again=True)
 
-    async def _ask(self, session: Session, job: Job) -> bool:
-        """Claims and starts a run, if one is due."""
+    async def _ask(self, session: Session, job: Job, again: bool = False) -> bool:
+        """Claims and starts a run, if one is due. again: the caller asks again later."""
         try:
             return await self._claim(session, job)
         except Unavailable:
             raise
         except Exception as error:
-            if not job.answered:  # it is wrong from the beginning
+            if not job.answered and not (again and passes(error)):  # wrong from the beginning
                 *others, said = error.args or ("",)  # MariaDB's drivers have a number before it
                 error.args = (*others, f"the job {job.name!r}: {said}")
                 raise
@@ -340,8 +340,9 @@ def result_of(error: Optional[BaseException], run: Run) -> Tuple[str, str]:
     """The outcome of a function that ended with the error, and the text of that."""
     if error is None:
         return ("timed out", "it exceeded max_run") if run._is_late() else ("done", "")
-    run._error = f": {type(error).__name__}: {error}".split("\n", 1)[0]
+    line = traceback.format_exception_only(type(error), error)[0]  # even if its __str__ raises
+    run._error = f": {line}".split("\n", 1)[0]
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    if isinstance(error, Overrun):
-        return "timed out", text
-    return ("lost" if isinstance(error, Lost) and error.name == run.name else "failed"), text
+    if isinstance(error, Lost) and error.name == run.name:
+        return "lost", text
+    return ("timed out" if run._is_late() else "failed"), text

@@ -24,12 +24,16 @@ final class Arguments {
   }
 
   static String name(String name, int most) {
-    int size = size("the name", name);
-    if (size < 1 || size > most) {
-      throw new IllegalArgumentException(
-          "the name must have 1 to %d bytes in UTF-8, not %d".formatted(most, size));
-    }
+    between("the bytes of the name in UTF-8", size("the name", name), 1, most);
     return name;
+  }
+
+  static int between(String what, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          "%s must be from %d to %d, not %d".formatted(what, least, most, value));
+    }
+    return value;
   }
 
   /** A driver would send another character for half of a surrogate pair. */

@@ -32,10 +32,9 @@ final class Errors {
     are("gone", "08* 57P01 57P02 57P03 57P05 25P03 25P04 53200 53300");
     are("gone", "1040 1041 1053 1077 1079 1152 1158 1159 1160 1161 1203 1206 1226 1927 2002");
     are("gone", "2003 2005 2006 2012 2013 2055 3169 4031 5013 5014");
-    are("refused", "RL* 28* 3D000 42501");
-    are("refused", "30001 30002 30003 30004 30006 30007 30008 30009");
-    are("refused", "1044 1045 1049 1129 1130 1142 1227 1251 1370 1698 1820 1862 2026 2059 3118");
-    are("refused", "4151");
+    are("refused", "RL* 22* 28* 3D000 42501 30001 30002 30003 30004 30006 30007 30008 30009");
+    are("refused", "1044 1045 1049 1129 1130 1142 1227 1251 1264 1366 1370 1406 1698 1820 1862");
+    are("refused", "2026 2059 3118 4151");
   }
 
   private Errors() {}
@@ -68,24 +67,24 @@ final class Errors {
   }
 
   private static boolean isRefusedByTls(Throwable error) {
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      boolean decided =
-          cause instanceof SSLHandshakeException || cause instanceof SSLPeerUnverifiedException;
-      if (decided
-          && !(cause.getCause() instanceof EOFException)
-          && !(cause.getCause() instanceof SocketException)) {
-        return true;
-      }
-      if (cause instanceof SSLException) {
-        return false;
-      }
+    Throwable tls = error;
+    while (tls != null && !(tls instanceof SSLException)) {
+      tls = tls.getCause();
     }
-    return false;
+    return (tls instanceof SSLHandshakeException || tls instanceof SSLPeerUnverifiedException)
+        && !(tls.getCause() instanceof EOFException || tls.getCause() instanceof SocketException);
   }
 
   /** Whether the session is gone, or never was: the statement may have been executed. */
   static boolean isGone(Throwable error) {
     return error instanceof SQLException known && judged(known).equals("gone");
+  }
+
+  /** Whether the same call may succeed later: a lock timed out, or the code is not judged. */
+  static boolean passes(Throwable error) {
+    boolean isCoded = error.getCause() instanceof SQLException known && known.getSQLState() != null;
+    return error instanceof BusyException
+        || isCoded && judged((SQLException) error.getCause()).isEmpty();
   }
 
   /** The exception of this package that an error means. */

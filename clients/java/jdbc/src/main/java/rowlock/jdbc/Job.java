@@ -30,7 +30,7 @@ public final class Job {
   final String name;
   Task task;
   Duration ttl = Duration.ofSeconds(30);
-  Duration maxRun; // null: none
+  Duration maxRun = Duration.ofDays(36_525);
   volatile long ask = Clock.now(); // when to ask, by Clock
   volatile Run run; // the latest one here
   boolean answered; // the database has accepted its terms
@@ -86,7 +86,7 @@ public final class Job {
 
   /** Sets how often a failed or lost run is repeated; without it, a lost one once. */
   public Job retry(int times) {
-    return set(5, between("retry", times, 0, Integer.MAX_VALUE));
+    return set(5, Arguments.between("retry", times, 0, Integer.MAX_VALUE));
   }
 
   /** Sets the pause before a failed run is repeated; without it, 10 s. */
@@ -106,7 +106,7 @@ public final class Job {
 
   /** Sets how many runs the database keeps; without it, 100. */
   public Job history(int runs) {
-    return set(9, between("history", runs, 1, 1_000_000));
+    return set(9, Arguments.between("history", runs, 1, 1_000_000));
   }
 
   /** Sets a text for those who look who performs the job. */
@@ -126,16 +126,9 @@ public final class Job {
   }
 
   static Duration period(String what, Duration time) {
-    between(what + " in seconds", (int) Math.min(time.toSeconds(), Integer.MAX_VALUE), 0, YEAR);
+    Arguments.between(
+        what + " in seconds", (int) Math.min(time.toSeconds(), Integer.MAX_VALUE), 0, YEAR);
     return time;
-  }
-
-  static int between(String what, int value, int least, int most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          "%s must be from %d to %d, not %d".formatted(what, least, most, value));
-    }
-    return value;
   }
 
   boolean isRunning() {

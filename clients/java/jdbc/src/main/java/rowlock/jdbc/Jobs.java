@@ -56,7 +56,7 @@ public final class Jobs implements AutoCloseable {
 
   /** Sets how many runs this program performs at once; without it, 10. */
   public Jobs limit(int most) {
-    limit = Job.between("the limit", most, 1, Integer.MAX_VALUE);
+    limit = Arguments.between("the limit", most, 1, Integer.MAX_VALUE);
     return this;
   }
 
@@ -87,7 +87,8 @@ public final class Jobs implements AutoCloseable {
 
   /**
    * Performs the jobs in threads until close(), and returns at once. An error that only a change of
-   * the program can repair, such as a wrong schedule, ends them with a message at level ERROR.
+   * the program can repair, such as a wrong schedule, ends them with a message at level ERROR. One
+   * that may pass, such as of a server that only reads, is a warning, and is tried again.
    *
    * @throws IllegalStateException if they were started or closed before
    */
@@ -139,7 +140,7 @@ public final class Jobs implements AutoCloseable {
         while (running().size() >= limit && !stopping) {
           wake.acquire();
         }
-        Run run = job.isRunning() || stopping ? null : ask(session, job);
+        Run run = job.isRunning() || stopping ? null : ask(session, job, false);
         if (run != null) {
           runs.add(run);
         }
@@ -219,26 +220,27 @@ public final class Jobs implements AutoCloseable {
         return AGAIN; // the end of a run wakes it
       }
       if (job.ask - Clock.now() <= 0) {
-        ask(session, job);
+        ask(session, job, true);
       }
       next = Math.min(next, job.ask);
     }
     return Math.max(0, next - Clock.now());
   }
 
-  /** Asks for a job, and begins its run; null: it is not due. */
-  private Run ask(Session session, Job job) {
+  /** Asks for a job, and begins its run; null: it is not due. again: the caller asks again. */
+  private Run ask(Session session, Job job, boolean again) {
     try {
       return claim(session, job);
     } catch (RuntimeException | Error error) {
-      if (!job.answered && error.getClass() == RowlockException.class) { // its terms are wrong
+      boolean mayPass = job.answered || again && Errors.passes(error);
+      if (!mayPass && error.getClass() == RowlockException.class) { // its terms are wrong
         throw new RowlockException(job.text(error.getMessage()), error.getCause());
       }
-      if (!job.answered || error instanceof UnavailableException) {
+      if (!mayPass || error instanceof UnavailableException) {
         throw error; // all jobs must wait
       }
-      job.warn(error.getMessage());
       job.ask = Clock.now() + AGAIN;
+      job.warn(error.getMessage());
       return null;
     }
   }

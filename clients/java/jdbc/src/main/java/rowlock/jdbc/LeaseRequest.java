@@ -63,10 +63,7 @@ public final class LeaseRequest {
 
   /** Requests one of several permits of the name. */
   public LeaseRequest permits(int total) {
-    if (total < 1) {
-      throw new IllegalArgumentException("permits must be at least 1, not " + total);
-    }
-    permits = total;
+    permits = Arguments.between("permits", total, 1, Integer.MAX_VALUE);
     return this;
   }
 

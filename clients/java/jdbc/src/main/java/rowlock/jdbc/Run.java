@@ -100,7 +100,7 @@ public final class Run {
   }
 
   private boolean isOverrun() {
-    return job.maxRun != null && Clock.now() - began >= job.maxRun.toNanos();
+    return Clock.now() - began >= job.maxRun.toNanos();
   }
 
   /** Performs it, in its thread, and records its end. */
@@ -111,21 +111,20 @@ public final class Run {
     try {
       keeper.terms.tell(Kind.ACQUIRED, keeper.token, keeper.acquired, "");
       keeper.onLost(body::interrupt);
-      if (job.maxRun != null) {
-        limit.completeOnTimeout(null, job.maxRun.toNanos(), TimeUnit.NANOSECONDS);
-        limit.thenRun(body::interrupt);
-      }
+      limit.completeOnTimeout(null, job.maxRun.toNanos(), TimeUnit.NANOSECONDS);
+      limit.thenRun(body::interrupt);
       job.task.run(this);
     } catch (Throwable error) {
       failure = error;
     }
     String outcome = outcome(failure);
     limit.cancel(false);
+    String text = failure == null ? "" : text(failure);
     try {
       if (failure != null && !outcome.equals("lost")) { // which is reported
-        job.warn("the run has %s: %.500s".formatted(outcome, ("" + failure).split("\\R", 2)[0]));
+        job.warn("the run has %s: %.500s".formatted(outcome, text.split("\\R", 2)[0]));
       }
-      keeper.ending = Job.finish(keeper.token, outcome, text(failure));
+      keeper.ending = Job.finish(keeper.token, outcome, kept(text));
       keeper.repeats = true;
     } finally {
       keeper.close(); // an error: it was lost, or has an open fence
@@ -139,14 +138,20 @@ public final class Run {
     return isOverrun() ? "timed out" : failure == null ? "done" : "failed";
   }
 
-  /** Its notes and the exception, whose text is the last line: that is what a list shows. */
-  private String text(Throwable failure) {
-    if (failure != null) {
-      StringWriter trace = new StringWriter();
+  /** The trace of an exception, and its text as the last line: that is what a list shows. */
+  private static String text(Throwable failure) {
+    StringWriter trace = new StringWriter();
+    try {
       failure.printStackTrace(new PrintWriter(trace));
-      output.append("%.1000s\n%.1000s".formatted(trace, failure));
+      return "%.1000s\n%.1000s".formatted(trace, failure);
+    } catch (Throwable error) { // of its methods, which are the application's
+      return "%s, whose text is %s".formatted(failure.getClass().getName(), error.getClass());
     }
-    String text = output.substring(Math.max(0, output.length() - KEPT));
+  }
+
+  /** The end of its notes and of a text, as the server keeps it. */
+  private String kept(String last) {
+    String text = output.append(last).substring(Math.max(0, output.length() - KEPT));
     text = text.replace('\0', '?').replace('\t', ' ').strip();
     return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8); // no halves
   }

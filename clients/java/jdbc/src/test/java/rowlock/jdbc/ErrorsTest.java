@@ -2,6 +2,8 @@
 package rowlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.EOFException;
 import java.nio.file.Files;
@@ -10,6 +12,7 @@ import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLTransientConnectionException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
@@ -63,6 +66,28 @@ class ErrorsTest {
     means(RowlockException.class, new SQLException("SSL", "08006", tls));
     tls.initCause(new EOFException());
     means(UnavailableException.class, new SQLException("SSL", "08006", tls));
+  }
+
+  @Test
+  void whatMayPassIsAnErrorOfTheServerThatTheTableLacks() {
+    for (SQLException error :
+        List.of(
+            new SQLException("only reads", "25006"),
+            new SQLException("statement timeout", "57014"),
+            new SQLException("lock timeout", "55P03"),
+            new SQLException("--read-only", "HY000", 1290))) {
+      assertTrue(Errors.passes(Errors.meaning(error, "x")), error::toString);
+    }
+    for (SQLException error :
+        List.of(
+            new SQLException("out of range", "22003"),
+            new SQLException("out of range", "22003", 1264),
+            new SQLException("a wrong schedule", "RL003"),
+            new SQLException("no function", "42883"),
+            new SQLException("a misuse of the driver"))) {
+      assertFalse(Errors.passes(Errors.meaning(error, "x")), error::toString);
+    }
+    assertFalse(Errors.passes(new NullPointerException()));
   }
 
   @Test

@@ -4,6 +4,7 @@ package rowlock.jdbc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static rowlock.jdbc.Server.command;
@@ -162,6 +163,36 @@ abstract class JobScenarios {
     assertEquals(List.of("the job 'j': the run has failed: java.io.IOException: no {0}"), warnings);
     String text = history("j", "output").get(0);
     assertTrue(text.contains("server\\n at rowlock.jdbc."), text); // without a tab
+  }
+
+  private static final class Silent extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException();
+    }
+  }
+
+  @Test
+  void anExceptionWithoutATextIsAFailure() throws Exception {
+    List<String> warnings =
+        warnings(
+            texts -> {
+              try (Jobs jobs = jobs()) {
+                jobs.job("j")
+                    .every(FAR)
+                    .run(
+                        run -> {
+                          throw new Silent();
+                        });
+                assertEquals(1, jobs.runDue());
+              }
+            });
+    assertEquals("failed", outcome("j"));
+    String text = history("j", "output").get(0);
+    assertTrue(text.startsWith(Silent.class.getName() + ", whose text is "), text);
+    assertTrue(warnings.get(0).contains(Silent.class.getName()), warnings::toString);
   }
 
   @Test
@@ -584,6 +615,43 @@ abstract class JobScenarios {
               }
             });
     assertEquals(List.of("the jobs have ended"), messages);
+  }
+
+  private ConnectionSource failsOnce() {
+    AtomicInteger claims = new AtomicInteger();
+    return Server.faulty(
+        this::open,
+        "claim",
+        execution -> {
+          if (claims.incrementAndGet() == 1) {
+            throw new SQLException("the server only reads", "25006");
+          }
+          return execution.call();
+        });
+  }
+
+  @Test
+  void anErrorOfTheFirstClaimThatMayPassIsAWarning() throws Exception {
+    CountDownLatch ran = new CountDownLatch(1);
+    List<String> messages =
+        warnings(
+            texts -> {
+              try (Jobs jobs = Jobs.on(failsOnce())) {
+                Job job = jobs.job("j").every(FAR);
+                job.run(run -> ran.countDown());
+                jobs.start();
+                until(() -> !texts.isEmpty());
+                job.ask = Clock.now(); // instead of a minute later
+                jobs.job("k").every(FAR).run(run -> {}); // wakes the loop
+                assertTrue(ran.await(60, TimeUnit.SECONDS));
+                assertNull(jobs.failure());
+              }
+            });
+    assertEquals(List.of("the job 'j': the server only reads"), messages);
+    try (Jobs jobs = Jobs.on(failsOnce())) {
+      jobs.job("l").every(FAR).run(run -> {});
+      assertThrows(RowlockException.class, jobs::runDue); // which does not ask again
+    }
   }
 
   @Test
