@@ -329,6 +329,11 @@ class Run:
         if text.replace("_", " ") not in (self.runs(job)[0]["output"] or ""):
             raise Failure(f"the output is {self.runs(job)[0]['output']!r}")
 
+    def do_last_line(self, job: str, text: str) -> None:
+        output = self.runs(job)[0]["output"] or ""
+        if text.replace("_", " ") not in output.rstrip().rpartition("\n")[2]:
+            raise Failure(f"the last line is another one: {output!r}")
+
     def do_clock(self, who: str, offset: str) -> None:
         """The client begins again, with a clock that is so wrong."""
         self.client_of(who).end()
