@@ -18,10 +18,9 @@
 
 struct document {
     char id[DOCUMENT_ID_MAX + 1];
-    size_t id_length;
-    int64_t time;     /* timestamp.h */
+    int64_t time;     /* microseconds since 1970 UTC, so that "newer" is exact on every engine */
     const char *body; /* the text as it came, in its own encoding */
-    size_t body_length;
+    size_t length;    /* of the body */
 };
 
 struct extractor; /* an XML parser, used again for every document */
@@ -36,5 +35,18 @@ void extractor_free(struct extractor *extractor);
  */
 int extract(struct extractor *extractor, const char *body, size_t length, struct document *document,
             char reason[DOCUMENT_REASON]);
+
+/*
+ * YYYY-MM-DDThh:mm:ss[.fraction][Z|+hh:mm|-hh:mm], years 0001 to 9999, 24:00:00 allowed. Without a
+ * zone it is UTC. Digits after the sixth of a fraction are cut off, never rounded: two versions
+ * within one microsecond are the same instant. Returns NULL and sets `*microseconds` (since 1970
+ * UTC), or returns the reason (static text).
+ */
+const char *timestamp_parse(const char *text, int64_t *microseconds);
+
+#define TIMESTAMP_TEXT 80 /* 2014-01-15T09:57:00.000000Z, and room for any int */
+
+/* In UTC, always with six digits of fraction. */
+void timestamp_print(int64_t microseconds, char text[TIMESTAMP_TEXT]);
 
 #endif

@@ -1,92 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens a file without blocking, and closes it unless it is regular: a FIFO must not block. */
-#include "input.h"
-
+/* Where documents come from: files below some paths, or the generator. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <ftw.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "document.h"
+#include "documents.h"
 
-static bool grow(struct input *input, size_t room)
+#define FOLDERS_OPEN 64 /* descriptors of nftw; deeper trees take more time */
+
+static struct inputs *found; /* nftw gives its function no argument of the caller */
+
+static bool add(const char *path)
 {
-    char *text;
+    struct inputs *in = found;
+    char *copy = strdup(path);
 
-    if (room <= input->room)
-        return true;
-    text = realloc(input->text, room);
-    if (!text)
-        return false;
-    input->text = text;
-    input->room = room;
-    return true;
-}
+    if (copy && (in->count & (in->count - 1)) == 0) { /* full at each power of two */
+        char **larger = realloc(in->paths, (in->count ? in->count * 2 : 1) * sizeof *larger);
 
-static enum input_result read_all(struct input *input, int fd)
-{
-    for (;;) {
-        ssize_t n;
-
-        if (input->length > DOCUMENT_BODY_MAX)
-            return INPUT_TOO_LONG;
-        if (input->length == input->room && !grow(input, input->room * 2))
-            return INPUT_FAILED;
-        n = read(fd, input->text + input->length, input->room - input->length);
-        if (n == 0)
-            return INPUT_OK;
-        if (n < 0 && errno != EINTR)
-            return INPUT_FAILED;
-        if (n > 0)
-            input->length += (size_t)n;
+        if (!larger) {
+            free(copy);
+            return false;
+        }
+        in->paths = larger;
     }
+    if (copy)
+        in->paths[in->count++] = copy;
+    return copy != NULL;
 }
 
-static enum input_result read_file(struct input *input, int fd)
+/* Takes regular files, and whatever the user named. Links were followed, but no folder is entered
+   twice. */
+static int visit(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    if (kind == FTW_DNR || kind == FTW_NS) {
+        fprintf(stderr, "documents: %s: cannot be read\n", path);
+        found->incomplete = true;
+    } else if (kind == FTW_F && (S_ISREG(status->st_mode) || at->level == 0)) {
+        return add(path) ? 0 : -1;
+    }
+    return 0;
+}
+
+int inputs_find(struct inputs *inputs, const struct options *options)
+{
+    *inputs = (struct inputs){.options = options, .count = options->generate};
+    found = inputs;
+    for (char *const *path = options->paths; *path; path++)
+        if (nftw(*path, visit, FOLDERS_OPEN, 0))
+            return -1;
+    return 0;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (uint64_t i = 0; inputs->paths && i < inputs->count; i++)
+        free(inputs->paths[i]);
+    free(inputs->paths);
+}
+
+static enum input_result read_all(int fd, char *text, size_t *length)
 {
     struct stat status;
 
     if (fstat(fd, &status))
         return INPUT_FAILED;
     if (!S_ISREG(status.st_mode)) {
-        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        errno = EINVAL;
         return INPUT_FAILED;
     }
-    if (status.st_size > (off_t)DOCUMENT_BODY_MAX)
-        return INPUT_TOO_LONG;
-    /* one byte more, so that the end of the file is seen without growing */
-    if (!grow(input, status.st_size < 16384 ? 16384 : (size_t)status.st_size + 1))
-        return INPUT_FAILED;
-    return read_all(input, fd);
+    for (*length = 0; *length < INPUT_ROOM;) {
+        ssize_t n = read(fd, text + *length, INPUT_ROOM - *length);
+
+        if (n == 0)
+            return INPUT_OK;
+        if (n < 0 && errno != EINTR)
+            return INPUT_FAILED;
+        if (n > 0)
+            *length += (size_t)n;
+    }
+    return INPUT_TOO_LONG;
 }
 
-enum input_result input_load(struct input *input, const char *path, uint64_t number)
+enum input_result input_read(const struct inputs *inputs, uint64_t number, char *text,
+                             size_t *length)
 {
     enum input_result result;
     int fd, saved;
 
-    input->length = 0;
-    if (!*path) {
-        if (!grow(input, GENERATE_MAX))
-            return INPUT_FAILED;
-        input->length = generate(input->generator, number, input->text);
+    if (!inputs->paths) {
+        *length = generate(inputs->options, number, text);
         return INPUT_OK;
     }
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    fd = open(inputs->paths[number], O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not block */
     if (fd < 0)
         return INPUT_FAILED;
-    result = read_file(input, fd);
+    result = read_all(fd, text, length);
     saved = errno;
     close(fd);
     errno = saved;
     return result;
 }
 
-void input_free(struct input *input)
+static void print_escaped(FILE *out, const char *text)
 {
-    free(input->text);
-    input->text = NULL;
-    input->length = input->room = 0;
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        fprintf(out, c < 32 || c == 127 ? "\\x%02x" : "%c", c);
+    }
+}
+
+void input_print(FILE *out, const struct inputs *inputs, uint64_t number, const char *between,
+                 const char *reason)
+{
+    flockfile(out); /* lines of workers never mix */
+    if (out == stderr)
+        fputs("documents: ", out);
+    if (inputs->paths)
+        print_escaped(out, inputs->paths[number]);
+    else
+        fprintf(out, "generated document %" PRIu64, number);
+    fputs(between, out);
+    print_escaped(out, reason);
+    putc('\n', out);
+    fflush(out);
+    funlockfile(out);
 }

@@ -17,10 +17,11 @@
 #include "document.h"
 #include "rowlock.h"
 
-/* The store of each engine begins with this. */
 struct store {
     const struct engine *engine;
     struct rowlock_connection *connection;
+    void *handle;        /* PGconn, MYSQL or sqlite3; belongs to the connection */
+    void *statements[3]; /* prepared, if the client library has objects for them */
 };
 
 struct version {
@@ -28,40 +29,25 @@ struct version {
     int64_t time;
 };
 
-typedef void store_row(void *data, const struct document *document);
-
 struct engine {
-    const char *name;
-    /* A store of this engine on the connection, still without statements. Sends nothing. */
-    int (*open)(struct rowlock_connection *connection, struct store **out,
-                struct rowlock_error *error);
-    void (*close)(struct store *store);
-    /* CREATE TABLE IF NOT EXISTS; DELETE FROM. Each in a transaction of its own. */
-    int (*create)(struct store *store, struct rowlock_error *error);
-    int (*empty)(struct store *store, struct rowlock_error *error);
-    /* Prepares the statements below. */
+    const char *create; /* CREATE TABLE IF NOT EXISTS */
+    const char *begin;  /* a transaction without a lock */
+    int (*execute)(struct store *store, const char *sql, struct rowlock_error *error);
+    /* Prepares the statements of the functions below. */
     int (*prepare)(struct store *store, struct rowlock_error *error);
-    /* A transaction without a lock. */
-    int (*begin)(struct store *store, struct rowlock_error *error);
-    int (*read)(struct store *store, const struct document *document, struct version *version,
-                struct rowlock_error *error);
+    void (*close)(struct store *store);
+    /* The registered version of the id; if `exactly`, only one with the same time and body. */
+    int (*read)(struct store *store, const struct document *document, bool exactly,
+                struct version *version, struct rowlock_error *error);
     /* Writes the document and commits, in as few round trips as the engine allows. */
     int (*write)(struct store *store, const struct document *document, struct rowlock_error *error);
-    /* All documents, ordered by the bytes of their ids; an id that is too long is cut. */
-    int (*each)(struct store *store, store_row *row, void *data, struct rowlock_error *error);
 };
 
 extern const struct engine engine_sqlite, engine_postgresql, engine_mariadb;
 
-/* The store for the engine of the connection. */
-int store_open(struct rowlock_connection *connection, struct store **out,
+/* The store for the engine of the connection. Sends nothing. */
+int store_open(struct store *store, struct rowlock_connection *connection,
                struct rowlock_error *error);
-void store_close(struct store *store);
-
 int store_fail(struct rowlock_error *error, int code, const char *context, const char *message);
-
-/* A document for the row of each(): id cut to its room, body by reference. */
-void store_document(struct document *document, const char *id, size_t id_length, int64_t time,
-                    const char *body, size_t body_length);
 
 #endif

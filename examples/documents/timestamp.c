@@ -1,171 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * xs:dateTime to microseconds since 1970 UTC and back. By hand, because strptime() knows neither
- * fractions nor zones and mktime() depends on where the program runs.
- */
-#include "timestamp.h"
-
-#include <stdbool.h>
+/* xs:dateTime to microseconds since 1970 UTC and back. The calendar is timegm() and gmtime_r(). */
+#include <ctype.h>
 #include <stdio.h>
+#include <time.h>
+
+#include "document.h"
 
 #define SECOND INT64_C(1000000)
-#define DAY (86400 * SECOND)
-
-/* Days since 1970-01-01 in the proleptic Gregorian calendar, counted in years that begin in March
-   (Howard Hinnant, "chrono-compatible low-level date algorithms"). */
-static int64_t days_from_date(int year, int month, int day)
-{
-    int y = month <= 2 ? year - 1 : year;
-    int era = (y >= 0 ? y : y - 399) / 400;
-    int year_of_era = y - era * 400;
-    int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-
-    return (int64_t)era * 146097 + day_of_era - 719468;
-}
-
-static void date_from_days(int64_t days, int *year, int *month, int *day)
-{
-    int64_t z = days + 719468;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    int day_of_era = (int)(z - era * 146097);
-    int year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int from_march = (5 * day_of_year + 2) / 153;
-
-    *day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    *month = from_march < 10 ? from_march + 3 : from_march - 9;
-    *year = (int)(year_of_era + era * 400) + (*month <= 2);
-}
-
-int64_t timestamp_join(const struct timestamp_parts *p)
-{
-    int64_t seconds = p->hour * INT64_C(3600) + p->minute * 60 + p->second;
-
-    return days_from_date(p->year, p->month, p->day) * DAY + seconds * SECOND + p->microsecond;
-}
-
-struct timestamp_parts timestamp_split(int64_t microseconds)
-{
-    struct timestamp_parts p;
-    int64_t days = microseconds / DAY;
-    int64_t rest = microseconds % DAY;
-
-    if (rest < 0) {
-        rest += DAY;
-        days--;
-    }
-    date_from_days(days, &p.year, &p.month, &p.day);
-    p.microsecond = (int)(rest % SECOND);
-    p.second = (int)(rest / SECOND % 60);
-    p.minute = (int)(rest / (60 * SECOND) % 60);
-    p.hour = (int)(rest / (3600 * SECOND));
-    return p;
-}
+#define FIRST (INT64_C(-62135596800) * SECOND) /* 0001-01-01 */
+#define LAST (INT64_C(253402300800) * SECOND)  /* 10000-01-01 */
 
 void timestamp_print(int64_t microseconds, char text[TIMESTAMP_TEXT])
 {
-    struct timestamp_parts p = timestamp_split(microseconds);
+    int64_t fraction = (microseconds % SECOND + SECOND) % SECOND;
+    time_t seconds = (time_t)((microseconds - fraction) / SECOND);
+    struct tm tm;
 
-    snprintf(text, TIMESTAMP_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", (unsigned)p.year % 10000,
-             (unsigned)p.month % 100, (unsigned)p.day % 100, (unsigned)p.hour % 100,
-             (unsigned)p.minute % 100, (unsigned)p.second % 100, (unsigned)p.microsecond % 1000000);
+    gmtime_r(&seconds, &tm);
+    snprintf(text, TIMESTAMP_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)fraction);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* Exactly `digits` digits, then `end` unless that is 0. */
-static bool number(const char **at, int digits, char end, int *out)
-{
-    *out = 0;
-    for (int i = 0; i < digits; i++, (*at)++) {
-        if (!is_digit(**at))
-            return false;
-        *out = *out * 10 + (**at - '0');
-    }
-    if (!end)
-        return true;
-    return *(*at)++ == end;
-}
-
-static bool fraction(const char **at, int *microsecond)
+/* Digits after the sixth are cut off. NULL: there is a point, but no digit. */
+static const char *fraction(const char *at, int64_t *microsecond)
 {
     int scale = 100000;
 
     *microsecond = 0;
-    if (**at != '.')
-        return true;
-    (*at)++;
-    if (!is_digit(**at))
-        return false;
-    for (; is_digit(**at); (*at)++, scale /= 10)
-        *microsecond += (**at - '0') * scale;
-    return true;
+    if (*at != '.')
+        return at;
+    if (!isdigit((unsigned char)at[1]))
+        return NULL;
+    for (at++; isdigit((unsigned char)*at); at++, scale /= 10)
+        *microsecond += (*at - '0') * scale;
+    return at;
 }
 
-/* Minutes east of Greenwich. */
-static bool zone(const char **at, int *minutes)
+/* The rest of the text as minutes east of Greenwich. */
+static int zone(const char *at, int *minutes)
 {
-    int hours;
-    char sign = **at;
+    int hours = 0, length = 0;
 
     *minutes = 0;
-    if (!sign)
-        return true;
-    (*at)++;
-    if (sign == 'Z')
-        return true;
-    if ((sign != '+' && sign != '-') || !number(at, 2, ':', &hours) || !number(at, 2, 0, minutes))
-        return false;
-    if (hours > 14 || *minutes > 59 || (hours == 14 && *minutes))
-        return false;
-    *minutes = (sign == '-' ? -1 : 1) * (hours * 60 + *minutes);
-    return true;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return days[month - 1] + (month == 2 && leap);
-}
-
-static const char *impossible(const struct timestamp_parts *p)
-{
-    if (p->year < 1 || p->month < 1 || p->month > 12 || p->day < 1 ||
-        p->day > days_in_month(p->year, p->month))
-        return "no such date";
-    if (p->hour == 24 && !p->minute && !p->second && !p->microsecond)
-        return NULL; /* the end of that day, by XML Schema */
-    if (p->hour > 23 || p->minute > 59 || p->second > 59)
-        return "no such time of day";
-    return NULL;
+    if (!*at || (*at == 'Z' && !at[1]))
+        return 0;
+    if (*at != '+' && *at != '-')
+        return -1;
+    sscanf(at + 1, "%2d:%2d%n", &hours, minutes, &length);
+    if (length != 5 || at[6] || !isdigit((unsigned char)at[1]) || !isdigit((unsigned char)at[4]) ||
+        *minutes > 59 || hours * 60 + *minutes > 14 * 60)
+        return -1;
+    *minutes = (*at == '-' ? -1 : 1) * (hours * 60 + *minutes);
+    return 0;
 }
 
 const char *timestamp_parse(const char *text, int64_t *microseconds)
 {
-    struct timestamp_parts p;
-    int east;
-    const char *why;
-    int64_t value;
+    static const char form[] = "0000-00-00T00:00:00";
+    struct tm date = {0};
+    int year, month, day, hour, minute, second, east;
+    int64_t midnight, micro, value;
 
-    if (!number(&text, 4, '-', &p.year) || !number(&text, 2, '-', &p.month) ||
-        !number(&text, 2, 'T', &p.day) || !number(&text, 2, ':', &p.hour) ||
-        !number(&text, 2, ':', &p.minute) || !number(&text, 2, 0, &p.second) ||
-        !fraction(&text, &p.microsecond))
+    for (size_t i = 0; i < sizeof form - 1; i++)
+        if (form[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+            return "not YYYY-MM-DDThh:mm:ss";
+    sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second);
+    text = fraction(text + sizeof form - 1, &micro);
+    if (!text)
         return "not YYYY-MM-DDThh:mm:ss";
-    if (!zone(&text, &east) || *text)
+    if (zone(text, &east))
         return "no such time zone";
-    why = impossible(&p);
-    if (why)
-        return why;
-    value = timestamp_join(&p) - east * 60 * SECOND;
-    if (value < days_from_date(1, 1, 1) * DAY || value >= days_from_date(10000, 1, 1) * DAY)
+    date.tm_year = year - 1900;
+    date.tm_mon = month - 1;
+    date.tm_mday = day;
+    midnight = timegm(&date) * SECOND; /* and makes 1 March of 29 February 2013 */
+    if (year == 0 || date.tm_mon != month - 1 || date.tm_mday != day)
+        return "no such date";
+    /* 24:00:00 is the end of that day, by XML Schema */
+    if (minute > 59 || second > 59 || hour > 24 || (hour == 24 && (minute || second || micro)))
+        return "no such time of day";
+    value = midnight + (hour * INT64_C(3600) + (minute - east) * 60 + second) * SECOND + micro;
+    if (value < FIRST || value >= LAST)
         return "outside the years 0001 to 9999";
     *microseconds = value;
     return NULL;

@@ -1,199 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compares two sorted streams: the inputs and the table. Of two documents with the same id and time
- * the table may have either, because the first to arrive is not replaced.
+ * Sorts the versions of all inputs by id and time, and looks up the newest of each id. Of two
+ * documents with the same id and time the table may have either, because the first to arrive is not
+ * replaced.
  */
-#include "verify.h"
-
+#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
-#include "report.h"
-#include "sort.h"
-#include "timestamp.h"
-#include "walk.h"
-#include "worker.h"
+#include "documents.h"
+#include "store.h"
 
 #define SHOWN_MAX 20
 
-struct verification {
-    struct sorter *sorter;
-    const struct entry *expected; /* the next one from the inputs */
-    uint64_t equal, differs;
+struct entry {
+    char *id;
+    int64_t time;
+    uint64_t number; /* of the document, whose body is read again */
 };
 
-/* FNV-1a */
-static uint64_t digest(const char *bytes, size_t length)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+struct verification {
+    const struct inputs *inputs;
+    struct extractor *extractor;
+    char *text; /* of one document */
+    struct entry *entries;
+    size_t n;
+    struct store store;
+    uint64_t verified, differs;
+};
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
+static int newest_first(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = strcmp(a->id, b->id);
+
+    return order ? order : (a->time < b->time) - (a->time > b->time);
 }
 
-static void to_entry(struct entry *entry, const struct document *document)
+/* 0: the loader refused it. */
+static int read_document(struct verification *v, uint64_t number, struct document *document)
 {
-    entry->time = document->time;
-    entry->digest = digest(document->body, document->body_length);
-    entry->length = (uint16_t)document->id_length;
-    memcpy(entry->id, document->id, document->id_length);
-}
-
-static bool add(struct sorter *sorter, struct extractor *extractor, const struct input *input)
-{
-    struct document document;
-    struct entry entry;
     char reason[DOCUMENT_REASON];
+    size_t length;
 
-    if (extract(extractor, input->text, input->length, &document, reason))
-        return true; /* the loader refused it too */
-    to_entry(&entry, &document);
-    return sorter_add(sorter, &entry);
-}
-
-static bool add_generated(const struct options *o, struct sorter *sorter,
-                          struct extractor *extractor, struct input *input)
-{
-    for (uint64_t i = 0; i < o->generator.documents; i++) {
-        if (input_load(input, "", i) != INPUT_OK || !add(sorter, extractor, input))
-            return false;
+    switch (input_read(v->inputs, number, v->text, &length)) {
+    case INPUT_FAILED:
+        input_print(stderr, v->inputs, number,
+                    ": cannot be read again to verify: ", strerror(errno));
+        return -1;
+    case INPUT_TOO_LONG:
+        return 0;
+    case INPUT_OK:
+        break;
     }
-    return true;
+    return extract(v->extractor, v->text, length, document, reason) == 0;
 }
 
-static bool add_files(const struct options *o, struct sorter *sorter, struct extractor *extractor,
-                      struct input *input)
+static int collect(struct verification *v, const struct options *o)
 {
-    struct walk *walk = walk_new(o->paths);
-    const char *path;
-    bool done = walk != NULL;
+    v->extractor = extractor_new(o->id_element, o->time_element);
+    v->text = malloc(INPUT_ROOM);
+    v->entries = calloc(v->inputs->count + 1, sizeof *v->entries);
+    if (!v->extractor || !v->text || !v->entries)
+        return -1;
+    for (uint64_t number = 0; number < v->inputs->count; number++) {
+        struct document document;
+        int read = read_document(v, number, &document);
 
-    while (done && (path = walk_next(walk))) {
-        switch (input_load(input, path, 0)) {
-        case INPUT_OK:
-            done = add(sorter, extractor, input);
-            break;
-        case INPUT_TOO_LONG:
-            break;
-        case INPUT_FAILED:
-            report_undone(path, 0, "cannot be read again to verify");
-            done = false;
-        }
+        if (read < 0)
+            return -1;
+        if (read == 0)
+            continue;
+        v->entries[v->n] = (struct entry){strdup(document.id), document.time, number};
+        if (!v->entries[v->n++].id)
+            return -1;
     }
-    if (walk && walk_failures(walk))
-        done = false;
-    walk_free(walk);
-    return done;
+    qsort(v->entries, v->n, sizeof *v->entries, newest_first);
+    return 0;
 }
 
-static bool collect(const struct options *o, struct sorter *sorter)
-{
-    struct extractor *extractor = extractor_new(o->id_element, o->time_element);
-    struct input input = {.generator = &o->generator};
-    bool done = false;
-
-    if (extractor)
-        done = o->generator.documents ? add_generated(o, sorter, extractor, &input)
-                                      : add_files(o, sorter, extractor, &input);
-    extractor_free(extractor);
-    input_free(&input);
-    return done && sorter_start(sorter);
-}
-
-static void differs(struct verification *v, const struct entry *id, const char *format,
-                    int64_t time)
+static void print_difference(struct verification *v, const struct entry *newest,
+                             const struct version *version)
 {
     char when[TIMESTAMP_TEXT];
+    const char *how = "holds another body than the version of";
 
     if (v->differs++ >= SHOWN_MAX)
         return;
-    timestamp_print(time, when);
-    fprintf(stderr, "documents: %.*s: ", (int)id->length, id->id);
-    fprintf(stderr, "%s %s\n", format, when);
+    timestamp_print(newest->time, when);
+    if (!version->registered)
+        how = "is missing; its newest version is";
+    else if (version->time < newest->time)
+        how = "is an old version; the newest is";
+    else if (version->time > newest->time)
+        how = "is newer than all inputs, of which the newest is";
+    fprintf(stderr, "documents: %s: %s %s\n", newest->id, how, when);
 }
 
-/* Takes all versions of one id from the inputs: their newest time, and whether `row` is one. */
-static int64_t take_versions(struct verification *v, const struct entry *row, bool *found)
+/* Looks up an id, whose entries begin at `at`. Returns a ROWLOCK_E code. */
+static int look_up(struct verification *v, size_t at, struct rowlock_error *error)
 {
-    struct entry id = *v->expected;
-    int64_t newest = id.time;
+    const struct entry *newest = &v->entries[at];
+    struct document document = {.id = ""};
+    struct version version = {.registered = false};
+    int code = ROWLOCK_OK;
 
-    *found = false;
-    while (v->expected && entry_compare_ids(v->expected, &id) == 0) {
-        newest = v->expected->time;
-        if (row && newest == row->time && v->expected->digest == row->digest)
-            *found = true;
-        v->expected = sorter_next(v->sorter);
+    for (size_t i = at;
+         i < v->n && !code && !version.registered && newest_first(&v->entries[i], newest) == 0;
+         i++) {
+        if (read_document(v, v->entries[i].number, &document) != 1)
+            return store_fail(error, ROWLOCK_EDB, newest->id, "its document changed");
+        code = v->store.engine->read(&v->store, &document, true, &version, error);
     }
-    return newest;
+    if (code)
+        return code;
+    if (version.registered) {
+        v->verified++;
+        return ROWLOCK_OK;
+    }
+    code = v->store.engine->read(&v->store, &document, false, &version, error);
+    if (!code)
+        print_difference(v, newest, &version);
+    return code;
 }
 
-static void missing(struct verification *v)
-{
-    struct entry id = *v->expected;
-    bool found;
-
-    differs(v, &id, "is missing; its newest version is", take_versions(v, NULL, &found));
-}
-
-static void check_row(void *data, const struct document *document)
-{
-    struct verification *v = data;
-    struct entry row;
-    int64_t newest;
-    bool found;
-
-    to_entry(&row, document);
-    while (v->expected && entry_compare_ids(v->expected, &row) < 0)
-        missing(v);
-    if (!v->expected || entry_compare_ids(v->expected, &row) > 0)
-        return;
-    newest = take_versions(v, &row, &found);
-    if (row.time < newest)
-        differs(v, &row, "is an old version; the newest is", newest);
-    else if (row.time > newest)
-        differs(v, &row, "is newer than all inputs, of which the newest is", newest);
-    else if (!found)
-        differs(v, &row, "holds another body than the version of", newest);
-    else
-        v->equal++;
-}
-
-static int compare(const struct options *o, int stop_fd, struct verification *v)
+static int compare(struct verification *v, const struct options *o, int stop_fd)
 {
     struct rowlock_connection *connection;
-    struct store *store;
     struct rowlock_error error;
-    int code = database_open(o, stop_fd, &connection, &store, &error);
+    int code = database_open(o, stop_fd, &connection, &v->store, &error);
 
-    if (code) {
-        fprintf(stderr, "documents: %s\n", error.text);
-        return 1;
+    if (!code) {
+        code = v->store.engine->prepare(&v->store, &error);
+        for (size_t i = 0; i < v->n && !code; i++)
+            if (i == 0 || strcmp(v->entries[i].id, v->entries[i - 1].id) != 0)
+                code = look_up(v, i, &error);
+        v->store.engine->close(&v->store);
+        rowlock_close(connection);
     }
-    v->expected = sorter_next(v->sorter);
-    code = store->engine->each(store, check_row, v, &error);
     if (code)
         fprintf(stderr, "documents: %s\n", error.text);
-    while (!code && v->expected)
-        missing(v);
-    store_close(store);
-    rowlock_close(connection);
-    return code != 0 || sorter_failed(v->sorter);
+    return code;
 }
 
-int verify(const struct options *o, int stop_fd)
+int verify(const struct options *options, const struct inputs *inputs, int stop_fd)
 {
-    struct verification v = {.sorter = sorter_new()};
-    int result = 1;
+    struct verification v = {.inputs = inputs};
+    int failed = collect(&v, options);
 
-    if (!v.sorter || !collect(o, v.sorter))
+    if (failed)
         fputs("documents: the inputs could not be collected again to verify\n", stderr);
     else
-        result = compare(o, stop_fd, &v);
-    sorter_free(v.sorter);
-    printf("verified %" PRIu64 "\ndiffers %" PRIu64 "\n", v.equal, v.differs);
-    return result || v.differs > 0;
+        failed = compare(&v, options, stop_fd);
+    printf("verified %" PRIu64 "\ndiffers %" PRIu64 "\n", v.verified, v.differs);
+    for (size_t i = 0; i < v.n; i++)
+        free(v.entries[i].id);
+    free(v.entries);
+    free(v.text);
+    extractor_free(v.extractor);
+    return failed || v.differs > 0;
 }

@@ -7,17 +7,13 @@
  * the reply to a COMMIT is lost, the verdict is kept as a doubt. The second attempt sees the result
  * of the first under the lock, and settles the doubt.
  */
-#include "worker.h"
-
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-#include "input.h"
-#include "report.h"
+#include "documents.h"
+#include "store.h"
 
 #define FIRST_PAUSE_MS 50
 #define LONGEST_PAUSE_MS 5000
@@ -26,26 +22,27 @@
 #define FAILURES_MAX 3     /* documents in a row that the database would not take */
 
 struct worker {
-    const struct job *job;
-    struct hand *hand;
+    struct load *load;
     struct rowlock_connection *connection; /* NULL: lost, or not yet opened */
-    struct store *store;
+    struct store store;
     struct extractor *extractor;
-    struct input input;
+    char *text;
     unsigned failures;
 };
 
-enum step { STEP_ON, STEP_STOP, STEP_FAIL };
+enum step { STEP_ON, STEP_STOP }; /* STOP: told to, or this worker cannot continue */
 
 static bool told_to_stop(const struct worker *w, int wait_ms)
 {
-    struct pollfd stop = {.fd = w->job->stop_fd, .events = POLLIN};
+    struct pollfd stop = {.fd = w->load->stop_fd, .events = POLLIN};
 
     return poll(&stop, 1, wait_ms) > 0;
 }
 
+/* ---- the connection -------------------------------------------------------------------------- */
+
 int database_open(const struct options *options, int stop_fd,
-                  struct rowlock_connection **connection, struct store **store,
+                  struct rowlock_connection **connection, struct store *store,
                   struct rowlock_error *error)
 {
     const struct rowlock_options how = {.interrupt_fd = stop_fd};
@@ -53,7 +50,7 @@ int database_open(const struct options *options, int stop_fd,
 
     if (code)
         return code;
-    code = store_open(*connection, store, error);
+    code = store_open(store, *connection, error);
     if (code) {
         rowlock_close(*connection);
         *connection = NULL;
@@ -63,34 +60,27 @@ int database_open(const struct options *options, int stop_fd,
 
 static void disconnect(struct worker *w)
 {
-    store_close(w->store);
+    if (w->connection)
+        w->store.engine->close(&w->store);
     rowlock_close(w->connection);
-    w->store = NULL;
     w->connection = NULL;
 }
 
-static int connect_once(struct worker *w, struct rowlock_error *error)
-{
-    int code = database_open(w->job->options, w->job->stop_fd, &w->connection, &w->store, error);
-
-    if (!code)
-        code = w->store->engine->prepare(w->store, error);
-    if (code)
-        disconnect(w);
-    return code;
-}
-
-/* Reconnects, with a growing backoff. */
+/* Connects, with a growing backoff if the database is away. */
 static enum step connect_again(struct worker *w)
 {
+    const struct load *l = w->load;
     struct rowlock_error error;
     int pause = FIRST_PAUSE_MS;
 
     for (int waited = 0; waited < RECONNECT_MS; waited += pause, pause *= 2) {
-        int code = connect_once(w, &error);
+        int code = database_open(l->options, l->stop_fd, &w->connection, &w->store, &error);
 
         if (!code)
+            code = w->store.engine->prepare(&w->store, &error);
+        if (!code)
             return STEP_ON;
+        disconnect(w);
         if (code == ROWLOCK_ECANCELED)
             return STEP_STOP;
         if (code != ROWLOCK_ECONN && code != ROWLOCK_EROLLEDBACK)
@@ -100,186 +90,126 @@ static enum step connect_again(struct worker *w)
             return STEP_STOP;
     }
     fprintf(stderr, "documents: %s\n", error.text);
-    return STEP_FAIL;
+    return STEP_STOP;
 }
+
+/* ---- the transaction ------------------------------------------------------------------------- */
 
 static int begin_and_lock(struct worker *w, const struct document *document,
                           struct rowlock_error *error)
 {
-    char name[sizeof DOCUMENT_LOCK + DOCUMENT_ID_MAX] = DOCUMENT_LOCK;
+    char name[sizeof DOCUMENT_LOCK + DOCUMENT_ID_MAX];
     const struct rowlock_want want = {.name = name, .mode = ROWLOCK_EXCLUSIVE};
 
-    if (w->job->options->no_lock)
-        return w->store->engine->begin(w->store, error);
-    memcpy(name + sizeof DOCUMENT_LOCK - 1, document->id, document->id_length + 1);
+    if (w->load->options->no_lock)
+        return w->store.engine->execute(&w->store, w->store.engine->begin, error);
+    snprintf(name, sizeof name, DOCUMENT_LOCK "%s", document->id);
     return rowlock_begin(w->connection, &want, 1, -1, error);
 }
 
-static enum verdict compare(const struct version *version, const struct document *document)
+/* One transaction. On failure none is open. `doubt` is the verdict of an earlier attempt whose
+   COMMIT had no reply, or VERDICTS. */
+static int transaction(struct worker *w, const struct document *document, enum verdict *verdict,
+                       enum verdict *doubt, struct rowlock_error *error)
 {
-    if (!version->registered)
-        return VERDICT_CREATED;
-    return document->time > version->time ? VERDICT_UPDATED : VERDICT_OLDER;
-}
-
-/* The COMMIT of an earlier attempt succeeded: this version is registered. */
-static enum verdict settle(const struct hand *hand, const struct version *version,
-                           const struct document *document)
-{
-    if (hand->doubt != VERDICT_NONE && version->time == document->time)
-        return hand->doubt;
-    return VERDICT_OLDER;
-}
-
-/* One transaction. On failure none is open. */
-static int attempt(struct worker *w, const struct document *document, enum verdict *verdict,
-                   struct rowlock_error *error)
-{
-    const enum verdict doubt = w->hand->doubt;
     struct version version;
     int code = begin_and_lock(w, document, error);
 
     if (code)
         return code;
-    code = w->store->engine->read(w->store, document, &version, error);
-    if (!code) {
-        *verdict = compare(&version, document);
-        if (*verdict == VERDICT_OLDER) {
-            *verdict = settle(w->hand, &version, document);
-            code = rowlock_commit(w->connection, error);
-        } else {
-            w->hand->doubt = *verdict;
-            code = w->store->engine->write(w->store, document, error);
-        }
+    code = w->store.engine->read(&w->store, document, false, &version, error);
+    if (!code && version.registered && version.time >= document->time) {
+        *verdict = *doubt != VERDICTS && version.time == document->time ? *doubt : OLDER;
+        code = rowlock_commit(w->connection, error);
+    } else if (!code) {
+        *verdict = version.registered ? UPDATED : CREATED;
+        code = w->store.engine->write(&w->store, document, error);
+        if (code == ROWLOCK_EUNKNOWN)
+            *doubt = *verdict;
     }
-    if (code && code != ROWLOCK_ECONN && code != ROWLOCK_EUNKNOWN) {
+    if (code && code != ROWLOCK_ECONN && code != ROWLOCK_EUNKNOWN)
         rowlock_rollback(w->connection, NULL);
-        w->hand->doubt = doubt; /* this attempt certainly changed nothing */
-    }
     return code;
 }
 
-static enum step give_up(struct worker *w, const char *reason)
+static enum step register_document(struct worker *w, uint64_t number,
+                                   const struct document *document)
 {
-    report_undone(w->hand->path, w->hand->number, reason);
-    hand_give_up(w->hand);
-    return ++w->failures < FAILURES_MAX ? STEP_ON : STEP_FAIL;
-}
-
-static enum step store_document_once(struct worker *w, const struct document *document)
-{
+    enum verdict verdict = VERDICTS, doubt = VERDICTS;
     struct rowlock_error error;
 
     for (int i = 0; i < ATTEMPTS_MAX; i++) {
-        enum verdict verdict = VERDICT_NONE;
-        enum step step = w->connection ? STEP_ON : connect_again(w);
         int code;
 
-        if (step != STEP_ON)
-            return step;
+        if (!w->connection && connect_again(w) == STEP_STOP)
+            return STEP_STOP;
         if (i > 2 && told_to_stop(w, i * 10))
             return STEP_STOP;
-        code = attempt(w, document, &verdict, &error);
-        switch (code) {
-        case ROWLOCK_OK:
-            hand_finish(w->hand, verdict);
+        code = transaction(w, document, &verdict, &doubt, &error);
+        if (code == ROWLOCK_OK) {
+            w->load->count[verdict]++;
             w->failures = 0;
             return STEP_ON;
-        case ROWLOCK_ECANCELED:
+        }
+        if (code == ROWLOCK_ECANCELED)
             return STEP_STOP;
-        case ROWLOCK_ECONN:
-        case ROWLOCK_EUNKNOWN:
-            w->hand->lost++;
+        if (code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN) {
+            w->load->lost++;
             disconnect(w);
+        } else if (code != ROWLOCK_EROLLEDBACK && code != ROWLOCK_EABORTED &&
+                   code != ROWLOCK_ETIMEDOUT) {
             break;
-        case ROWLOCK_EROLLEDBACK:
-        case ROWLOCK_EABORTED:
-        case ROWLOCK_ETIMEDOUT:
-            break;
-        default:
-            return give_up(w, error.text);
         }
     }
-    return give_up(w, error.text);
+    input_print(stderr, w->load->inputs, number, ": left undone: ", error.text);
+    return ++w->failures < FAILURES_MAX ? STEP_ON : STEP_STOP;
 }
 
-static enum step refuse(struct worker *w, const char *reason)
+/* ---- documents ------------------------------------------------------------------------------- */
+
+static enum step handle(struct worker *w, uint64_t number)
 {
-    report_refused(w->job->report_fd, w->hand->path, w->hand->number, reason);
-    hand_finish(w->hand, VERDICT_REFUSED);
+    struct load *l = w->load;
+    struct document document;
+    char reason[DOCUMENT_REASON];
+    size_t length;
+
+    switch (input_read(l->inputs, number, w->text, &length)) {
+    case INPUT_FAILED:
+        input_print(stderr, l->inputs, number, ": left undone: ", strerror(errno));
+        return STEP_ON;
+    case INPUT_TOO_LONG:
+        snprintf(reason, sizeof reason, "longer than %zu MiB", DOCUMENT_BODY_MAX >> 20);
+        break;
+    case INPUT_OK:
+        if (extract(w->extractor, w->text, length, &document, reason) == 0)
+            return register_document(w, number, &document);
+    }
+    input_print(l->report, l->inputs, number, "\t", reason);
+    l->count[REFUSED]++;
     return STEP_ON;
 }
 
-static enum step handle(struct worker *w)
+void *worker(void *load)
 {
-    struct document document;
-    char reason[DOCUMENT_REASON];
-
-    switch (input_load(&w->input, w->hand->path, w->hand->number)) {
-    case INPUT_TOO_LONG:
-        snprintf(reason, sizeof reason, "longer than %zu MiB", DOCUMENT_BODY_MAX >> 20);
-        return refuse(w, reason);
-    case INPUT_FAILED:
-        report_undone(w->hand->path, w->hand->number, strerror(errno));
-        hand_give_up(w->hand);
-        return STEP_ON;
-    case INPUT_OK:
-        break;
-    }
-    if (extract(w->extractor, w->input.text, w->input.length, &document, reason))
-        return refuse(w, reason);
-    return store_document_once(w, &document);
-}
-
-/* Waits for the next document, or for the signal to stop. */
-static enum step next(struct worker *w)
-{
-    struct pollfd fds[] = {{.fd = w->job->stop_fd, .events = POLLIN},
-                           {.fd = w->job->board->items_fd, .events = POLLIN}};
-
-    for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            return STEP_FAIL;
-        if (fds[0].revents)
-            return STEP_STOP;
-        switch (board_take(w->job->board, w->hand)) {
-        case BOARD_TAKEN:
-            return STEP_ON;
-        case BOARD_END:
-            return STEP_STOP;
-        case BOARD_EMPTY:
-            break;
-        }
-    }
-}
-
-static enum step work(struct worker *w)
-{
+    struct worker w = {.load = load};
     enum step step = STEP_ON;
 
-    if (w->hand->state == HAND_BUSY) /* from a killed predecessor */
-        step = handle(w);
-    while (step == STEP_ON) {
-        step = next(w);
-        if (step == STEP_ON)
-            step = handle(w);
+    w.extractor = extractor_new(w.load->options->id_element, w.load->options->time_element);
+    w.text = malloc(INPUT_ROOM);
+    if (!w.extractor || !w.text) {
+        fputs("documents: out of memory for a worker\n", stderr);
+        step = STEP_STOP;
     }
-    return step;
-}
+    while (step == STEP_ON && !told_to_stop(&w, 0)) {
+        uint64_t number = w.load->next++;
 
-int worker_run(const struct job *job, struct hand *hand)
-{
-    struct worker w = {.job = job, .hand = hand, .input = {&job->options->generator, NULL, 0, 0}};
-    struct rusage usage;
-    enum step step = STEP_FAIL;
-
-    w.extractor = extractor_new(job->options->id_element, job->options->time_element);
-    if (w.extractor)
-        step = work(&w);
+        if (number >= w.load->inputs->count)
+            break;
+        step = handle(&w, number);
+    }
     disconnect(&w);
     extractor_free(w.extractor);
-    input_free(&w.input);
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-        hand->peak_kib = (uint64_t)usage.ru_maxrss;
-    return step == STEP_FAIL;
+    free(w.text);
+    return NULL;
 }

@@ -7,18 +7,17 @@ load ../command/lib
 
 loader() { "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" "$@"; }
 # Starts the loader in the background into an empty table, with its summary in the file `summary`;
-# the parent's pid is in $loader_pid.
+# its pid is in $loader_pid.
 start_loader() {
     sql 'DELETE FROM document' 2>/dev/null || true # perhaps there is no table yet
     start sh -c 'exec "$@" >summary 2>messages' sh "$ROWLOCK_TEST_BIN/examples/documents" \
         --db "$ROWLOCK_TEST_URL" "$@"
     loader_pid=$started
 }
-teardown() { end_started TERM; } # which also ends the workers
+teardown() { end_started TERM; }
 rows() { sql 'SELECT count(*) FROM document' 2>/dev/null || echo 0; }
 await_rows() { until_true has_rows "$1"; } # N: until the table has them, or the loader has ended
 has_rows() { [ "$(rows)" -ge "$1" ] || is_gone "$loader_pid"; }
-workers_of() { cat "/proc/$1/task/$1/children"; }
 number() { # WORD: its number in a summary, from $output or the file `summary`
     local text=${output:-}
     [ -n "$text" ] || text=$(cat summary)

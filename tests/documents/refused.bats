@@ -49,7 +49,7 @@ setup() {
     grep -qF 'in/two\x0alines' other.txt
 }
 
-@test "folders are read recursively, links to files followed, links to folders not" {
+@test "folders are read recursively, links followed, and no folder is read twice" {
     mkdir -p in/a/b/c other
     put in/a/b/c/one A 2014-01-15T10:00:00Z
     put other/two B 2014-01-15T10:00:00Z
@@ -62,7 +62,7 @@ setup() {
     [ "$(number older)" = 1 ]
 }
 
-@test "more files than the board (the list that the workers share) holds" {
+@test "many files and several workers: each is read once" {
     mkdir in
     for n in {1..700}; do put "in/$n" "$((n % 50))" "2014-01-15T10:00:00.${n}Z"; done
     run -0 loader --id id --time at --workers 5 --verify in

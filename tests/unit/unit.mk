@@ -7,7 +7,7 @@ objects = $(1:%=$(BUILD)/obj/%.o)
 $(call unit_test,crontab): $(call objects,$(addprefix src/,run/cron/crontab run/job/settings \
     run/supervise/times command/job_name command/output/message))
 $(call unit_test,documents): $(call objects,$(addprefix examples/documents/,document timestamp \
-    generate sort))
+    generate))
 $(call unit_test,documents): TEST_LIBS += $(EXPAT)
 $(call unit_test,guard): $(call objects,$(addprefix src/,$(addprefix guard/,children descendants \
     end guard process start_stand_in watch) $(addprefix system/command/,calls processes) \
