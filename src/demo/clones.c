@@ -3,19 +3,18 @@
  * The demonstration of five clones: plays its four acts, on a SQLite database in a folder of its
  * own or on the one that --db names. At its end it removes its files, processes and rows.
  */
-#include <dirent.h>
+#include "demo/clones.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "command/job_name.h"
-#include "command/signals.h"
 #include "command/url_lookup.h"
-#include "demo/clones.h"
 #include "demo/demo_log.h"
-#include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
 
@@ -32,19 +31,17 @@ static const struct clones_script scripts[ACTS] = {
 };
 
 struct demonstration {
-    struct command *command;
+    int json, coloured;
     struct url url;
-    int own_database, coloured;
     int64_t ttl_ms, start_ms;
-    char folder[MOST_PATH], job[64];
-    struct clones_log *log;
+    char folder[MOST_PATH], lock[80];
+    struct clones_farm *farm; /* of the current act */
     struct signals signals;
-    struct rowlock_wakeup told;
     int children_fd;
     struct clones_act acts[ACTS];
 };
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- the folder and the database ------------------------------------------------------------- */
 
 static int make_folder(struct demonstration *demo)
 {
@@ -62,109 +59,126 @@ static int make_folder(struct demonstration *demo)
 
 static void remove_folder(const struct demonstration *demo)
 {
-    DIR *folder = *demo->folder ? opendir(demo->folder) : NULL;
-    struct dirent *entry;
+    static const char *const files[] = {"demo.db", "demo.db-journal", "demo.db-wal", "demo.db-shm",
+                                        "mails.1", "mails.2",         "mails.3",     "mails.4"};
+    char path[MOST_PATH + 32];
 
-    if (!folder)
-        return;
-    while ((entry = readdir(folder)))
-        unlinkat(dirfd(folder), entry->d_name, 0); /* "." and ".." are refused */
-    closedir(folder);
-    rmdir(demo->folder);
+    for (size_t i = 0; i < sizeof files / sizeof *files && *demo->folder; i++) {
+        snprintf(path, sizeof path, "%s/%s", demo->folder, files[i]);
+        unlink(path);
+    }
+    if (*demo->folder)
+        rmdir(demo->folder);
 }
 
-/* ---- the database ---------------------------------------------------------------------------- */
-
-static int find_database(struct demonstration *demo)
+static int find_database(struct demonstration *demo, const char *named)
 {
     size_t size = sizeof "sqlite:/demo.db" + MOST_PATH;
+    int status = STATUS_OK;
 
-    if (demo->command->db)
-        return url_lookup(demo->command->db, &demo->url);
-    demo->own_database = 1;
-    demo->url.text = malloc(size);
-    if (!demo->url.text)
-        return out_of_memory();
-    snprintf(demo->url.text, size, "sqlite:%s/demo.db", demo->folder);
-    return STATUS_OK;
-}
-
-/* Deletes the act's job from a database that is not ours, and the lease of a clone that ended
-   early. */
-static int forget_job(const struct demonstration *demo, struct clones_act *act)
-{
-    struct rowlock_error error = {0};
-    int code = ROWLOCK_OK;
-
-    if (!act->script->locked || (demo->own_database && !act->connection))
-        return STATUS_OK;
-    if (!act->connection)
-        code = rowlock_open(demo->url.text, NULL, &act->connection, &error);
-    if (!code)
-        code = rowlock_break(act->connection, act->farm.lock, 0, 1, NULL, &error);
-    if (!code)
-        code = rowlock_forget_job(act->connection, demo->job, &error);
-    rowlock_close(act->connection);
-    act->connection = NULL;
-    return code ? report(&error) : STATUS_OK;
+    if (named) {
+        status = url_lookup(named, &demo->url);
+    } else {
+        demo->url.text = malloc(size);
+        if (!demo->url.text)
+            return out_of_memory();
+        snprintf(demo->url.text, size, "sqlite:%s/demo.db", demo->folder);
+    }
+    if (!status && strlen(demo->url.text) >= sizeof demo->farm->url) {
+        message("cannot start the clones: %s", strerror(ENAMETOOLONG));
+        return STATUS_FAILED;
+    }
+    return status ? status : demo_try(&demo->url, CLONES_NAME);
 }
 
 /* ---- an act ---------------------------------------------------------------------------------- */
 
-static void show_act(const struct demonstration *demo, struct clones_act *act)
+/* One mail is due in an act, and every line of the file is a copy of it. */
+static int count_mails(struct clones_act *act)
 {
-    if (demo->command->json) {
-        clones_print_json(act, demo->start_ms);
-    } else {
-        if (act->live)
-            printf("\033[%dA", CLONES);
-        clones_draw(stdout, act, act->ended_ms, demo->coloured);
-        clones_print_outcome(act, demo->coloured);
+    FILE *file = fopen(act->farm->mails, "re");
+    int byte, lines = 0;
+
+    if (!file && errno != ENOENT) {
+        message("cannot read the mails in '%s': %s", act->farm->mails, strerror(errno));
+        return STATUS_FAILED;
     }
-    fflush(stdout);
+    while (file && (byte = getc(file)) != EOF)
+        lines += byte == '\n';
+    if (file)
+        fclose(file);
+    act->counts =
+        (struct clones_counts){.due = 1, .sent = lines, .twice = lines > 1 ? lines - 1 : 0};
+    for (size_t i = 0; i < act->n; i++)
+        act->counts.refused += act->events[i].event == CLONES_REFUSED;
+    return STATUS_OK;
+}
+
+static int see_run(const struct rowlock_run *run, void *data)
+{
+    struct clones_counts *counts = data;
+
+    counts->runs++;
+    counts->lost += run->outcome == ROWLOCK_RUN_LOST || run->outcome == ROWLOCK_RUN_LATE;
+    return 0;
+}
+
+/* Counts the runs of the act's job, and deletes it from the database, which may not be ours; also
+   the lease of a clone that ended early. */
+static int end_job(const struct demonstration *demo, struct clones_act *act)
+{
+    const char *job = demo->lock + sizeof JOB_LOCK_PREFIX - 1;
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    int code = rowlock_open(demo->url.text, &DEMO_OPTIONS, &connection, &error);
+
+    if (!code)
+        code = rowlock_runs(connection, job, see_run, &act->counts, &error);
+    if (!code)
+        code = rowlock_break(connection, demo->lock, 0, 1, NULL, &error);
+    if (!code)
+        code = rowlock_forget_job(connection, job, &error);
+    rowlock_close(connection);
+    return code ? report(&error) : STATUS_OK;
 }
 
 static int play(struct demonstration *demo, int number)
 {
     struct clones_act *act = &demo->acts[number - 1];
-    struct clones_farm *farm = &act->farm;
-    int status, forgotten;
+    struct clones_farm *farm = demo->farm;
+    int status, ended, fd = farm->fd;
 
-    *act = (struct clones_act){.script = &scripts[number - 1],
-                               .number = number,
-                               .signals_fd = demo->signals.wait_fd,
-                               .children_fd = demo->children_fd,
-                               .live = !demo->command->json && clones_can_be_live(),
-                               .farm = {.ttl_ms = demo->ttl_ms,
-                                        .act = number,
-                                        .told = demo->told,
-                                        .signals = demo->signals.original,
-                                        .conductor = getpid(),
-                                        .log = demo->log}};
-    if (!demo->command->json)
-        printf("%s%d  %s%s\n", demo->coloured ? "\033[1m" : "", number, scripts[number - 1].title,
-               demo->coloured ? "\033[0m" : "");
-    fflush(stdout);
-    if (strlen(demo->url.text) >= sizeof farm->url) {
-        message("cannot start the clones: %s", strerror(ENAMETOOLONG));
-        return STATUS_FAILED;
-    }
+    memset(farm, 0, sizeof *farm);
+    farm->fd = fd;
+    farm->ttl_ms = demo->ttl_ms;
+    farm->act = number;
     strcpy(farm->url, demo->url.text);
-    strcpy(farm->job, act->script->locked ? demo->job : "");
-    snprintf(farm->lock, sizeof farm->lock, JOB_LOCK_PREFIX "%s", demo->job);
+    strcpy(farm->lock, scripts[number - 1].locked ? demo->lock : "");
     snprintf(farm->mails, sizeof farm->mails, "%s/mails.%d", demo->folder, number);
+    *act = (struct clones_act){.script = &scripts[number - 1],
+                               .farm = farm,
+                               .signals = &demo->signals,
+                               .children_fd = demo->children_fd,
+                               .live = !demo->json && clones_can_be_live()};
+    if (!demo->json)
+        printf("%s%d  %s%s\n", demo->coloured ? "\033[1m" : "", number, act->script->title,
+               demo->coloured ? "\033[0m" : "");
     status = clones_play(act);
     if (!status)
-        status = clones_count(act);
-    if (!status)
-        show_act(demo, act);
-    else if (status > 0 && act->began_ms && !act->live && !demo->command->json)
-        clones_draw(stdout, act, rowlock__now_ms(), 0); /* the picture up to the present */
-    forgotten = forget_job(demo, act);
-    return status ? status : forgotten;
+        status = count_mails(act);
+    if (!demo->json && act->began_ms && (!status || (status > 0 && !act->live)))
+        clones_draw(act, status ? rowlock__now_ms() : act->ended_ms, demo->coloured, act->live);
+    ended = act->script->locked ? end_job(demo, act) : STATUS_OK;
+    if (status || ended)
+        return status ? status : ended;
+    if (demo->json)
+        clones_print_json(act, demo->start_ms);
+    else
+        clones_print_outcome(act, demo->coloured);
+    return STATUS_OK;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- the demonstration ----------------------------------------------------------------------- */
 
 static int is_as_promised(const struct clones_act *act)
 {
@@ -180,27 +194,25 @@ static int judge(const struct demonstration *demo)
 {
     int status = STATUS_OK;
 
-    if (!demo->command->json)
+    if (!demo->json)
         clones_print_counts(demo->acts, ACTS, demo->coloured);
     for (int i = 0; i < ACTS; i++)
         if (!is_as_promised(&demo->acts[i])) {
             message("the lock failed: %s", demo->acts[i].script->name);
             status = STATUS_FAILED;
         }
-    if (!status && !demo->command->json)
+    if (!status && !demo->json)
         puts("\n   A clone that dies is replaced. The database itself refuses a late write.");
     return status;
 }
 
-static int perform(struct demonstration *demo)
+static int perform(struct demonstration *demo, const char *named)
 {
     int status = make_folder(demo);
 
     if (!status)
-        status = find_database(demo);
-    if (!status)
-        status = demo_try(&demo->url, CLONES_NAME);
-    if (!status && !demo->command->json) {
+        status = find_database(demo, named);
+    if (!status && !demo->json) {
         printf("Five clones of one server, the same crontab on each. One mail is due.\n\n");
         clones_print_legend(demo->coloured);
     }
@@ -209,26 +221,28 @@ static int perform(struct demonstration *demo)
     return status ? status : judge(demo);
 }
 
-/* Becomes the parent of orphans, so that no process that was started here outlives it. */
 static int prepare(struct demonstration *demo)
 {
+    int fd = shared_memory(sizeof *demo->farm);
     sigset_t children;
 
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
-    demo->log = clones_log_new();
-    if (rowlock__wakeup_open(&demo->told) || signals_open(&demo->signals) ||
-        sigprocmask(SIG_BLOCK, &children, NULL))
+    if (fd < 0 || signals_open(&demo->signals) || sigprocmask(SIG_BLOCK, &children, NULL))
         return -1;
+    demo->farm = mmap(NULL, sizeof *demo->farm, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     demo->children_fd = signals_descriptor(&children);
-    adopt_orphans();
-    snprintf(demo->job, sizeof demo->job, "demo:clones:%ld:%08x", (long)getpid(), rowlock__dice());
-    return demo->log && demo->children_fd >= 0 ? 0 : -1;
+    if (demo->farm == MAP_FAILED || demo->children_fd < 0)
+        return -1;
+    demo->farm->fd = fd;
+    snprintf(demo->lock, sizeof demo->lock, JOB_LOCK_PREFIX "demo:clones:%ld:%08x", (long)getpid(),
+             rowlock__dice());
+    return 0;
 }
 
 int demo_clones(struct command *command, int64_t ttl_ms)
 {
-    struct demonstration demo = {.command = command,
+    struct demonstration demo = {.json = command->json,
                                  .ttl_ms = ttl_ms,
                                  .coloured = terminal_is_coloured(),
                                  .start_ms = rowlock__now_ms()};
@@ -237,9 +251,8 @@ int demo_clones(struct command *command, int64_t ttl_ms)
     if (prepare(&demo))
         message("out of memory or file descriptors for the clones");
     else
-        status = perform(&demo);
+        status = perform(&demo, command->db);
     remove_folder(&demo);
     url_free(&demo.url);
-    clones_log_free(demo.log);
     return status;
 }

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A clone: a node whose crontab names a job. It claims the job when it is due. If it gets the
- * claim, a guard starts the sender, and ends it when the lease ends; the clone renews the lease and
- * records the result. It does not know which act is played.
+ * claim, it sends the mail: it waits for the mail server, renews its lease meanwhile, and writes
+ * the mail, which counts as sent, in a transaction under the fence. Then it records the result. It
+ * does not know which act is played.
  */
-#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/job_name.h"
 #include "demo/clones.h"
 #include "demo/demo_log.h"
-#include "guard/guard.h"
+#include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
 #include "util/renewal.h"
@@ -19,177 +26,152 @@
 #define SCHEDULE "every 3650d"
 #define RETRY 20          /* retries of the mail: more than an act needs */
 #define AGAIN_MOST_MS 500 /* takes the place of a crontab's minute */
-#define MARGIN_MS 100     /* time for KILL to take effect */
+#define WAIT_MS 20000     /* for another clone that writes a mail */
 
 struct node {
-    const struct clones_farm *farm;
+    struct clones_farm *farm;
     int clone;
     struct rowlock_connection *connection;
     struct rowlock_lease *lease;
-    int64_t token, end_ms; /* end_ms: the lease is certain until then */
-    struct guard guard;
-    struct rowlock_renewal renewal;
+    int64_t token;
     int skipped;
 };
 
 static void tell(const struct node *node, enum clones_event event)
 {
-    clones_tell(node->farm, node->clone, event, node->token);
+    const struct clones_item item = {node->clone, event, rowlock__now_ms(), node->token};
+
+    if (write(node->farm->events[1], &item, sizeof item) < 0)
+        _exit(1); /* the conductor is gone */
 }
 
-/* A clone that is frozen in the middle of a statement would keep SQLite's one write lock, and stop
-   all others. Real clones that share a file share the machine, and are frozen together. */
-static void set_asking(const struct node *node, int asking)
-{
-    atomic_store(&node->farm->log->asking[node->clone], asking);
-}
-
-/* Waits for a descriptor. 1: it is readable; 0: the time has passed. */
-static int await(const struct node *node, int fd, int64_t until_ms)
+/* Waits for an order. 1: it came, or their end; 0: the time has passed. A clone that is frozen in
+   the middle of a statement would keep SQLite's one write lock, and stop all others. Real clones
+   that share a file share the machine, and are frozen together. */
+static int await(const struct node *node, int64_t until_ms)
 {
     int came;
 
-    set_asking(node, 0);
-    came = rowlock__is_readable(fd, rowlock__poll_timeout(until_ms));
-    set_asking(node, 1);
+    atomic_store(&node->farm->asking[node->clone], 0);
+    came =
+        rowlock__is_readable(node->farm->orders[node->clone][0], rowlock__poll_timeout(until_ms));
+    atomic_store(&node->farm->asking[node->clone], 1);
     return came;
 }
 
-/* ---- a run ----------------------------------------------------------------------------------- */
-
-/* Ignores TERM, so that it survives if its guard is frozen between TERM and KILL: the fence must
-   refuse its write. */
-static int become_sender(void *data)
+/* The next order, after await(). 0: the act has ended. */
+static int take_order(const struct node *node)
 {
-    const struct node *node = data;
+    char byte;
 
-    signal(SIGTERM, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &node->farm->signals, NULL);
-    return clones_exec(node->farm, node->clone, node->token);
+    return read(node->farm->orders[node->clone][0], &byte, 1) == 1;
 }
 
-/* Closes our connection before it starts the sender: a SQLite connection must not cross a fork. */
-static int start_sender(struct node *node, struct rowlock_error *error)
-{
-    struct guard_plan plan = {.end_ms = node->end_ms,
-                              .max_run_ms = -1,
-                              .kill_after_ms = MARGIN_MS,
-                              .own_group = 1,
-                              .become = become_sender,
-                              .data = node};
+/* ---- the mail -------------------------------------------------------------------------------- */
 
-    rowlock_lease_free(node->lease);
-    node->lease = NULL;
-    rowlock_close(node->connection);
-    node->connection = NULL;
-    if (guard_start(&node->guard, &plan)) {
-        *error = (struct rowlock_error){.code = ROWLOCK_ENOMEM, .text = "no process for a sender"};
-        return error->code;
+static int write_mail(const struct node *node, struct rowlock_error *error)
+{
+    const struct clones_farm *farm = node->farm;
+    char line[64];
+    int length = snprintf(line, sizeof line, "mail %d from clone %d\n", farm->act, node->clone + 1);
+    int fd = open(farm->mails, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    int done = fd >= 0 && write(fd, line, (size_t)length) == length;
+
+    if (!done) {
+        error->code = ROWLOCK_EDB;
+        snprintf(error->text, sizeof error->text, "cannot write the mail to '%.300s': %s",
+                 farm->mails, strerror(errno));
     }
-    if (rowlock_open(node->farm->url, &DEMO_OPTIONS, &node->connection, error))
-        return error->code;
-    return rowlock_adopt(node->connection, node->farm->lock, node->token, &node->lease, error);
+    if (fd >= 0)
+        close(fd);
+    return done ? ROWLOCK_OK : error->code;
 }
 
-static int64_t end_of_lease(const struct node *node, int64_t now)
+/* Writes the mail under the fence, which refuses a clone that was suspended beyond the end of its
+   lease. */
+static int write_under_fence(const struct node *node, struct rowlock_error *error)
 {
-    return now + rowlock_remaining(node->lease);
+    static const struct rowlock_want want = {.name = CLONES_NAME};
+    int code = rowlock_begin(node->connection, &want, 1, WAIT_MS, error);
+
+    if (code)
+        return code;
+    code = rowlock_fence(node->connection, node->farm->lock, node->token, error);
+    if (code == ROWLOCK_ELOST)
+        tell(node, CLONES_REFUSED);
+    if (!code)
+        code = write_mail(node, error);
+    if (!code)
+        return rowlock_commit(node->connection, error);
+    rowlock_rollback(node->connection, NULL);
+    return code;
 }
 
-static struct rowlock_renewal_step renew(struct node *node)
-{
-    int code = rowlock_renew(node->lease, node->farm->ttl_ms, NULL);
-    int64_t now = rowlock__now_ms(), end = end_of_lease(node, now);
-
-    if (code == ROWLOCK_OK)
-        guard_give(node->guard.fd, GUARD_EXTEND, end - MARGIN_MS);
-    return rowlock__renewal_next(&node->renewal, now, end, code, rowlock__dice());
-}
-
-/* Renews if it is time. Returns the time of the next renewal. */
-static int64_t keep(struct node *node)
+/* Renews if it is time. Returns the time of the next renewal; never, if the lease is lost: then the
+   fence refuses the mail. */
+static int64_t keep(struct node *node, struct rowlock_renewal *renewal)
 {
     int64_t now = rowlock__now_ms();
     struct rowlock_renewal_step step =
-        rowlock__renewal_now(&node->renewal, now, end_of_lease(node, now));
+        rowlock__renewal_now(renewal, now, now + rowlock_remaining(node->lease));
 
-    while (step.act == ROWLOCK_RENEWAL_SEND)
-        step = renew(node);
-    if (step.act == ROWLOCK_RENEWAL_SLEEP)
-        return step.until_ms;
-    guard_give(node->guard.fd, GUARD_END, 0);
-    return ROWLOCK_NEVER;
-}
+    while (step.act == ROWLOCK_RENEWAL_SEND) {
+        int code = rowlock_renew(node->lease, renewal->ttl_ms, NULL);
 
-/* Renews until the sender has ended. Returns its exit status. */
-static int attend(struct node *node)
-{
-    int64_t next_ms = node->lease ? rowlock__now_ms() : ROWLOCK_NEVER; /* it was adopted */
-    struct guard_report report;
-
-    node->renewal = (struct rowlock_renewal){.ttl_ms = node->farm->ttl_ms};
-    for (;;) {
-        int came = await(node, node->guard.fd, next_ms);
-
-        if (came)
-            guard_next(&node->guard, &report);
-        if (came && (report.event == GUARD_ENDED || report.event == GUARD_GONE ||
-                     report.event == GUARD_NOT_STARTED || report.event == GUARD_NOT_EXECUTED))
-            break;
-        if (rowlock__now_ms() >= next_ms)
-            next_ms = keep(node);
+        now = rowlock__now_ms();
+        step = rowlock__renewal_next(renewal, now, now + rowlock_remaining(node->lease), code,
+                                     rowlock__dice());
     }
-    if (report.event != GUARD_ENDED || report.cause != GUARD_BY_ITSELF)
-        return STATUS_FAILED; /* it may not have started, if the lease had ended by then */
-    return WIFEXITED(report.number) ? WEXITSTATUS(report.number) : 128 + WTERMSIG(report.number);
+    return step.act == ROWLOCK_RENEWAL_SLEEP ? step.until_ms : ROWLOCK_NEVER;
 }
 
-static int finish(struct node *node, int status, struct rowlock_error *error)
+static int send_mail(struct node *node, struct rowlock_error *error)
 {
-    struct rowlock_result result = {.exit = status};
-    int code = rowlock_finish(node->lease, &result, error);
+    struct rowlock_renewal renewal = {.ttl_ms = node->farm->ttl_ms};
+    int64_t next_ms = node->lease ? keep(node, &renewal) : ROWLOCK_NEVER;
+    int code;
 
-    if (code == ROWLOCK_OK && status == 0)
-        tell(node, CLONES_FINISHED);
-    if (code == ROWLOCK_ELOST)
-        tell(node, CLONES_LOST);
-    return code == ROWLOCK_ELOST ? ROWLOCK_OK : code;
+    tell(node, CLONES_SENDING);
+    while (!await(node, next_ms))
+        next_ms = keep(node, &renewal);
+    if (!take_order(node))
+        return ROWLOCK_ECANCELED;
+    code = node->lease ? write_under_fence(node, error) : write_mail(node, error);
+    if (!code)
+        tell(node, CLONES_SENT);
+    return code;
 }
+
+/* ---- the job --------------------------------------------------------------------------------- */
 
 static int run(struct node *node, struct rowlock_error *error)
 {
-    int code, status;
+    struct rowlock_result result = {.exit = 0};
+    int code;
 
     node->token = rowlock_token(node->lease);
-    node->end_ms = end_of_lease(node, rowlock__now_ms()) - MARGIN_MS;
     tell(node, CLONES_CLAIMED);
-    code = start_sender(node, error);
-    if (code && node->guard.pid > 0)
-        guard_give(node->guard.fd, GUARD_END, 0);
-    if (node->guard.pid > 0) {
-        status = attend(node);
-        guard_close(&node->guard);
-        code = code ? code : finish(node, status, error);
-    }
-    if (code == ROWLOCK_ELOST) {
-        tell(node, CLONES_LOST);
-        code = ROWLOCK_OK;
+    code = send_mail(node, error);
+    if (!code || code == ROWLOCK_ELOST) {
+        result.exit = code ? 1 : 0;
+        code = rowlock_finish(node->lease, &result, error);
+        if (!code)
+            tell(node, CLONES_FINISHED);
+        if (code == ROWLOCK_ELOST)
+            tell(node, CLONES_LOST);
     }
     rowlock_lease_free(node->lease);
     node->lease = NULL;
     node->token = 0;
     node->skipped = 1;
-    return code;
+    return code == ROWLOCK_ELOST || code == ROWLOCK_ECANCELED ? ROWLOCK_OK : code;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
-
-/* Claims the job. `*again_ms`: the time of the next claim; 0: this claim succeeded, and the job has
-   run. */
-static int ask(struct node *node, const struct rowlock_schedule *schedule, int64_t *again_ms,
-               struct rowlock_error *error)
+/* Claims the job, and runs it if this clone got it. `*again_ms`: the time of the next claim. */
+static int claim(struct node *node, const struct rowlock_schedule *schedule, int64_t *again_ms,
+                 struct rowlock_error *error)
 {
-    struct rowlock_job job = {.name = node->farm->job,
+    struct rowlock_job job = {.name = node->farm->lock + sizeof JOB_LOCK_PREFIX - 1,
                               .schedule = schedule,
                               .ttl_ms = node->farm->ttl_ms,
                               .retry = RETRY,
@@ -205,44 +187,73 @@ static int ask(struct node *node, const struct rowlock_schedule *schedule, int64
         return run(node, error);
     if (!node->skipped++)
         tell(node, CLONES_SKIPPED);
-    pause = claim.next_ms - claim.now_ms;
-    *again_ms = rowlock__now_ms() + (pause < 1 ? 1 : pause > AGAIN_MOST_MS ? AGAIN_MOST_MS : pause);
+    pause = rowlock__least(claim.next_ms - claim.now_ms, AGAIN_MOST_MS);
+    *again_ms = rowlock__now_ms() + rowlock__most(pause, 1);
     return ROWLOCK_OK;
 }
 
-/* Claims until the act ends; the last claim, after that, finds nothing due. */
-static int go_on_asking(struct node *node, struct rowlock_error *error)
+/* Claims until the act ends. */
+static int go_on_claiming(struct node *node, struct rowlock_error *error)
 {
     struct rowlock_schedule *schedule;
     int64_t again_ms = 0;
-    int over = 0, code = rowlock_schedule_open(SCHEDULE, NULL, &schedule, NULL, error);
+    int code = rowlock_schedule_open(SCHEDULE, NULL, &schedule, NULL, error);
 
     if (code)
         return code;
-    while (!code && !over) {
-        over = await(node, node->farm->over[0], again_ms);
-        code = ask(node, schedule, &again_ms, error);
-    }
+    while (!code && !await(node, again_ms))
+        code = claim(node, schedule, &again_ms, error);
     rowlock_schedule_close(schedule);
     return code;
 }
 
-int clones_node(const struct clones_farm *farm, int clone)
+static int live(struct node *node)
 {
-    struct node node = {.farm = farm, .clone = clone, .guard = {.fd = -1}};
+    struct clones_farm *farm = node->farm;
     struct rowlock_error error = {0};
-    int code = ROWLOCK_OK;
+    int none = 0, code = ROWLOCK_OK;
 
-    set_asking(&node, 1);
-    if (*farm->job)
-        code = rowlock_open(farm->url, &DEMO_OPTIONS, &node.connection, &error);
+    atomic_store(&farm->asking[node->clone], 1);
+    if (*farm->lock)
+        code = rowlock_open(farm->url, &DEMO_OPTIONS, &node->connection, &error);
     if (!code) {
-        tell(&node, CLONES_READY);
-        await(&node, farm->go[0], ROWLOCK_NEVER);
-        code = *farm->job ? go_on_asking(&node, &error) : clones_send(farm, clone, 0);
+        tell(node, CLONES_READY);
+        await(node, ROWLOCK_NEVER);
+        if (take_order(node))
+            code = *farm->lock ? go_on_claiming(node, &error) : send_mail(node, &error);
     }
-    if (code && *farm->job)
-        clones_fail(farm, &error);
-    rowlock_close(node.connection);
-    return code ? 1 : 0;
+    rowlock_close(node->connection);
+    if (!code || code == ROWLOCK_ECANCELED)
+        return 0;
+    if (atomic_compare_exchange_strong(&farm->failed, &none, 1))
+        farm->error = error;
+    return 1;
+}
+
+/* ---- by exec, as `rowlock demo clone FD CLONE` ----------------------------------------------- */
+
+void clones_exec(const struct clones_farm *farm, int clone)
+{
+    char fd[16], number[16];
+    char *words[] = {called_as(), "demo", "clone", fd, number, NULL};
+    const int passed[] = {farm->fd, farm->events[1], farm->orders[clone][0]};
+
+    snprintf(fd, sizeof fd, "%d", farm->fd);
+    snprintf(number, sizeof number, "%d", clone);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        fcntl(passed[i], F_SETFD, 0);
+    execute_again(words);
+}
+
+int clones_node(char *const *words, int n)
+{
+    struct node node = {.clone = n == 3 ? atoi(words[2]) : -1};
+    int fd = n == 3 ? atoi(words[1]) : -1;
+    struct stat status;
+
+    if (node.clone < 0 || node.clone >= CLONES || fd <= STDERR_FILENO || fstat(fd, &status) ||
+        status.st_size != sizeof *node.farm)
+        return -1;
+    node.farm = mmap(NULL, sizeof *node.farm, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return node.farm == MAP_FAILED || node.farm->fd != fd ? -1 : live(&node);
 }

@@ -40,24 +40,20 @@ static void take_ttl(const struct command *command, const struct option_row *row
         usage_error(command, "--ttl is 1s to 60s");
 }
 
-enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: a process of the clones' */
+enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: one of the clones */
 
 static _Noreturn void not_shown(const struct command *command, const char *word)
 {
     usage_error(command, "'%s' is not a demonstration: clones, or nothing", shown(word));
 }
 
-static int begin_clone(const struct command *command)
+static int be_clone(const struct command *command)
 {
-    struct clones_farm farm;
-    int64_t token;
-    int clone;
+    int status = clones_node(command->operands, command->n_operands);
 
-    if (clones_begun(command->operands, command->n_operands, &farm, &clone, &token))
+    if (status < 0)
         not_shown(command, command->operands[0]);
-    if (token)
-        return clones_send(&farm, clone, token) ? 1 : 0;
-    return clones_node(&farm, clone);
+    return status;
 }
 
 #define AT(member) offsetof(struct demo, member)
@@ -270,7 +266,7 @@ int cmd_demo(struct command *command)
     int status;
 
     if (show == SHOW_ONE)
-        return begin_clone(command);
+        return be_clone(command);
     if (show == SHOW_CLONES)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);

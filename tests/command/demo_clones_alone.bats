@@ -12,7 +12,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir temp
     export TMPDIR=$PWD/temp
-    # its processes, guards and senders included, are found by this name
+    # its processes are found by this name
     ln -s "$ROWLOCK" "$PWD/rowlock-of-clones"
     DEMO=$PWD/rowlock-of-clones
     export TERM=xterm
@@ -33,7 +33,7 @@ count_frozen() {
     done
     echo $n
 }
-a_clone_is_frozen() { [ "$(count_frozen)" = 3 ] && shows "$1" '^4 '; }
+a_clone_is_frozen() { [ "$(count_frozen)" = 1 ] && shows "$1" '^4 '; }
 shows() { grep -q -- "$2" "$1" 2>/dev/null; }
 
 @test "no terminal: letters, a bar per clone, no escapes; no other database, nothing left" {
@@ -86,7 +86,7 @@ shows() { grep -q -- "$2" "$1" 2>/dev/null; }
 @test "impossible arguments are refused" {
     run -64 "$DEMO" demo cloness
     [[ $output == *"'cloness' is not a demonstration"* ]]
-    run -64 "$DEMO" demo clone 3 0 0
+    run -64 "$DEMO" demo clone 3 0
     [[ $output == *"'clone' is not a demonstration"* ]]
     # shellcheck disable=SC2086 # words
     for wrong in "clones more" clone "clones --workers 2" "--ttl 2s" "clones --ttl 999ms" \
