@@ -35,7 +35,7 @@ struct demonstration {
     struct url url;
     int64_t ttl_ms, start_ms;
     char folder[MOST_PATH], lock[80];
-    struct clones_farm *farm; /* of the current act */
+    struct clones_farm *farm; /* of the current act; its processes share it */
     struct signals signals;
     int children_fd;
     struct clones_act acts[ACTS];
@@ -94,23 +94,24 @@ static int find_database(struct demonstration *demo, const char *named)
 /* ---- an act ---------------------------------------------------------------------------------- */
 
 /* One mail is due in an act, and every line of the file is a copy of it. */
-static int count_mails(struct clones_act *act)
+static int count_mails(const struct clones_act *act)
 {
+    struct clones_counts *counts = &act->farm->counts;
     FILE *file = fopen(act->farm->mails, "re");
-    int byte, lines = 0;
+    int byte;
 
     if (!file && errno != ENOENT) {
         message("cannot read the mails in '%s': %s", act->farm->mails, strerror(errno));
         return STATUS_FAILED;
     }
     while (file && (byte = getc(file)) != EOF)
-        lines += byte == '\n';
+        counts->sent += byte == '\n';
     if (file)
         fclose(file);
-    act->counts =
-        (struct clones_counts){.due = 1, .sent = lines, .twice = lines > 1 ? lines - 1 : 0};
+    counts->due = 1;
+    counts->twice = counts->sent > 1 ? counts->sent - 1 : 0;
     for (size_t i = 0; i < act->n; i++)
-        act->counts.refused += act->events[i].event == CLONES_REFUSED;
+        counts->refused += act->events[i].event == CLONES_REFUSED;
     return STATUS_OK;
 }
 
@@ -125,17 +126,18 @@ static int see_run(const struct rowlock_run *run, void *data)
 
 /* Counts the runs of the act's job, and deletes it from the database, which may not be ours; also
    the lease of a clone that ended early. */
-static int end_job(const struct demonstration *demo, struct clones_act *act)
+static int end_job(void *data)
 {
-    const char *job = demo->lock + sizeof JOB_LOCK_PREFIX - 1;
+    struct clones_farm *farm = data;
+    const char *job = farm->lock + sizeof JOB_LOCK_PREFIX - 1;
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
-    int code = rowlock_open(demo->url.text, &DEMO_OPTIONS, &connection, &error);
+    int code = rowlock_open(farm->url, &DEMO_OPTIONS, &connection, &error);
 
     if (!code)
-        code = rowlock_runs(connection, job, see_run, &act->counts, &error);
+        code = rowlock_runs(connection, job, see_run, &farm->counts, &error);
     if (!code)
-        code = rowlock_break(connection, demo->lock, 0, 1, NULL, &error);
+        code = rowlock_break(connection, farm->lock, 0, 1, NULL, &error);
     if (!code)
         code = rowlock_forget_job(connection, job, &error);
     rowlock_close(connection);
@@ -146,10 +148,9 @@ static int play(struct demonstration *demo, int number)
 {
     struct clones_act *act = &demo->acts[number - 1];
     struct clones_farm *farm = demo->farm;
-    int status, ended, fd = farm->fd;
+    int status, ended;
 
     memset(farm, 0, sizeof *farm);
-    farm->fd = fd;
     farm->ttl_ms = demo->ttl_ms;
     farm->act = number;
     strcpy(farm->url, demo->url.text);
@@ -168,7 +169,8 @@ static int play(struct demonstration *demo, int number)
         status = count_mails(act);
     if (!demo->json && act->began_ms && (!status || (status > 0 && !act->live)))
         clones_draw(act, status ? rowlock__now_ms() : act->ended_ms, demo->coloured, act->live);
-    ended = act->script->locked ? end_job(demo, act) : STATUS_OK;
+    ended = act->script->locked ? demo_apart(end_job, farm) : STATUS_OK;
+    act->counts = farm->counts;
     if (status || ended)
         return status ? status : ended;
     if (demo->json)
@@ -223,18 +225,17 @@ static int perform(struct demonstration *demo, const char *named)
 
 static int prepare(struct demonstration *demo)
 {
-    int fd = shared_memory(sizeof *demo->farm);
     sigset_t children;
 
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
-    if (fd < 0 || signals_open(&demo->signals) || sigprocmask(SIG_BLOCK, &children, NULL))
+    if (signals_open(&demo->signals) || sigprocmask(SIG_BLOCK, &children, NULL))
         return -1;
-    demo->farm = mmap(NULL, sizeof *demo->farm, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    demo->farm =
+        mmap(NULL, sizeof *demo->farm, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     demo->children_fd = signals_descriptor(&children);
     if (demo->farm == MAP_FAILED || demo->children_fd < 0)
         return -1;
-    demo->farm->fd = fd;
     snprintf(demo->lock, sizeof demo->lock, JOB_LOCK_PREFIX "demo:clones:%ld:%08x", (long)getpid(),
              rowlock__dice());
     return 0;

@@ -41,6 +41,12 @@ struct clones_item {
     int64_t token; /* 0: none */
 };
 
+/* Mails: due, sent, sent twice, and writes that the fence refused. */
+struct clones_counts {
+    int due, sent, twice, refused;
+    int runs, lost; /* counted in the job's history */
+};
+
 #define CLONES_ITEMS 512 /* events of an act; later ones are not recorded */
 #define CLONES_TEXT 4096
 
@@ -51,7 +57,6 @@ struct clones_farm {
     char mails[CLONES_TEXT]; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;
-    int fd;        /* of this memory: the same number in each process */
     int events[2]; /* a pipe: struct clones_item of all clones */
     /* A pipe to each clone. A byte: begin; then, when a clone sends: the mail server has taken the
        mail. Its end: the act has ended. */
@@ -59,15 +64,13 @@ struct clones_farm {
     atomic_int asking[CLONES]; /* the clone runs a statement, or is about to */
     atomic_int failed;         /* a clone failed; `error` is that of the first one */
     struct rowlock_error error;
+    struct clones_counts counts;
 };
 
 /* ---- a clone ------------------------------------------------------------------------- */
 
-/* Becomes a clone by exec: a JVM does not survive a fork. Returns after an error. */
-void clones_exec(const struct clones_farm *farm, int clone);
-/* A clone, in the new program; `words` are its operands. Returns its exit status, or -1: the
-   program was not started by clones_exec. */
-int clones_node(char *const *words, int n);
+/* Is a clone, until the act ends. Returns its exit status. */
+int clones_node(struct clones_farm *farm, int clone);
 
 /* ---- an act -------------------------------------------------------------------------- */
 
@@ -79,12 +82,6 @@ struct clones_script {
     const char *title, *name; /* name: in the table of counts */
     int locked;               /* the clones use rowlock */
     enum clones_blow blow;
-};
-
-/* Mails: due, sent, sent twice, and writes that the fence refused. */
-struct clones_counts {
-    int due, sent, twice, refused;
-    int runs, lost; /* counted in the job's history */
 };
 
 /* An act while the conductor plays it. */

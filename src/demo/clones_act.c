@@ -107,6 +107,7 @@ static int freeze(const struct clones_act *act, int clone)
 
 static void strike(struct clones_act *act)
 {
+    act->strike_ms = ROWLOCK_NEVER;
     if (!act->pids[act->victim])
         return;
     if (freeze(act, act->victim)) {
@@ -114,7 +115,6 @@ static void strike(struct clones_act *act)
         return;
     }
     act->struck = 1;
-    act->strike_ms = ROWLOCK_NEVER;
     add_to_victim(act, act->script->blow == CLONES_KILL ? CLONES_KILLED : CLONES_FROZEN);
     if (act->script->blow == CLONES_KILL)
         kill(act->pids[act->victim], SIGKILL);
@@ -249,9 +249,9 @@ static int start(struct clones_act *act)
         if (act->pids[i] == 0) {
             setpgid(0, 0);
             signals_give_back(act->signals);
-            if (end_with_parent(self) == 0)
-                clones_exec(farm, i);
-            _exit(1);
+            for (int other = 0; other < CLONES; other++)
+                close(farm->orders[other][1]); /* otherwise we see no end of the orders */
+            _exit(end_with_parent(self) ? 1 : clones_node(farm, i));
         }
         failed = act->pids[i] < 0;
     }

@@ -8,16 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command/job_name.h"
 #include "demo/clones.h"
 #include "demo/demo_log.h"
-#include "system/command/calls.h"
 #include "util/clock.h"
 #include "util/random.h"
 #include "util/renewal.h"
@@ -207,53 +203,25 @@ static int go_on_claiming(struct node *node, struct rowlock_error *error)
     return code;
 }
 
-static int live(struct node *node)
+int clones_node(struct clones_farm *farm, int clone)
 {
-    struct clones_farm *farm = node->farm;
+    struct node node = {.farm = farm, .clone = clone};
     struct rowlock_error error = {0};
     int none = 0, code = ROWLOCK_OK;
 
-    atomic_store(&farm->asking[node->clone], 1);
+    atomic_store(&farm->asking[clone], 1);
     if (*farm->lock)
-        code = rowlock_open(farm->url, &DEMO_OPTIONS, &node->connection, &error);
+        code = rowlock_open(farm->url, &DEMO_OPTIONS, &node.connection, &error);
     if (!code) {
-        tell(node, CLONES_READY);
-        await(node, ROWLOCK_NEVER);
-        if (take_order(node))
-            code = *farm->lock ? go_on_claiming(node, &error) : send_mail(node, &error);
+        tell(&node, CLONES_READY);
+        await(&node, ROWLOCK_NEVER);
+        if (take_order(&node))
+            code = *farm->lock ? go_on_claiming(&node, &error) : send_mail(&node, &error);
     }
-    rowlock_close(node->connection);
+    rowlock_close(node.connection);
     if (!code || code == ROWLOCK_ECANCELED)
         return 0;
     if (atomic_compare_exchange_strong(&farm->failed, &none, 1))
         farm->error = error;
     return 1;
-}
-
-/* ---- by exec, as `rowlock demo clone FD CLONE` ----------------------------------------------- */
-
-void clones_exec(const struct clones_farm *farm, int clone)
-{
-    char fd[16], number[16];
-    char *words[] = {called_as(), "demo", "clone", fd, number, NULL};
-    const int passed[] = {farm->fd, farm->events[1], farm->orders[clone][0]};
-
-    snprintf(fd, sizeof fd, "%d", farm->fd);
-    snprintf(number, sizeof number, "%d", clone);
-    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        fcntl(passed[i], F_SETFD, 0);
-    execute_again(words);
-}
-
-int clones_node(char *const *words, int n)
-{
-    struct node node = {.clone = n == 3 ? atoi(words[2]) : -1};
-    int fd = n == 3 ? atoi(words[1]) : -1;
-    struct stat status;
-
-    if (node.clone < 0 || node.clone >= CLONES || fd <= STDERR_FILENO || fstat(fd, &status) ||
-        status.st_size != sizeof *node.farm)
-        return -1;
-    node.farm = mmap(NULL, sizeof *node.farm, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return node.farm == MAP_FAILED || node.farm->fd != fd ? -1 : live(&node);
 }

@@ -40,20 +40,11 @@ static void take_ttl(const struct command *command, const struct option_row *row
         usage_error(command, "--ttl is 1s to 60s");
 }
 
-enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: one of the clones */
+enum show { SHOW_WORKERS, SHOW_CLONES };
 
 static _Noreturn void not_shown(const struct command *command, const char *word)
 {
     usage_error(command, "'%s' is not a demonstration: clones, or nothing", shown(word));
-}
-
-static int be_clone(const struct command *command)
-{
-    int status = clones_node(command->operands, command->n_operands);
-
-    if (status < 0)
-        not_shown(command, command->operands[0]);
-    return status;
 }
 
 #define AT(member) offsetof(struct demo, member)
@@ -75,8 +66,6 @@ static enum show read_options(struct command *command, struct demo *demo)
     demo->workers = demo->workers < 0 ? 3 : demo->workers;
     demo->hold_ms = demo->hold_ms < 0 ? 300 : demo->hold_ms;
     demo->ttl_ms = demo->ttl_ms < 0 ? TTL_MS : demo->ttl_ms;
-    if (command->n_operands > 0 && strcmp(command->operands[0], "clone") == 0)
-        return SHOW_ONE;
     clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
     if (command->n_operands + command->n_rest > clones)
         not_shown(command,
@@ -85,28 +74,6 @@ static enum show read_options(struct command *command, struct demo *demo)
         usage_error(command, clones ? "--workers and --hold are not for demo clones"
                                     : "--ttl goes with demo clones");
     return clones ? SHOW_CLONES : SHOW_WORKERS;
-}
-
-/* In a process of its own: a Java virtual machine of a jdbc: URL does not survive the fork of the
-   workers. */
-static int try_first(const struct demo *demo)
-{
-    int how = 0;
-    pid_t pid;
-
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        int status = demo_try(&demo->url, DEMO_NAME);
-
-        if (!status)
-            demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
-        fflush(NULL);
-        _exit(status);
-    }
-    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
 }
 
 /* ---- a worker: the article's transaction ----------------------------------------------------- */
@@ -265,8 +232,6 @@ int cmd_demo(struct command *command)
     enum show show = read_options(command, &demo);
     int status;
 
-    if (show == SHOW_ONE)
-        return be_clone(command);
     if (show == SHOW_CLONES)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
@@ -277,9 +242,11 @@ int cmd_demo(struct command *command)
     demo_add(demo.log, 0, DEMO_NOTE, "Started...");
     status = url_lookup(command->db, &demo.url);
     if (!status)
-        status = try_first(&demo);
-    if (!status)
+        status = demo_try(&demo.url, DEMO_NAME);
+    if (!status) {
+        demo_add(demo.log, 0, DEMO_NOTE, "Test connection");
         status = perform(&demo, command->json);
+    }
     url_free(&demo.url);
     demo_log_free(demo.log);
     return status;

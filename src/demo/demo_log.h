@@ -16,6 +16,10 @@
    each of them starts a Java virtual machine. */
 #define DEMO_OPTIONS ((const struct rowlock_options){.connect_ms = 60000, .statement_ms = 30000})
 
+/* Runs the function in a process of its own, and returns its exit status: a Java virtual machine of
+   a jdbc: URL would not survive the fork of the processes that come later. */
+int demo_apart(int (*function)(void *data), void *data);
+
 /* Checks that the processes can use the database and lock the name, so that an error is printed
    once, not by each. An exit status. */
 struct url;

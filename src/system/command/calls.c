@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -148,17 +147,6 @@ int any_of(const int *fds, size_t n)
 void any_of_others(int any, int fd)
 {
     epoll_ctl(any, EPOLL_CTL_DEL, fd, NULL);
-}
-
-int shared_memory(size_t size)
-{
-    int fd = memfd_create("rowlock", MFD_CLOEXEC);
-
-    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
 }
 
 int signals_descriptor(const sigset_t *set)

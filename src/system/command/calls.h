@@ -64,12 +64,6 @@ int any_of(const int *fds, size_t n);
 /* From now on `any`, made by any_of, ignores `fd`. */
 void any_of_others(int any, int fd);
 
-/* Memory that processes share, also after exec. */
-
-/* A descriptor of `size` zero bytes for mmap(). exec closes it; the memory exists until the last
-   descriptor and mapping of it are gone. -1 with errno. */
-int shared_memory(size_t size);
-
 /* A descriptor that reports signals, without handlers and their races. */
 
 /* A descriptor that is readable while a signal of the set is pending. The caller has blocked them
