@@ -365,7 +365,7 @@ public final class Client {
     } catch (LostException | Announced error) {
       return "{\"is\": \"lost\", \"text\": " + quoted(error.getMessage()) + "}";
     } catch (UnavailableException error) {
-      return "{\"is\": \"unavailable\"}";
+      return "{\"is\": \"unavailable\", \"text\": " + quoted(error.getMessage()) + "}";
     } catch (WaitInterruptedException | InterruptedException error) {
       return "{\"is\": \"cancelled\"}";
     } catch (SQLException | RuntimeException error) {

@@ -385,7 +385,7 @@ func main() {
 		case errors.Is(err, rowlock.ErrLost):
 			result = answer{"is": "lost", "text": err.Error()}
 		case errors.Is(err, rowlock.ErrUnavailable):
-			result = answer{"is": "unavailable"}
+			result = answer{"is": "unavailable", "text": err.Error()}
 		case err != nil:
 			result = answer{"is": "error", "text": err.Error()}
 		case result == nil:

@@ -154,7 +154,7 @@ const calls = {
 function failure(error) {
     if (error instanceof BusyError) return { is: 'busy', holder: String(error.holder) };
     if (error instanceof LostError) return { is: 'lost', text: String(error) };
-    if (error instanceof UnavailableError) return { is: 'unavailable' };
+    if (error instanceof UnavailableError) return { is: 'unavailable', text: String(error) };
     if (error?.name === 'AbortError') return { is: 'cancelled' };
     return { is: 'error', text: String(error) };
 }

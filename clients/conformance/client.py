@@ -169,8 +169,8 @@ while line := sys.stdin.readline():
         say({"is": "busy", "holder": error.holder})
     except rowlock.Lost as error:
         say({"is": "lost", "text": str(error)})
-    except rowlock.Unavailable:
-        say({"is": "unavailable"})
+    except rowlock.Unavailable as error:
+        say({"is": "unavailable", "text": str(error)})
     except KeyboardInterrupt:
         say({"is": "cancelled"})
     except Exception as error:

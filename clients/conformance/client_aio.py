@@ -148,8 +148,8 @@ async def answer(client: Client, command: Dict[str, Any]) -> Dict[str, Any]:
         return {"is": "busy", "holder": error.holder}
     except rowlock.Lost as error:
         return {"is": "lost", "text": str(error)}
-    except rowlock.Unavailable:
-        return {"is": "unavailable"}
+    except rowlock.Unavailable as error:
+        return {"is": "unavailable", "text": str(error)}
     except asyncio.CancelledError:
         return {"is": "cancelled"}
     except Exception as error:

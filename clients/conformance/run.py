@@ -336,10 +336,18 @@ class Run:
 
     def do_clock(self, who: str, offset: str) -> None:
         """The client begins again, with a clock that is so wrong."""
-        self.client_of(who).end()
-        self.client_of(who).start({"FAKETIME": offset, "DONT_FAKE_MONOTONIC": "1",
-                                   "LD_PRELOAD": FAKETIME})  # fmt: skip
-        self.killed.append(self.client_of(who))
+        client = self.client_of(who)
+        client.end()
+        client.start({"FAKETIME": offset, "DONT_FAKE_MONOTONIC": "1",
+                      "LD_PRELOAD": FAKETIME})  # fmt: skip
+        self.killed.append(client)
+        # libfaketime makes the first call of a JVM so slow that it may end without an answer
+        if client.language.startswith("java"):
+            self.until("a call with the wrong clock", lambda: self.acquires(client))
+
+    def acquires(self, client: Client) -> bool:
+        client.send(self.command(client, ["acquire", "a_first_call", "mode=exclusive", "wait=0"]))
+        return bool(client.read()["is"] != "unavailable")
 
     def do_renewed(self, who: str) -> None:
         """The remaining time is more than it was: a renewal has succeeded."""
