@@ -156,7 +156,7 @@ func or[T comparable](value, otherwise T) T {
 
 // Run performs the jobs until ctx ends; then it claims no more, and is nil. It waits for the active
 // runs, for Grace. Those that remain it ends as lost: their contexts end, another node may begin at
-// once, and Run returns within 10 s more, even if a function does not. A run does not hear of the
+// once, and Run returns within 15 s more, even if a function does not. A run does not hear of the
 // end of ctx, but has its values.
 //
 // A database that does not answer is a warning, and so is a run that fails; Run continues. An error
