@@ -14,8 +14,8 @@ enum { READ, READ_EXACTLY, WRITE };
 static const char *const sql[] = {
     [READ] = "SELECT ts FROM document WHERE id = ?1",
     [READ_EXACTLY] = "SELECT ts FROM document WHERE id = ?1 AND ts = ?2 AND body = ?3",
-    [WRITE] = "INSERT INTO document (id, ts, body) VALUES (?1, ?2, ?3)"
-              " ON CONFLICT (id) DO UPDATE SET ts = excluded.ts, body = excluded.body",
+    [WRITE] = ("INSERT INTO document (id, ts, body) VALUES (?1, ?2, ?3)"
+               " ON CONFLICT (id) DO UPDATE SET ts = excluded.ts, body = excluded.body"),
 };
 
 static int fail(sqlite3 *handle, struct rowlock_error *error, const char *context)
