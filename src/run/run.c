@@ -2,7 +2,6 @@
 /* The verb run: runs a command under a lease, or under a transaction lock (--tx). */
 #include <stdlib.h>
 
-#include "rowlock/sqlite.h"
 #include "run/supervise/child.h"
 #include "run/supervise/execute.h"
 
@@ -23,7 +22,7 @@ int cmd_run(struct command *command)
 {
     struct descriptors *callers = descriptors_of_caller();
     struct outcome outcome = {.status = STATUS_FAILED};
-    static struct holding holding; /* keeps its connection until the end of the process */
+    struct holding holding = {0};
     struct signals signals;
     struct run run;
     int fd = -1;
@@ -43,9 +42,7 @@ int cmd_run(struct command *command)
         outcome.status = execute(&run, &signals, callers, &holding, &outcome);
     if (!outcome.stuck) {
         rowlock_lease_free(holding.lease);
-        /* the end of the process closes a file, and need not free its parsed schema */
-        if (!rowlock_sqlite_handle(holding.connection))
-            rowlock_close(holding.connection);
+        rowlock_close(holding.connection);
     }
     apply_late_signals(&signals, &outcome);
     if (fd >= 0)

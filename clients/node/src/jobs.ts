@@ -255,9 +255,9 @@ export class Jobs {
     /**
      * Performs the jobs until the signal aborts. Then it claims no more, and waits for the runs, for
      * `grace` ms; 10,000. It ends the others as lost, for 5 s at most, and returns, although their
-     * functions may still be running. An error of a job that the database has never accepted rejects
-     * it, unless it may pass, as that of a server that only reads may, and a wrong schedule may not.
-     * Other errors are warnings, and the call is repeated.
+     * functions may still be running. An error of a job that the database has never accepted, such
+     * as for a wrong schedule, rejects it. Other errors are warnings, and the call is repeated; so is
+     * the first call of a job if the error may pass, such as of a server that only reads.
      */
     async run({ signal, grace = 10_000 }: { signal: AbortSignal; grace?: number }): Promise<void> {
         if (typeof signal?.addEventListener !== 'function') {

@@ -2,8 +2,8 @@
 -- Jobs for clients without the C library: claim, finish. Call each as one statement in autocommit.
 
 -- One round of a claim. state NULL: another node has changed the job meanwhile, decide again.
--- wait_ms: for a name lock. 0 if an earlier round may have locked the job's row, for which the
--- holder of the name lock may wait.
+-- wait_ms: how long it waits for a name lock. It is 0 if an earlier round may have locked the job's
+-- row: the holder of the name lock may wait for that row.
 CREATE FUNCTION rowlock.claim_round(
     job text, schedule text, ttl_ms bigint, retry integer, backoff_ms bigint, skips_missed boolean,
     at_least_ms bigint, history integer, owner text, host text, pid bigint, program text,

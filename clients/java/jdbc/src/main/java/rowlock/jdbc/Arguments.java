@@ -24,7 +24,7 @@ final class Arguments {
   }
 
   static String name(String name, int most) {
-    between("the bytes of the name in UTF-8", size("the name", name), 1, most);
+    between("the length of the name in bytes", size("the name", name), 1, most);
     return name;
   }
 
