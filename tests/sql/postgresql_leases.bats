@@ -297,8 +297,12 @@ expects_no_row() { # TABLE
             SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i"
     while read -r first second; do
         case $ROWLOCK_TEST_TECHNIQUE:$first in insert:shared*) continue ;; esac
-        pages=$(pages "rowlock.$first" "rowlock.$second")
-        echo "$second: $pages pages"
+        # the installation of a schema elsewhere on the server may have emptied the session's caches
+        for _ in 1 2 3; do
+            pages=$(pages "rowlock.$first" "rowlock.$second")
+            echo "$second: $pages pages"
+            [ "$pages" -ge 100 ] || break
+        done
         [ "$pages" -lt 100 ]
     done <<'TEXT'
 exclusive('a') exclusive('b')
