@@ -81,7 +81,7 @@ SELECT 'tables', coalesce(pg_catalog.max(w.status), 0),
                                  JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
                                  JOIN pg_catalog.pg_namespace f ON f.oid = p.pronamespace
                                 WHERE t.tgrelid = c.oid AND f.nspname = 'rowlock'
-                                  AND p.proname = 'respect_leases'))) c
+                                  AND p.proname = 'lock_object'))) c
          CROSS JOIN LATERAL (
             SELECT 2 AS status, 'row level security is on' AS what,
                    'ALTER TABLE ' || c.name || ' DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL '

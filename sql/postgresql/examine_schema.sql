@@ -6,11 +6,10 @@ SELECT 'leases', CASE WHEN e.count > 0 THEN 1 ELSE 0 END,
                || pg_catalog.to_char(e.first AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
            ELSE 'none has been expired for more than a minute' END,
        CASE WHEN e.count > 0 THEN 'rowlock vacuum' END
-  FROM (SELECT pg_catalog.count(DISTINCT k.token) AS count, pg_catalog.min(k.expires) AS first
-          FROM (SELECT coalesce(b.token, l.token) AS token,
-                       coalesce(b.expires, l.expires) AS expires
-                  FROM rowlock.lease l FULL JOIN rowlock.heartbeat b ON b.token = l.token) k
-         WHERE k.expires < pg_catalog.clock_timestamp() - interval '1 minute') e
+  FROM (SELECT pg_catalog.count(DISTINCT l.token) AS count, pg_catalog.min(l.expires) AS first
+          FROM rowlock.lease l
+         WHERE l.token > 0
+           AND l.expires < pg_catalog.clock_timestamp() - interval '1 minute') e
 UNION ALL
 SELECT 'transactions', 1,
        CASE WHEN h.pid IS NULL THEN 'a ' || coalesce(h.note, 'prepared transaction')

@@ -1,1 +1,2 @@
-SELECT token FROM rowlock.expired($1::text) token;
+WITH asked AS (SELECT w.* FROM {wants $1::text} w)
+{expired_of asked};

@@ -1,3 +1,3 @@
 SELECT CASE r.history WHEN 'off' THEN 0 WHEN 'problems' THEN 1 WHEN 'slow' THEN 2 ELSE 3 END,
        r.keep_good, r.keep_bad
-  FROM rowlock.history_rules() r;
+  FROM (SELECT {history_rules}) r;

@@ -1,1 +1,1 @@
-SELECT rowlock.finish_job($1::bigint, {given $2}, $3::integer, {storable $4});
+SELECT rowlock.finish_job($1::bigint, {given $2}, $3::integer, {storable $4}, $5::bigint);

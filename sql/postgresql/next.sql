@@ -1,1 +1,2 @@
-SELECT rowlock.advance({given $1}, $2::bigint, $3::bigint);
+WITH asked AS (SELECT {given $1} AS name, $2::bigint AS start, $3::bigint AS "count")
+{drawn_for asked};

@@ -1,1 +1,1 @@
-SELECT rowlock.overtake($1::text, $2::bigint, $3::bigint, $4::bigint);
+SELECT rowlock.overtake($2::bigint, $3::bigint, $4::bigint) WHERE $1::text IS NOT NULL;

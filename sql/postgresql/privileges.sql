@@ -18,7 +18,7 @@ SELECT 'ALL FUNCTIONS IN SCHEMA rowlock', 'EXECUTE', NULL
   FROM pg_catalog.pg_namespace n
  WHERE n.nspname = 'rowlock'
    AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p
-                    WHERE p.pronamespace = n.oid AND p.proname <> 'respect_leases'
+                    WHERE p.pronamespace = n.oid AND p.proname <> 'lock_object'
                       AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE'))
 UNION ALL
 SELECT r.name, p.privilege, NULL

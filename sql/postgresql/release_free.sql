@@ -1,12 +1,10 @@
--- Ends a lease that has no heartbeat, has not expired and leaves no row in the history, as
--- rowlock.release_lease does; in any other case it returns no row. Its COMMIT does not wait for the
--- disk. A heartbeat that another session is just making stays until a vacuum; without a lease it
--- means nothing.
+-- Alone, without BEGIN: ends a lease that has not expired, leaves no row in the history, and has no
+-- queue, as rowlock.end_lease does; in any other case it returns no row. Its COMMIT does not wait
+-- for the disk. Nobody waits for its session lock, which $4, if it is this session, has.
 DELETE FROM rowlock.lease l
- WHERE pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
-   AND l.token = $1::bigint
-   AND l.name COLLATE "default" = {given $2} AND l.owner = $3::text
+ WHERE l.token = $1::bigint AND l.token > 0 AND l.name COLLATE "default" = {given $2}
+   AND l.owner = $3::text AND l.n <= 0 AND l.alone AND NOT l.queued AND NOT l.stop
    AND l.quiet_until > pg_catalog.clock_timestamp() AND l.expires > pg_catalog.clock_timestamp()
-   AND NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = $1::bigint OFFSET 0)
-RETURNING
-  {session_unlocked l.token};
+   AND pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
+RETURNING CASE WHEN $4::bigint = pg_catalog.pg_backend_pid()
+               THEN pg_catalog.pg_advisory_unlock({session_key_of token})::integer * 0 ELSE 0 END;

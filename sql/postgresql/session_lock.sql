@@ -1,2 +1,3 @@
-SELECT CASE WHEN $1::integer IN (0, 1) AND rowlock.is_own($3::bigint)
-    AND rowlock.session_lock($2::bigint) THEN 1 ELSE 0 END;
+-- Each column of a CASE is evaluated only if the session is this one.
+SELECT CASE WHEN $1::integer IN (0, 1) AND $3::bigint = pg_catalog.pg_backend_pid()
+            THEN pg_catalog.pg_try_advisory_lock({session_key_of $2::bigint})::integer ELSE 0 END;

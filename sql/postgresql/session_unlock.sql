@@ -1,2 +1,2 @@
-SELECT CASE WHEN $1::integer IN (0, 1) AND rowlock.is_own($3::bigint)
-    AND rowlock.session_unlock($2::bigint) THEN 1 ELSE 0 END;
+SELECT CASE WHEN $1::integer IN (0, 1) AND $3::bigint = pg_catalog.pg_backend_pid()
+            THEN pg_catalog.pg_advisory_unlock({session_key_of $2::bigint})::integer ELSE 0 END;

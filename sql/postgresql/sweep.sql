@@ -1,1 +1,1 @@
-SELECT rowlock.sweep($1::bigint);
+SELECT rowlock.end_lease($1::bigint, only_expired => true)::integer;

@@ -1,1 +1,1 @@
-SELECT rowlock.withdraw($1::bigint, $2::text);
+SELECT rowlock.withdraw($1::bigint, $2::text, $3::bigint);

@@ -18,12 +18,10 @@
    its text is NULL, and the sending code decides what happens then. */
 #define ROWLOCK_STATEMENTS(XX)                                                                    \
     XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
-    XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */        \
-    XX(NAME_LOCK, "name_lock") /* name, shared; for technique native, with LOOK_ONE behind it */  \
-    XX(LOOK_ONE, "look_one")   /* name, shared -> status, or no row: no lease */                  \
-    XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */ \
-    XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
-    XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
+    XX(NAME_LOCK, "name_lock")   /* name, shared; with LOOK_ONE behind it; may be absent */       \
+    XX(LOOK_ONE, "look_one")     /* name, shared -> status, or no row: no lease */                \
+    XX(BEGIN_LOCK, "begin_lock") /* wants, wait_ms -> status row */                               \
+    XX(LOCK, "lock")             /* wants, wait_ms, lease_ms, sweep -> status row */              \
     XX(PREPARE, "prepare")                   /* wants */                                          \
     XX(KEEP, "keep")                         /* wants: as prepare, and vacuum keeps the rows */   \
     XX(EXPIRED, "expired")           /* wants -> token of each expired lease that conflicts */    \
@@ -80,23 +78,25 @@
     /* leases: see below */                                                                       \
     XX(FENCE, "fence")                                                                            \
     XX(GRANT, "grant")                                                                            \
-    XX(TRY_NAME, "try_name")                                                                      \
+    XX(VERIFY, "verify")                                                                          \
+    XX(NEXT_NUMBER, "next_number")                                                                \
     XX(GRANT_FREE, "grant_free")                                                                  \
-    XX(LEASED, "leased")                                                                          \
+    XX(GRANT_ALL, "grant_all")                                                                    \
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
     XX(TURN, "turn")                                                                              \
     XX(OVERTAKE, "overtake")                                                                      \
     XX(WITHDRAW, "withdraw")                                                                      \
-    XX(BATCH, "batch")                                                                            \
     XX(SESSION_LOCK, "session_lock")                                                              \
     XX(SESSION_UNLOCK, "session_unlock")                                                          \
     XX(SESSION_UNLOCK_LOST, "session_unlock_lost")                                                \
     XX(RENEW, "renew")                                                                            \
+    XX(RENEW_FREE, "renew_free")                                                                  \
     XX(RENEW_ALL, "renew_all")                                                                    \
     XX(RELEASE, "release")                                                                        \
     XX(RELEASE_FREE, "release_free")                                                              \
+    XX(RELEASE_ALL, "release_all")                                                                \
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
     XX(LOG_BREAK, "log_break")                                                                    \
@@ -145,13 +145,15 @@
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
  *               COMMIT; MariaDB: the procedure commits or rolls back). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
- * grant_free    name, owner, ttl_ms, session, host, pid, command, note -> token: grant of one name,
- *               exclusively, with wait_ms 0 and ticket 0, in one round trip behind try_name, which
- *               has the name as parameter. No row: nothing was granted; leased and grant decide.
- *               Only for the technique native; plain statements, so that a short program's session
- *               need not load the procedural language.
- * leased        name, owner -> grant row: LEASED, or no row: then grant decides. It is sent after
- *               grant_free, as a plain statement and without BEGIN.
+ * verify        session -> up to 4 columns, which grant_free and grant_all get as their last
+ *               parameters: what holds in this session until the database changes. No row: after
+ *               next_number once more; then these statements are not for this session. The
+ *               statements ..._free and ..._all may be absent.
+ * next_number   makes sure that numbers are valid
+ * grant_free    name, owner, ttl_ms, host, pid, command, note, session (0: takes no session lock), and
+ *               the columns of verify -> token: grant of one name, exclusively, with wait_ms 0 and
+ *               ticket 0, as one statement without BEGIN. No row: nothing was granted, and grant
+ *               decides; perhaps verify must be asked again.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.
@@ -184,13 +186,13 @@
  *               which is the result. Otherwise: removes the tickets that still have the mark of
  *               that call or of an earlier one, except those whose waiter the name lock of another
  *               name may keep from answering; the result is `roll_call`.
- * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
- * batch         ended, wants, session, host -> gone, granted: several releases and grants that need
- *               no wait, in one transaction, on disk; may be absent. `ended`:
- *               TOKEN:HEX(name):owner; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note),
- *               each name once, empty for NULL; `gone`: the tokens that existed; `granted`: index
- *               in wants (from 1):token. All joined by ','; NULL: none. A request that was not
- *               granted is repeated by grant.
+ * withdraw      ticket, owner, session: removes its rows, or all of the owner's; commits. On
+ *               PostgreSQL also releases the ticket's session lock, if the session has it
+ * grant_all     wants, session, host, and the columns of verify -> index in wants (from 1), token, a
+ *               row for each grant: as grant_free, of several names, each once: HEX(name):owner:
+ *               ttl_ms:pid:HEX(command):HEX(note), empty for NULL, joined by ','. A request that was
+ *               not granted is repeated by grant.
+ * release_all   leases as renew_all, session -> token, a row for each lease that it released
  * session_lock  kind, number, session: takes a session lock of ours, if it is free
  * session_unlock  kind, number, session: releases it
  * session_unlock_lost  releases the session lock of the number that this session drew last, if that
@@ -202,10 +204,11 @@
  *               sent to plain tables on a server. `leases`: TOKEN:HEX(name):owner, empty for NULL,
  *               joined by ','. Waits for no lock: a lease that is locked is not renewed. The others
  *               are renewed one by one.
- * release       token, name, owner -> number: OK, LOST, as renew. On PostgreSQL it does not wait
- *               for the disk.
- * release_free  token, name, owner -> 0, or no row: then release decides. The most frequent release
- *               as a plain statement, beside grant_free.
+ * renew_free    the same, as one statement without BEGIN -> 0, or no row: then renew decides
+ * release       token, name, owner, session (that has the token's session lock, which it releases at
+ *               COMMIT; or 0) -> number: OK, LOST, as renew. On PostgreSQL it does not wait for the
+ *               disk.
+ * release_free  the same, as one statement without BEGIN -> 0, or no row: then release decides
  * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner
  * break         name, token (0: all), now (0, 1) -> number: how many leases; a running job gets
  *               another version
@@ -272,7 +275,7 @@
  *               of `former` is alive (otherwise its rows are deleted, because a renewal under way
  *               must not find them)
  * job_due       name, version, due -> number: 1, or 0 or no row: another version
- * job_finish    token, outcome, exit, output -> status OK, LOST, STOPPED: ends the run and its
+ * job_finish    token, outcome, exit, output, session as release -> status OK, LOST, STOPPED: ends the run and its
  *               lease, which stays until at_least has passed. A run that ends as 'lost' or 'not
  *               started' stays the job's run until it is claimed again
  * job_forget    name -> number: 0 there was none, 1 it is deleted, 2 it runs
@@ -300,7 +303,7 @@
  * subject_fail   name, version, description, host, pid, program, error -> number: 1 the ERROR is
  *                recorded, 0 another refresh was faster, 2 the row is locked: repeat. A transaction
  *                of its own.
- * subject_finish name, token, failed (0, 1), error, exit or NULL -> status OK, LOST: also ends the
+ * subject_finish name, token, failed (0, 1), error, exit or NULL, session -> status OK, LOST: also ends the
  *                lease
  * subject_expire name -> number: 1, or 0: unknown
  * subject_list   name or NULL -> name, description, status, began, ended, updated, age_ms, program,

@@ -60,13 +60,16 @@ static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bo
     return rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
 }
 
-/* Whether the server may have executed the COMMIT: it was sent, and no answer proves that the
+/* Whether the server may have executed the COMMIT, or a statement alone: it was sent, and no answer proves that the
    server stopped before it. */
 static bool may_have_committed(const struct rowlock_link *link,
                                const struct rowlock_round_trip *round_trip)
 {
-    if (link->hung_up || link->n_steps == 0 ||
-        link->steps[link->n_steps - 1].statement != &commit_statement)
+    if (link->hung_up || link->n_steps == 0)
+        return false;
+    if (link->alone)
+        return !round_trip->reported;
+    if (link->steps[link->n_steps - 1].statement != &commit_statement)
         return false;
     return !round_trip->reported || round_trip->failed >= link->n_steps - 1;
 }
@@ -136,8 +139,9 @@ static int still_wanted(struct rowlock_link *link, unsigned transaction_flags,
 {
     int fd = budget->interrupt_fd;
 
-    link->hung_up =
-        transaction_flags & ROWLOCK_COMMIT && rowlock__has_hung_up(PQ.PQsocket(link->conn));
+    link->alone = transaction_flags & ROWLOCK_ALONE;
+    link->hung_up = transaction_flags & (ROWLOCK_COMMIT | ROWLOCK_ALONE) &&
+                    rowlock__has_hung_up(PQ.PQsocket(link->conn));
     if (fd >= 0 && rowlock__wait_fd(-1, 0, fd, 0) == ROWLOCK_WAKE_INTERRUPT)
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
     if (budget->deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= budget->deadline_ms)

@@ -55,6 +55,7 @@ int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *res
         lease, ROWLOCK_SQL_JOB_FINISH,
         (struct rowlock_value[]){
             rowlock__int_value(lease->token), rowlock__text_value(rowlock_outcome_text(outcome)),
-            rowlock__int_value(result->exit), rowlock__text_value(result->output ? output : NULL)},
+            rowlock__int_value(result->exit), rowlock__text_value(result->output ? output : NULL),
+            rowlock__session_of(lease)},
         error);
 }

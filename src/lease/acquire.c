@@ -69,6 +69,8 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
         code = rowlock__check_installed(a->request.connection, error);
     if (!code)
         code = rowlock__learn_session(a->request.connection, error);
+    if (!code && step->act == ROWLOCK_ACT_GRANT && !step->ticket)
+        code = rowlock__verify(a->request.connection, error);
     if (code)
         return rowlock__had_no_room(a->request.connection, code, error)
                    ? ROWLOCK_EABORTED
@@ -183,7 +185,7 @@ static void release_unreported(struct acquisition *a)
 {
     struct rowlock_connection *connection = a->request.connection;
     const char *name = a->request.want->name;
-    struct rowlock_value text = rowlock__text_value(name), values[3];
+    struct rowlock_value text = rowlock__text_value(name), values[4];
     struct own own = {.owner = a->request.owner};
     int interrupt_fd = connection->interrupt_fd, code;
 
@@ -195,6 +197,7 @@ static void release_unreported(struct acquisition *a)
     values[0] = rowlock__int_value(own.token);
     values[1] = text;
     values[2] = rowlock__text_value(own.owner);
+    values[3] = rowlock__int_value(0);
     if (!code && own.token)
         code = ask_past_cancels(connection, ROWLOCK_SQL_RELEASE, values, NULL, NULL);
     /* refused alike, the try has granted nothing */
@@ -309,6 +312,16 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     return ROWLOCK_ELOST;
 }
 
+/* Notes that this session has the token's session lock. */
+static void mark(const struct acquisition *a, struct rowlock_lease *lease)
+{
+    struct rowlock_connection *connection = a->request.connection;
+
+    lease->session = connection->link ? rowlock__marking_session(connection) : 0;
+    lease->sessions = connection->sessions;
+    connection->marks += lease->session != 0;
+}
+
 static int take_over(struct acquisition *a, struct rowlock_lease *lease,
                      struct rowlock_error *error)
 {
@@ -412,8 +425,10 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
         say_unsure(error);
     }
     rowlock__wait_ends(connection);
-    if (!code && a->machine.code == ROWLOCK_OK)
+    if (!code && a->machine.code == ROWLOCK_OK) {
+        mark(a, lease);
         code = take_over(a, lease, error);
+    }
     if (code || a->machine.code == ROWLOCK_DECLINED)
         rowlock__lease_delete(lease);
     else

@@ -15,8 +15,7 @@
 
 bool rowlock__batch_offered(const struct rowlock_connection *connection)
 {
-    return rowlock__sql(connection, ROWLOCK_SQL_BATCH) &&
-           connection->installed.technique == ROWLOCK_NATIVE;
+    return rowlock__sql(connection, ROWLOCK_SQL_GRANT_ALL) != NULL;
 }
 
 /* ---- building the batch ---------------------------------------------------------------------- */
@@ -90,55 +89,28 @@ struct answer {
     struct rowlock_question *const *questions;
     size_t n;
     const struct parcel *parcel;
-    bool came;
 };
 
-static char *text_of(const struct rowlock_value *column)
+/* a token that was released */
+static void gone_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    return column->type == ROWLOCK_BYTES ? strndup(column->bytes, column->length) : NULL;
+    const struct answer *answer = data;
+
+    for (size_t i = 0; n > 0 && i < answer->n; i++)
+        if (!answer->questions[i]->request &&
+            answer->questions[i]->token == rowlock__value_number(&columns[0]))
+            answer->questions[i]->was_there = true;
 }
 
-/* tokens, with commas between */
-static void take_gone(const struct answer *answer, const char *text)
+/* place, token */
+static void granted_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    for (char *end; text && *text; text = end + (*end == ',')) {
-        int64_t token = strtoll(text, &end, 10);
+    const struct answer *answer = data;
+    int64_t place = n < 2 ? 0 : rowlock__value_number(&columns[0]);
 
-        for (size_t i = 0; i < answer->n; i++)
-            if (!answer->questions[i]->request && answer->questions[i]->token == token)
-                answer->questions[i]->was_there = true;
-        if (end == text)
-            return;
-    }
-}
-
-/* place:token, with commas between */
-static void take_granted(const struct answer *answer, const char *text)
-{
-    for (char *end; text && *text; text = end + (*end == ',')) {
-        size_t place = strtoul(text, &end, 10);
-
-        if (end == text || *end != ':' || place == 0 || place > answer->parcel->granted)
-            return;
-        text = end + 1;
-        answer->questions[answer->parcel->place[place - 1]]->token = strtoll(text, &end, 10);
-    }
-}
-
-static void batch_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct answer *answer = data;
-    char *gone, *granted;
-
-    if (n < 2)
-        return;
-    gone = text_of(&columns[0]);
-    granted = text_of(&columns[1]);
-    take_gone(answer, gone);
-    take_granted(answer, granted);
-    answer->came = true;
-    free(gone);
-    free(granted);
+    if (place > 0 && (size_t)place <= answer->parcel->granted)
+        answer->questions[answer->parcel->place[place - 1]]->token =
+            rowlock__value_number(&columns[1]);
 }
 
 /* ---- the round trip -------------------------------------------------------------------------- */
@@ -153,7 +125,11 @@ static int make_ready(struct rowlock_connection *connection)
 
     if (rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         code = rowlock__reconnect(connection, now + timeout_ms, NULL);
-    return code ? code : rowlock__learn_session(connection, NULL);
+    if (!code)
+        code = rowlock__learn_session(connection, NULL);
+    if (!code)
+        code = rowlock__verify(connection, NULL);
+    return code || connection->verified > 0 ? code : ROWLOCK_EMODE;
 }
 
 static bool in_time(int64_t began_ms)
@@ -161,25 +137,29 @@ static bool in_time(int64_t began_ms)
     return rowlock__now_ms() - began_ms < ANSWER_MS / 2;
 }
 
+/* No lease of a group has a session lock: its waiters poll. */
 static int send_parcel(struct rowlock_connection *connection, const struct parcel *parcel,
                        struct answer *answer, bool *unsure)
 {
-    struct rowlock_value values[4] = {
-        rowlock__bytes_value(parcel->ended, parcel->ended_length),
-        rowlock__bytes_value(parcel->wants, parcel->wants_length),
-        rowlock__int_value(connection->driver->backend_id(connection->link)),
-        rowlock__text_value(NULL)};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_BATCH),
-                                .values = values,
-                                .row = batch_row,
-                                .data = answer};
+    struct rowlock_value ended[2] = {rowlock__bytes_value(parcel->ended, parcel->ended_length),
+                                     rowlock__int_value(0)};
+    struct rowlock_value wants[7] = {rowlock__bytes_value(parcel->wants, parcel->wants_length),
+                                     rowlock__int_value(0), rowlock__text_value(NULL)};
+    struct rowlock_call calls[2];
     struct rowlock_budget budget = {rowlock__now_ms() + ANSWER_MS, -1, 0};
     struct rowlock_outcome outcome = {0};
+    size_t n = 0;
     int code;
 
-    if (parcel->granted)
-        values[3] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
-    code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
+    if (parcel->ended_length)
+        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_RELEASE_ALL, ended, gone_row, answer);
+    if (parcel->granted) {
+        wants[2] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
+        for (int i = 0; i < 4; i++)
+            wants[3 + i] = connection->verification[i];
+        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_GRANT_ALL, wants, granted_row, answer);
+    }
+    code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, calls, n,
                                    &budget, &outcome, NULL);
     *unsure = code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit;
     rowlock__clean_up(connection, &outcome);
@@ -202,8 +182,6 @@ static int send_once(struct rowlock_connection *connection,
         sent_ms = rowlock__now_ms();
         code = send_parcel(connection, &parcel, &answer, unsure);
     }
-    if (!code && !answer.came)
-        code = ROWLOCK_EDB;
     for (size_t i = 0; i < n; i++) {
         questions[i]->sent_ms = sent_ms;
         questions[i]->code = code;

@@ -24,13 +24,12 @@ struct answer {
 
 /* One call and its transaction. */
 struct round_trip {
-    enum rowlock_statement_id before; /* sent before it, with the same first values; 0: none */
     enum rowlock_statement_id id;
     struct rowlock_value values[12];
     rowlock_row *row;
     int64_t limit_ms;     /* how long the server may wait; 0: not at all; < 0: no limit */
     bool server_ends;     /* the server enforces limit_ms on the whole statement */
-    bool alone;           /* without a transaction: session locks only */
+    bool alone;           /* without BEGIN: session locks only, or a statement that commits itself */
     bool uninterruptible; /* not to be interrupted */
     bool stays_open;      /* on success the client commits */
 };
@@ -42,9 +41,7 @@ static struct rowlock_value packed(const struct rowlock_request *request)
 
 static struct rowlock_value session(const struct rowlock_request *request)
 {
-    const struct rowlock_connection *connection = request->connection;
-
-    return rowlock__int_value(connection->driver->backend_id(connection->link));
+    return rowlock__int_value(rowlock__marking_session(request->connection));
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -167,29 +164,21 @@ static bool is_simple(const struct rowlock_request *r, const struct rowlock_step
     const struct rowlock_connection *connection = r->connection;
 
     return r->n == 1 && r->want[0].mode == ROWLOCK_EXCLUSIVE && !step->ticket &&
-           connection->installed.technique == ROWLOCK_NATIVE &&
-           rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) && wait_of(r, step, deadline_ms) == 0 &&
-           connection->driver->speaks_utf8(connection->link);
+           connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) &&
+           wait_of(r, step, deadline_ms) == 0 && connection->driver->speaks_utf8(connection->link);
 }
 
 static struct round_trip grant_free(const struct rowlock_request *r)
 {
+    const struct rowlock_value *verification = r->connection->verification;
+
     return (struct round_trip){
-        .before = ROWLOCK_SQL_TRY_NAME,
         .id = ROWLOCK_SQL_GRANT_FREE,
         .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
-                   rowlock__int_value(r->ttl_ms), session(r), rowlock__text_value(r->host),
-                   keeper_of(r), rowlock__text_value(r->command), rowlock__text_value(r->note)},
-        .row = token_row};
-}
-
-/* Asks, where grant_free granted nothing, whether another owner has a lease. Mostly one has. */
-static struct round_trip leased(const struct rowlock_request *r)
-{
-    return (struct round_trip){
-        .id = ROWLOCK_SQL_LEASED,
-        .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner)},
-        .row = grant_row,
+                   rowlock__int_value(r->ttl_ms), rowlock__text_value(r->host), keeper_of(r),
+                   rowlock__text_value(r->command), rowlock__text_value(r->note), session(r),
+                   verification[0], verification[1], verification[2], verification[3]},
+        .row = token_row,
         .alone = true};
 }
 
@@ -279,7 +268,8 @@ static struct round_trip round_trip_of(const struct rowlock_request *request,
     case ROWLOCK_ACT_WITHDRAW:
         return (struct round_trip){
             .id = ROWLOCK_SQL_WITHDRAW,
-            .values = {rowlock__int_value(step->ticket), rowlock__text_value(request->owner)},
+            .values = {rowlock__int_value(step->ticket), rowlock__text_value(request->owner),
+                       session(request)},
             .uninterruptible = true};
     case ROWLOCK_ACT_SESSION_UNLOCK:
         return session_unlock(request, step);
@@ -329,6 +319,8 @@ static struct rowlock_budget budget_of(const struct rowlock_connection *connecti
 static unsigned flags_of(const struct rowlock_connection *connection,
                          const struct round_trip *round_trip)
 {
+    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE)
+        return ROWLOCK_ALONE;
     if (round_trip->alone || !rowlock__sql(connection, ROWLOCK_SQL_BEGIN))
         return ROWLOCK_INSIDE;
     return round_trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
@@ -368,7 +360,7 @@ static int judge(const struct rowlock_request *request, enum rowlock_statement_i
 {
     struct rowlock_answer said = {.status = answer->reply->status};
 
-    if (answer->rows == 0 && (id == ROWLOCK_SQL_GRANT_FREE || id == ROWLOCK_SQL_LEASED))
+    if (answer->rows == 0 && id == ROWLOCK_SQL_GRANT_FREE)
         return ROWLOCK_OK;
     if (answer->rows == 0)
         return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
@@ -414,25 +406,25 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
     struct rowlock_connection *connection = request->connection;
     struct rowlock_budget budget = budget_of(connection, round_trip, deadline_ms);
     struct rowlock_outcome outcome = {0};
-    struct rowlock_call calls[] = {
-        rowlock__call(connection, round_trip->before, round_trip->values, NULL, NULL),
-        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer)};
-    size_t first = round_trip->before ? 0 : 1;
+    struct rowlock_call call =
+        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer);
     int64_t sent_ms = rowlock__now_ms();
     int code;
 
-    calls[1].limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
-    if (!calls[1].statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
+    call.limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
+    if (!call.statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
         return ROWLOCK_OK; /* a server without session locks */
-    if (!calls[1].statement)
+    if (!call.statement)
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
-    code = connection->driver->run(connection->link, flags_of(connection, round_trip),
-                                   &calls[first], 2 - first, &budget, &outcome, error);
+    code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
+                                   &budget, &outcome, error);
     if (!code && round_trip->row)
         code = judge(request, round_trip->id, answer, error);
     if (!code && round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open)
         answer->reply->session_unlocked = answer->reply->status == ROWLOCK_STATUS_OK &&
                                           !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
+    if (!code && round_trip->id == ROWLOCK_SQL_WITHDRAW)
+        answer->reply->session_unlocked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
     if (!code && round_trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
         code = call_hook(request, answer->reply->token, error);
         if (!code)
@@ -495,22 +487,17 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
         send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
-/* The call after one that decided nothing: where the name is neither simply free nor simply leased,
-   the grant by functions decides. .id 0: the step is done. */
+/* The call after one that decided nothing: where the name is not simply free, the grant by
+   functions decides. .id 0: the step is done. */
 static struct round_trip next_of(const struct rowlock_request *request,
                                  const struct rowlock_step *step, int64_t deadline_ms,
                                  const struct round_trip *sent, const struct answer *answer)
 {
     if (answer->reply->code || answer->rows)
         return (struct round_trip){.id = 0};
-    switch (sent->id) {
-    case ROWLOCK_SQL_GRANT_FREE:
-        return leased(request);
-    case ROWLOCK_SQL_LEASED:
+    if (sent->id == ROWLOCK_SQL_GRANT_FREE)
         return grant(request, step, deadline_ms);
-    default:
-        return (struct round_trip){.id = 0};
-    }
+    return (struct round_trip){.id = 0};
 }
 
 /* Technique row: if rows of the names are missing, creates them and repeats the step, because a
@@ -534,6 +521,10 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
             request, &round_trip, deadline_ms, &answer, error);
         next = next_of(request, step, deadline_ms, &round_trip, &answer);
     }
+    /* granted after all: the verification may be out of date */
+    if (round_trip.id == ROWLOCK_SQL_GRANT && !reply->code && reply->status == ROWLOCK_STATUS_OK &&
+        step->act == ROWLOCK_ACT_GRANT && request->connection->verified > 0)
+        request->connection->verified = 0;
     for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
         last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
         reply->code = prepare(request, error);

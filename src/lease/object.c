@@ -61,12 +61,16 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
     return rowlock__text_value(lease->owner[0] ? lease->owner : NULL);
 }
 
+struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease)
+{
+    return rowlock__int_value(lease->sessions == lease->connection->sessions ? lease->session : 0);
+}
+
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
     /* An adopted lease may have less than a millisecond left; a negative time would never end. */
     int64_t end_ms = rowlock__after(sent_ms, rowlock__most(ttl_ms - GRAIN_MS, 0));
 
-    atomic_store(&lease->simple, false);
     if (sent_ms > atomic_load(&lease->sent_ms))
         atomic_store(&lease->sent_ms, sent_ms);
     if (end_ms > atomic_load(&lease->end_ms))

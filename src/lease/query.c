@@ -42,7 +42,8 @@ int rowlock__query_once(struct rowlock_connection *connection, const struct rowl
     struct rowlock_call call =
         rowlock__call(connection, query->id, query->values, query->row, query->data);
     struct rowlock_budget budget = budget_of(query, connection->interrupt_fd);
-    unsigned flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
+    unsigned flags = query->alone ? ROWLOCK_ALONE
+                     : rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
                          ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
                          : ROWLOCK_INSIDE;
 

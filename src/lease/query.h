@@ -17,6 +17,7 @@ struct rowlock_query {
     int64_t deadline_ms; /* of each attempt */
     int64_t end_ms;      /* of the lease at stake; 0: none */
     bool reads;          /* needs no transaction */
+    bool alone;          /* commits by itself */
     int64_t until_ms;    /* rowlock__query_surely repeats a cancelled query until then; 0: never */
 };
 

@@ -43,8 +43,7 @@ static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int6
 static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_id id)
 {
     return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->simple) &&
-           !lease->connection->logs_releases &&
-           lease->connection->installed.technique == ROWLOCK_NATIVE &&
+           !lease->connection->logs_releases && lease->connection->verified > 0 &&
            rowlock__sql(lease->connection, ROWLOCK_SQL_RELEASE_FREE);
 }
 
@@ -52,6 +51,15 @@ static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_
 static bool was_brief(const struct rowlock_lease *lease)
 {
     return lease->release_ms - atomic_load(&lease->sent_ms) < BRIEF_MS;
+}
+
+/* The release has released the session lock, too. After a failure that is not known. */
+static void unmark(struct rowlock_lease *lease, int code)
+{
+    if (code || lease->sessions != lease->connection->sessions || !lease->session)
+        return;
+    lease->session = 0;
+    lease->connection->marks--;
 }
 
 static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
@@ -80,16 +88,18 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
         rowlock__keeper_end(lease);
         return say_released(lease, true, error);
     }
-    if (is_simple(lease, id))
+    query.alone = is_simple(lease, id);
+    if (query.alone)
         query.id = ROWLOCK_SQL_RELEASE_FREE;
     code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
     if (!code && answer < 0 && query.id != id) {
         query.id = id;
+        query.alone = false;
         code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
         connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK && was_brief(lease);
     }
-    /* Only after the COMMIT: the end of its session releases the token's session lock. */
     rowlock__keeper_end(lease);
+    unmark(lease, code);
     if (!code)
         return ended(lease, id, answer, error);
     code = rowlock__query_result(code, error);
@@ -110,7 +120,7 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
     return code;
 }
 
-/* True if the group has answered; then `*code` is the result of the release. */
+/* True if the group has released it; then `*code` is the result of the release. */
 static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
 {
     struct rowlock_question question = {
@@ -121,32 +131,16 @@ static bool released_by_group(struct rowlock_lease *lease, int *code, struct row
         lease->release_ms = rowlock__now_ms();
     rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
     lease->release_unsure |= question.unsure;
-    if (question.code)
+    if (question.code || !question.was_there)
         return false;
     rowlock__keeper_end(lease);
-    *code = ended(lease, ROWLOCK_SQL_RELEASE,
-                  question.was_there ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST, error);
+    *code = ended(lease, ROWLOCK_SQL_RELEASE, ROWLOCK_STATUS_OK, error);
     return true;
-}
-
-/* The group's session still holds the token's session lock, which wakes the waiters: the group
-   releases it, and the lease too where the query before failed. */
-static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlock_error *error)
-{
-    struct rowlock_question question = {
-        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
-
-    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
-    lease->release_unsure |= question.unsure;
-    if (!code || atomic_load(&lease->released) || question.code || !question.was_there)
-        return code;
-    rowlock__clear_error(error);
-    return say_released(lease, false, error);
 }
 
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 {
-    struct rowlock_value values[3];
+    struct rowlock_value values[4];
     bool by_group = lease && lease->lane && !atomic_load(&lease->released);
     int code;
 
@@ -155,6 +149,7 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
     values[0] = rowlock__int_value(lease->token);
     values[1] = rowlock__name_of(lease);
     values[2] = rowlock__owner_of(lease);
+    values[3] = rowlock__session_of(lease);
     if (by_group) {
         code = rowlock__ready_or_lost(lease->connection, error);
         if (code && code != ROWLOCK_ECONN)
@@ -163,8 +158,7 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
         if (released_by_group(lease, &code, error))
             return code;
     }
-    code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
-    return by_group ? settle_with_group(lease, code, error) : code;
+    return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
 }
 
 void rowlock_lease_free(struct rowlock_lease *lease)

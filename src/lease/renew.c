@@ -35,6 +35,16 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
     if (code)
         atomic_store(&lease->lost, true);
     else
+        code = rowlock__verify(connection, error);
+    query.alone = connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_RENEW_FREE) &&
+                  lease->owner[0];
+    if (!code && query.alone) {
+        query.id = ROWLOCK_SQL_RENEW_FREE;
+        code = rowlock__query(connection, &query, error);
+        query.id = ROWLOCK_SQL_RENEW;
+        query.alone = false;
+    }
+    if (!code && answer < 0)
         code = rowlock__query(connection, &query, error);
     if (code)
         return code;

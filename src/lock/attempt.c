@@ -79,8 +79,7 @@ static const struct rowlock_statement *plain_lock(const struct rowlock_attempt *
 {
     const struct rowlock_connection *connection = attempt->connection;
 
-    if (attempt->wait_ms >= 0 || connection->installed.technique != ROWLOCK_NATIVE ||
-        !rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE))
+    if (attempt->wait_ms >= 0 || !rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE))
         return NULL;
     return rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
 }
@@ -89,18 +88,14 @@ static const struct rowlock_statement *plain_lock(const struct rowlock_attempt *
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_statement *lock = plain_lock(attempt);
     const struct rowlock_want *want = attempt->wants.want;
     size_t length = strlen(want->name);
-    struct rowlock_value values[] = {
-        rowlock__bytes_value(want->name, length),
-        rowlock__int_value(lock ? want->mode == ROWLOCK_SHARED : left_to_wait(attempt))};
-    enum rowlock_statement_id last = lock                   ? ROWLOCK_SQL_LOOK_ONE
-                                     : attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
-                                                            : ROWLOCK_SQL_BEGIN_ONE_WITHIN;
+    struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
+                                     rowlock__int_value(want->mode == ROWLOCK_SHARED)};
 
     memcpy(attempt->answer.name, want->name, length + 1);
-    return run(attempt, lock, rowlock__sql(connection, last), values, error);
+    return run(attempt, plain_lock(attempt), rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE), values,
+               error);
 }
 
 static int takes_the_fast_path(const struct rowlock_attempt *attempt)
@@ -109,9 +104,7 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
     const struct rowlock_want *want = attempt->wants.want;
 
     return !attempt->in_transaction && !attempt->the_long_way && attempt->wants.n == 1 &&
-           !want->token && (want->mode == ROWLOCK_EXCLUSIVE || plain_lock(attempt)) &&
-           rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE) &&
-           connection->driver->speaks_utf8(connection->link);
+           !want->token && plain_lock(attempt) && connection->driver->speaks_utf8(connection->link);
 }
 
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error)
@@ -179,6 +172,7 @@ int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *o
 
         code = run_alone(outside, ROWLOCK_SQL_SWEEP, &token, &budget, error);
     }
+    attempt->swept = tokens.n > 0;
     return code;
 }
 

@@ -54,6 +54,7 @@ struct rowlock_attempt {
     int64_t deadline_ms;      /* the end of that wait, by clock.h */
     int in_transaction;       /* locks in the caller's transaction; else begin-and-lock */
     int unread;               /* the schema is checked after the first write: rowlock__check_late */
+    bool swept;               /* the last sweep found an expired lease */
     int the_long_way;         /* not the fast path, which obeys the session's lock_timeout */
     int cleared;              /* obstacles were removed once; late attempts do not repeat that */
     struct rowlock_pause pause;

@@ -52,6 +52,20 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
+/* PostgreSQL does not tell an expired lease from a live one. Asks once in a call, unless it waits. */
+static int sweep_expired(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
+{
+    int code;
+
+    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_VERIFY) ||
+        (attempt->cleared && is_over(attempt)))
+        return ROWLOCK_OK;
+    attempt->swept = false;
+    code = do_outside(attempt, rowlock__sweep, again, error);
+    *again = *again && attempt->swept;
+    return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
+}
+
 /* Judges an answered attempt: `*again` is set if another attempt is useful. */
 static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
@@ -65,8 +79,9 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     case ROWLOCK_STATUS_UNPREPARED:
         return do_outside(attempt, rowlock__make_known, again, error);
     case ROWLOCK_STATUS_LEASED:
-        if (attempt->in_transaction || is_over(attempt))
-            return ROWLOCK_OK;
+        code = sweep_expired(attempt, again, error);
+        if (code || *again || attempt->in_transaction || is_over(attempt))
+            return code;
         if (rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
                            attempt->deadline_ms) == ROWLOCK_WAKE_INTERRUPT)
             return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while waiting for '%s'",

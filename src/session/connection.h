@@ -14,7 +14,7 @@
 #include "util/rows.h"
 
 /* The only version that this library works with. install.mk reads this line, too. */
-#define ROWLOCK_SCHEMA_VERSION 2
+#define ROWLOCK_SCHEMA_VERSION 1
 
 /* The contents of rowlock_meta. */
 struct rowlock_installed {
@@ -51,6 +51,13 @@ struct rowlock_connection {
        not asked yet, < 0: unknowable. */
     int64_t session;
     char session_start[64];
+    /* The answer of VERIFY in this session, for the statements ..._FREE: 1; 0: not asked yet, -1: they
+       are of no use. */
+    int verified;
+    struct rowlock_value verification[4]; /* numbers, or texts in: */
+    char verification_text[4][48];
+    unsigned sessions; /* how many this connection has had */
+    int marks;         /* session locks of leases that this session has */
     /* Statements with another table name; text NULL: as in the dialect. */
     struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
 };
@@ -194,6 +201,12 @@ int rowlock__can_reconnect(const struct rowlock_connection *connection);
 /* Asks the server once for its id and start of this session, so that another session can end it.
    They stay unknown behind a pooler and on SQLite. Does not ask if the answer would be useless. */
 int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error);
+/* Asks the server once in a session, and never on a wrapped connection, for what the statements
+   ..._FREE need, and sets `verified`. */
+int rowlock__verify(struct rowlock_connection *connection, struct rowlock_error *error);
+/* The id of the session, for a statement that takes a session lock; 0: the session has enough of
+   them. The server has memory for 64 locks of each session, and refuses every lock without it. */
+int64_t rowlock__marking_session(const struct rowlock_connection *connection);
 /* The same as an additional call of another batch; false if there is nothing to ask. After the
    answer the caller calls rowlock__session_answered. */
 bool rowlock__session_question(struct rowlock_connection *connection, struct rowlock_call *call);

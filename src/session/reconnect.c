@@ -144,6 +144,48 @@ int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock
     return code;
 }
 
+static void verified_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_connection *connection = data;
+
+    for (unsigned i = 0; i < n && i < 4; i++) {
+        char *text = connection->verification_text[i];
+
+        rowlock__column_text(&columns[i], text, sizeof connection->verification_text[i]);
+        connection->verification[i] = text[strspn(text, "0123456789")]
+                                          ? rowlock__text_value(text)
+                                          : rowlock__int_value(rowlock__value_number(&columns[i]));
+    }
+    connection->verified = 1;
+}
+
+int rowlock__verify(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_value session;
+    int code = ROWLOCK_OK;
+
+    if (connection->verified || connection->wrapped || !rowlock__sql(connection, ROWLOCK_SQL_VERIFY))
+        return ROWLOCK_OK;
+    session = rowlock__int_value(connection->driver->backend_id(connection->link));
+    for (int i = 0; !code && !connection->verified && i < 2; i++) {
+        if (i > 0)
+            code = rowlock__ask(connection, ROWLOCK_SQL_NEXT_NUMBER, NULL, NULL, NULL, error);
+        if (!code)
+            code = rowlock__ask(connection, ROWLOCK_SQL_VERIFY, &session, verified_row, connection,
+                                error);
+    }
+    if (!code && !connection->verified)
+        connection->verified = -1;
+    return code;
+}
+
+#define MARKS 40
+
+int64_t rowlock__marking_session(const struct rowlock_connection *connection)
+{
+    return connection->marks < MARKS ? connection->driver->backend_id(connection->link) : 0;
+}
+
 /* Replaces the link, and returns the old one. */
 static struct rowlock_link *put_link(struct rowlock_connection *connection,
                                      struct rowlock_link *link)
@@ -151,6 +193,8 @@ static struct rowlock_link *put_link(struct rowlock_connection *connection,
     struct rowlock_link *old = connection->link;
 
     connection->link = link;
+    connection->verified = connection->marks = 0;
+    connection->sessions++;
     return old;
 }
 

@@ -587,7 +587,7 @@ static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
 
     if (sim.running)
         link->client = sim.running; /* threads share the sessions of their group */
-    if (id == ROWLOCK_SQL_BATCH)
+    if (id == ROWLOCK_SQL_GRANT_ALL)
         return run_batch(&task, calls);
     if (id == ROWLOCK_SQL_TURN)
         return run_turn(&task, calls);
@@ -610,7 +610,6 @@ static void make_dialect(void)
     dialect = *plain;
     dialect.plain = NULL;
     dialect.statements[ROWLOCK_SQL_TURN] = own;
-    dialect.statements[ROWLOCK_SQL_BATCH] = own;
     dialect.statements[ROWLOCK_SQL_AWAIT] = own;
     dialect.statements[ROWLOCK_SQL_SESSION_UNLOCK] = own;
 }

@@ -1,5 +1,4 @@
 -- Whether the row c of pg_class is a table of rowlock. A schema rowlock may have other tables too.
 c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid AND c.relkind = 'r'
-AND c.relname IN ('meta', 'lease', 'heartbeat', 'waiter', 'least_token', 'roll_caller', 'origin',
-                  'name', 'prepared', 'counter', 'job', 'run', 'subject', 'expiry', 'history',
-                  'setting')
+AND c.relname IN ('meta', 'lease', 'waiter', 'origin', 'counter', 'job', 'run', 'subject', 'expiry',
+                  'history', 'setting')

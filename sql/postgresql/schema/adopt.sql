@@ -66,20 +66,12 @@ BEGIN
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
      WHERE n.nspname = 'rowlock' AND NOT t.tgisinternal
-       AND (p.pronamespace <> n.oid
-            OR t.tgqual IS NOT NULL -- the condition of reveal_lease, with the server's own function
-               AND (pg_catalog.strpos(pg_catalog.replace(pg_catalog.pg_get_triggerdef(t.oid),
-                                                         'pg_catalog.', ''),
-                        ' FOR EACH ROW WHEN ((current_setting(''rowlock.free''::text, true) '
-                        'IS DISTINCT FROM ''true''::text)) EXECUTE FUNCTION ') = 0
-                    OR EXISTS (SELECT FROM pg_catalog.pg_depend d
-                                WHERE d.classid = 'pg_trigger'::pg_catalog.regclass::oid
-                                  AND d.objid = t.oid
-                                  AND d.refobjid NOT IN (t.tgfoid, t.tgrelid)))
-            OR (c.relname, t.tgname, p.proname) NOT IN (
-               ('lease', 'reveal_lease', 'reveal_lease'),
-               ('lease', 'reveal_leases', 'reveal_lease'),
-               ('least_token', 'refuse_least', 'refuse_least')))
+       AND (p.pronamespace <> n.oid OR (c.relname, t.tgname, p.proname) NOT IN (
+               ('lease', 'see_foreign', 'see_foreign'))
+            -- its condition calls the server's own functions alone
+            OR EXISTS (SELECT FROM pg_catalog.pg_depend d
+                        WHERE d.classid = 'pg_trigger'::pg_catalog.regclass::oid
+                          AND d.objid = t.oid AND d.refobjid NOT IN (t.tgfoid, t.tgrelid)))
      LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION

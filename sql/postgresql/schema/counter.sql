@@ -7,30 +7,21 @@ CREATE TABLE rowlock.counter (
     last bigint NOT NULL
 );
 
--- Returns the first of `count` numbers. A new counter begins with `start`. Requires the lock of
--- counter:NAME.
-CREATE FUNCTION rowlock.advance(name text, start bigint, "count" bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    first bigint;
-BEGIN
-    INSERT INTO rowlock.counter AS c (name, last)
-        VALUES (advance.name, advance.start + advance."count" - 1)
-        ON CONFLICT ON CONSTRAINT counter_pkey DO UPDATE SET last = c.last + advance."count"
-        RETURNING c.last - advance."count" + 1 INTO first;
-    RETURN first;
-END $$;
-
--- For SQL clients: takes the lock and draws. Waits as rowlock.exclusive does.
+-- For SQL clients: takes the lock and draws. Waits as rowlock.exclusive does. A new counter begins
+-- with `start`. (next.sql draws for the library, which has taken the lock.)
 CREATE FUNCTION rowlock.next(name text, "count" bigint DEFAULT 1, start bigint DEFAULT 1)
 RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    first bigint;
 BEGIN
     IF next."count" NOT BETWEEN 1 AND 1000000000 THEN
         RAISE EXCEPTION 'rowlock: 1 to 1000000000 numbers at a time, not %', next."count"
             USING ERRCODE = '22023';
     END IF;
     PERFORM rowlock.exclusive('counter:' || next.name);
-    RETURN rowlock.advance(next.name, next.start, next."count");
+    WITH asked AS (SELECT next.name AS name, next.start AS start, next."count" AS "count")
+    {drawn_for asked} INTO first;
+    RETURN first;
 END $$;
 COMMENT ON FUNCTION rowlock.next(text, bigint, bigint) IS
     'Draws the next number of a counter, without gaps: ROLLBACK returns the number, and the next '

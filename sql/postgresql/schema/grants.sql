@@ -1,26 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- GRANTs: the minimum that the role application needs for locks, leases, jobs and refreshes, for
--- prepare and vacuum. FOR UPDATE and FOR SHARE require the right to update a column; rowlock never
--- updates n, how, uuid or a name.
+-- vacuum. FOR UPDATE requires the right to update a column; rowlock never updates how or uuid.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
 GRANT SELECT ON rowlock.meta TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.heartbeat TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (alive_until, roll_call) ON rowlock.waiter TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (token) ON rowlock.least_token TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.roll_caller TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.lease, rowlock.waiter TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
-GRANT SELECT ON rowlock.lift TO application;
+GRANT SELECT ON rowlock.origin, rowlock.setting TO application;
 GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number, rowlock.lifted, rowlock.lifted_for
     TO application;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects
     TO application;
 
 -- Only the history (rowlock log) needs these: locks hold without them.
-GRANT SELECT ON rowlock.setting TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 
 -- Members of pg_monitor see all sessions; they may also read the views, and run the verbs that
@@ -28,26 +22,20 @@ GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects
     TO pg_monitor;
-GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, rowlock.job,
-    rowlock.run, rowlock.subject, rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
-GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
-    rowlock.session_key(bigint), rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(),
-    rowlock.list(text), rowlock.locked_names(), rowlock.transactions(text),
-    rowlock.refuse_hidden(text) TO pg_monitor;
+GRANT SELECT ON rowlock.meta, rowlock.lease, rowlock.waiter, rowlock.job, rowlock.run,
+    rowlock.subject, rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
+GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.list(text), rowlock.refuse_hidden(text)
+    TO pg_monitor;
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'row') THEN
-        GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
-        GRANT SELECT, INSERT, DELETE ON rowlock.prepared TO application;
-        GRANT SELECT ON rowlock.name TO pg_monitor;
-    ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
+    IF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
         -- the table that was chosen at installation
         EXECUTE pg_catalog.format(
                 'GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
                                   (SELECT object::pg_catalog.regclass FROM rowlock.meta));
         -- A trigger fires without this right, which only permits its role to put the function on a
         -- table.
-        REVOKE EXECUTE ON FUNCTION rowlock.respect_leases() FROM application;
+        REVOKE EXECUTE ON FUNCTION rowlock.lock_object() FROM application;
     END IF;
 END $$;

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Technique insert: the caller's transaction inserts the name as a unique key and deletes it again.
--- Another session that inserts the same key waits until the transaction ends. Any program that runs
--- these two statements on the table rowlock_object takes part; a trigger makes it wait for leases
--- too. This technique has exclusive locks only.
+-- Technique insert: programs that only know two statements take part, INSERT of a name as a unique
+-- key of the table rowlock_object and its DELETE in the same transaction. A trigger locks the name
+-- before the INSERT, as rowlock.exclusive does, and waits for leases as that does. Everybody else
+-- locks as with technique native, and writes nothing.
 
 UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
                         owned = owned AND object IS NOT DISTINCT FROM 'rowlock_object'
@@ -80,7 +80,7 @@ BEGIN
                   FROM pg_catalog.pg_trigger t
                  WHERE t.tgrelid = object AND NOT t.tgisinternal
                    AND t.tgfoid
-                       IS DISTINCT FROM pg_catalog.to_regprocedure('rowlock.respect_leases()')::oid
+                       IS DISTINCT FROM pg_catalog.to_regprocedure('rowlock.lock_object()')::oid
                 UNION ALL
                 SELECT pg_catalog.format('it has the rule %I', r.rulename),
                        pg_catalog.format('run: DROP RULE %I ON %s', r.rulename, 'rowlock_object')
@@ -189,158 +189,31 @@ UPDATE rowlock.meta SET id_width = (
     SELECT CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 END FROM pg_catalog.pg_attribute a
      WHERE a.attrelid = 'rowlock_object'::regclass::oid AND a.attname = 'id');
 
--- Several names are locked in the order of their bytes: see rowlock.unpack.
-CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
-    SELECT 0::bigint
-$$;
-
--- Describes the committed row that holds the name; NULL if there is none.
-CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT pg_catalog.format('uuid %s, locked_ts %s', o.uuid, o.locked_ts)
-              FROM rowlock_object o WHERE o.id::text = leftover.name);
-END $$;
-
-CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT false
-$$;
-
--- Takes the name lock, and waits up to lock_timeout. Returns 0, or 6: a committed row holds the
--- name. An INSERT without effect met a row that remains (6), or one that has disappeared since. The
--- uuid marks the row as rowlock's for the trigger below.
-CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    mine constant text := 'rowlock:' || pg_catalog.right(
-        pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''), 24);
-BEGIN
-    IF shared THEN
-        RAISE EXCEPTION 'rowlock: technique insert has no shared locks' USING ERRCODE = 'RL004';
-    ELSIF EXISTS (SELECT FROM rowlock.meta m WHERE pg_catalog.char_length(name) > m.id_width) THEN
-        RAISE EXCEPTION 'rowlock: the name is longer than the column id of rowlock_object'
-            USING ERRCODE = 'RL003';
-    ELSIF pg_catalog.row_security_active('rowlock_object'::regclass::oid) THEN
-        RAISE EXCEPTION
-            'rowlock: row level security could hide rows of % from %; run as its owner: ALTER '
-            'TABLE % DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY',
-                        'rowlock_object', pg_catalog.quote_ident(current_user), 'rowlock_object'
-            USING ERRCODE = 'RL010';
-    END IF;
-    LOOP
-        INSERT INTO rowlock_object (uuid, id, locked_ts)
-        VALUES (mine, name, pg_catalog.clock_timestamp() AT TIME ZONE 'UTC')
-        ON CONFLICT DO NOTHING;
-        EXIT WHEN FOUND;
-        IF rowlock.leftover(name) IS NOT NULL THEN
-            RETURN 6;
-        END IF;
-    END LOOP;
-    DELETE FROM rowlock_object o WHERE o.uuid::text = mine;
-    -- only shows the holder to rowlock.holders
-    PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
-    RETURN 0;
-END $$;
-
--- Makes programs that only know the two statements wait for leases too. The trigger waits after the
--- INSERT: by then the transaction owns the unique key, which every grant of a lease needs. It waits
--- as long as rowlock.wait_lease.
---
--- This is the only function with the rights of its owner, because such a program may have no right
--- in the schema rowlock. Everything it calls is qualified, and its search_path is fixed. It reveals
--- only the holder of the name that the caller has just inserted. If NEW.id had a type of the
--- caller, a cast function of the caller would run with the owner's rights: so the function accepts
--- only the types that install accepts.
-CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
+-- Such a program may have no right in the schema rowlock, so this is the only function with the
+-- rights of its owner. Everything it calls is qualified, and its search_path is fixed. It reveals
+-- only the holder of the name that the caller inserts. If NEW.id had a type of the caller, a cast
+-- function of the caller would run with the owner's rights: so the function accepts only the types
+-- that install accepts.
+CREATE FUNCTION rowlock.lock_object() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN -- an INSERT of a name waits for a lease of it: man rowlock-schema
+BEGIN -- an INSERT of a name locks it until the transaction ends: man rowlock-schema
     IF pg_catalog.pg_typeof(NEW.id)::oid NOT IN ('text'::regtype::oid, 'varchar'::regtype::oid) THEN
         RAISE EXCEPTION 'rowlock: a name must be of type varchar or text' USING ERRCODE = 'RL003';
     END IF;
-    IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed',
-                                                                   'read uncommitted') THEN
-        PERFORM rowlock.check_use(NEW.id); -- an earlier snapshot would not show the lease
-    END IF;
-    IF rowlock.look(NEW.id, false) <> 0 THEN
-        PERFORM rowlock.wait_lease(NEW.id, false);
-    END IF;
-    RETURN NULL;
+    PERFORM rowlock.exclusive(NEW.id::text);
+    RETURN NEW;
 END $$;
 -- ALWAYS: also for a session with session_replication_role = replica.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
                    WHERE t.tgrelid = 'rowlock_object'::regclass::oid
-                      AND t.tgfoid = 'rowlock.respect_leases'::regproc::oid) THEN
-        CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
-            -- rowlock.name_lock looks by itself
-            FOR EACH ROW WHEN ((NEW.uuid::text LIKE 'rowlock:%') IS NOT TRUE)
-            EXECUTE FUNCTION rowlock.respect_leases();
+                      AND t.tgname = 'rowlock_lock_object' AND t.tgenabled = 'A'::"char") THEN
+        DROP TRIGGER IF EXISTS rowlock_lock_object ON rowlock_object;
+        CREATE TRIGGER rowlock_lock_object BEFORE INSERT ON rowlock_object
+            FOR EACH ROW EXECUTE FUNCTION rowlock.lock_object();
+        ALTER TABLE rowlock_object ENABLE ALWAYS TRIGGER rowlock_lock_object;
     END IF;
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
-                   WHERE t.tgrelid = 'rowlock_object'::regclass::oid
-                      AND t.tgname = 'rowlock_respect_leases' AND t.tgenabled = 'A'::"char") THEN
-        ALTER TABLE rowlock_object ENABLE ALWAYS TRIGGER rowlock_respect_leases;
-    END IF;
-END $$;
-
--- Tries the name lock: 0, 1 or 6. INSERT has no NOWAIT, so it uses the shortest timeout.
-CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
-DECLARE
-    saved constant text := pg_catalog.current_setting('lock_timeout');
-    status integer;
-BEGIN
-    PERFORM pg_catalog.set_config('lock_timeout', '1', true);
-    status := rowlock.name_lock(name, shared);
-    PERFORM pg_catalog.set_config('lock_timeout', saved, true);
-    RETURN status;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN 1;
-END $$;
-
--- Begins and locks one name exclusively, without a time limit.
-CREATE FUNCTION rowlock.begin_one(name text)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF rowlock.name_lock(name, false) = 6 THEN
-        PERFORM rowlock.fail(6, name);
-    END IF;
-    RETURN rowlock.look(name, false);
-END $$;
-
--- The same with a time limit.
-CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN rowlock.begin_name(name, wait_ms);
-END $$;
-
-{no_rows};
-
--- Lists, by the key of the name, the sessions that wait for a transaction which holds the name's
--- advisory lock.
-CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN QUERY
-        SELECT DISTINCT h.classid::bigint << 32 | h.objid::bigint, w.pid, 'exclusive'
-          FROM pg_catalog.pg_locks h
-          JOIN pg_catalog.pg_locks x ON x.pid = h.pid AND x.locktype = 'transactionid' AND x.granted
-          JOIN pg_catalog.pg_locks w ON w.locktype = 'transactionid' AND NOT w.granted
-                         AND w.transactionid = x.transactionid
-         WHERE {advisory_lock h} AND h.granted;
-END $$;
-
--- Deletes committed rows, which would hold their names forever.
-CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    removed bigint;
-BEGIN
-    DELETE FROM rowlock_object o
-     USING (SELECT u.uuid FROM rowlock_object u FOR UPDATE SKIP LOCKED) left_over
-     WHERE o.uuid::text = left_over.uuid::text;
-    GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
 END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rowlock FROM PUBLIC;

@@ -44,46 +44,29 @@ CREATE TABLE rowlock.run (
 );
 CREATE INDEX run_job ON rowlock.run (job, token);
 
-CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())::numeric
-                            * 1000.0)::bigint
-$$;
-
--- Counts the end of a run in its job. `former` is the row of the run before the end, which the
--- caller has read after it locked the job. A broken run may end twice, and counts once.
-CREATE FUNCTION rowlock.count_run(former rowlock.run, outcome text, ended bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    UPDATE rowlock.job j
-       SET runs_done = j.runs_done + (count_run.outcome = 'done')::integer::bigint,
-           runs_failed = j.runs_failed + (count_run.outcome = 'failed')::integer::bigint,
-           runs_timed_out = j.runs_timed_out + (count_run.outcome = 'timed out')::integer::bigint,
-           runs_broken = j.runs_broken + (count_run.outcome = 'broken')::integer::bigint,
-           runs_lost = j.runs_lost + (count_run.outcome = 'lost')::integer::bigint,
-           runs_late = j.runs_late + (count_run.outcome = 'late')::integer::bigint,
-           runs_not_started = j.runs_not_started
-                              + (count_run.outcome = 'not started')::integer::bigint,
-           last_success = CASE WHEN count_run.outcome = 'done' THEN count_run.ended
-                               ELSE j.last_success END
-     WHERE j.name = former.job
-       AND (former.finished = 0::bigint OR former.outcome <> count_run.outcome);
-END $$;
-
--- Records the result `outcome` of the job's previous run, which has no lease any more; the caller
--- has locked the job. `former` is the token of that run; 0: there is none.
-CREATE FUNCTION rowlock.end_lost_run(former bigint, outcome text) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+-- Records the end of a run, and counts it in its job. `former` is the row of the run before the end,
+-- which the caller has read after it locked the job. A broken run may end twice, and counts once.
+CREATE FUNCTION rowlock.end_run(former rowlock.run, outcome text, exit integer, output text)
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    now_ms constant bigint := rowlock.now_ms();
-    ended rowlock.run;
+    ended constant bigint := {now_ms};
 BEGIN
-    SELECT * INTO ended FROM rowlock.run r
-     WHERE r.token = former AND r.outcome IN ('running', 'broken');
-    IF FOUND THEN
-        UPDATE rowlock.run r SET outcome = end_lost_run.outcome, finished = now_ms
-         WHERE r.token = former;
-        PERFORM rowlock.count_run(ended, end_lost_run.outcome, now_ms);
-    END IF;
+    UPDATE rowlock.run r
+       SET outcome = end_run.outcome, finished = ended, exit = end_run.exit,
+           output = end_run.output
+     WHERE r.token = former.token;
+    UPDATE rowlock.job j
+       SET runs_done = j.runs_done + (end_run.outcome = 'done')::integer::bigint,
+           runs_failed = j.runs_failed + (end_run.outcome = 'failed')::integer::bigint,
+           runs_timed_out = j.runs_timed_out + (end_run.outcome = 'timed out')::integer::bigint,
+           runs_broken = j.runs_broken + (end_run.outcome = 'broken')::integer::bigint,
+           runs_lost = j.runs_lost + (end_run.outcome = 'lost')::integer::bigint,
+           runs_late = j.runs_late + (end_run.outcome = 'late')::integer::bigint,
+           runs_not_started = j.runs_not_started
+                              + (end_run.outcome = 'not started')::integer::bigint,
+           last_success = CASE WHEN end_run.outcome = 'done' THEN ended ELSE j.last_success END
+     WHERE j.name = former.job
+       AND (former.finished = 0::bigint OR former.outcome <> end_run.outcome);
 END $$;
 
 -- See dialect.h, job_claim. Returns 0 also if `instant` is in the future.
@@ -104,14 +87,14 @@ BEGIN
            last = claim_job.instant, repeats = claim_job.repeats, failed = 0,
            running = claim_job.token
      WHERE j.name = claim_job.name AND j.version = claim_job.version
-       AND claim_job.instant <= rowlock.now_ms();
+       AND claim_job.instant <= {now_ms};
     IF NOT FOUND THEN
         RETURN (SELECT count(*) FROM rowlock.job j
                  WHERE j.name = claim_job.name AND j.running = claim_job.token);
     END IF;
-    PERFORM rowlock.end_lost_run(former, outcome),
-            rowlock.make_heartbeat(claim_job.token); -- jobs are judged by it alone
-    now_ms := rowlock.now_ms();
+    PERFORM rowlock.end_run(r, claim_job.outcome, r.exit, r.output) FROM rowlock.run r
+      WHERE r.token = former AND r.outcome IN ('running', 'broken');
+    now_ms := {now_ms};
     INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
     VALUES (claim_job.token, claim_job.name, claim_job.node, claim_job.pid, claim_job.instant,
             claim_job.repeats, now_ms, now_ms + at_least);
@@ -120,23 +103,6 @@ BEGIN
        AND r.token <= (SELECT o.token FROM rowlock.run o WHERE o.job = claim_job.name
                         ORDER BY o.token DESC LIMIT 1 OFFSET history);
     RETURN 1;
-END $$;
-
--- Returns true if this token has no lease, or had an expired one, which it removes: a renewal in
--- progress must not find it. Never waits: a session that has the rows locked ends the lease itself,
--- or keeps it.
-CREATE FUNCTION rowlock.end_expired(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM FROM rowlock.heartbeat b
-      WHERE b.token = end_expired.token
-        AND b.expires <= pg_catalog.clock_timestamp() FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN
-        PERFORM FROM rowlock.lease l WHERE l.token = end_expired.token FOR UPDATE SKIP LOCKED;
-        IF FOUND THEN
-            RETURN rowlock.remove_lease(end_expired.token);
-        END IF;
-    END IF;
-    RETURN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = end_expired.token);
 END $$;
 
 -- See dialect.h, job_plan. A run that was not started stays with the job, so that it is claimed
@@ -150,7 +116,15 @@ BEGIN
         VALUES (plan_job.name, 1, plan_job.schedule, plan_job.due) ON CONFLICT DO NOTHING;
         RETURN CASE WHEN FOUND THEN 1 ELSE 0 END;
     END IF;
-    IF former <> 0 AND NOT rowlock.end_expired(former) THEN
+    -- a lease that has expired ends, because a renewal in progress must not find it; never waits: a
+    -- session that has the row locked ends the lease itself, or keeps it
+    PERFORM FROM rowlock.lease l
+      WHERE l.token = former AND l.token > 0 AND l.expires <= pg_catalog.clock_timestamp()
+        FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        PERFORM rowlock.end_lease(former, only_expired => true);
+    END IF;
+    IF EXISTS (SELECT FROM rowlock.lease l WHERE l.token = former AND l.token > 0) THEN
         RETURN 0;
     END IF;
     UPDATE rowlock.job j
@@ -162,13 +136,15 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    PERFORM rowlock.end_lost_run(former, outcome);
+    PERFORM rowlock.end_run(r, plan_job.outcome, r.exit, r.output) FROM rowlock.run r
+      WHERE r.token = former AND r.outcome IN ('running', 'broken');
     RETURN 1;
 END $$;
 
 -- See dialect.h, job_finish. A repeated call returns the same. After a run that was lost or not
 -- started the name is free at once.
-CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text)
+CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text,
+                                   session bigint DEFAULT 0)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now_ms bigint;
@@ -177,15 +153,15 @@ DECLARE
     ended rowlock.run;
     becomes text;
 BEGIN
-    PERFORM rowlock.make_durable();
-    PERFORM FROM rowlock.lease l WHERE l.token = finish_job.token FOR UPDATE;
-    SELECT b.stop INTO stop FROM rowlock.heartbeat b WHERE b.token = finish_job.token FOR UPDATE;
-    now_ms := rowlock.now_ms();
+    {durable};
+    SELECT l.stop INTO stop FROM rowlock.lease l
+     WHERE l.token = finish_job.token AND l.token > 0 FOR UPDATE;
+    now_ms := {now_ms};
     PERFORM FROM rowlock.job j -- a claim may be ending this run
       WHERE j.name = (SELECT r.job FROM rowlock.run r WHERE r.token = finish_job.token) FOR UPDATE;
     SELECT * INTO ended FROM rowlock.run r WHERE r.token = finish_job.token;
-    IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token)
-        THEN
+    IF stop IS NULL THEN
+        PERFORM rowlock.end_lease(token, session => session); -- its session lock
         IF ended.outcome IN ('done', 'failed', 'timed out', 'not started') OR ended.outcome = 'lost'
            AND EXISTS (SELECT FROM rowlock.job j
                        WHERE j.name = ended.job AND j.running = ended.token) THEN
@@ -194,12 +170,8 @@ BEGIN
         becomes := CASE WHEN ended.outcome = 'broken' THEN ended.outcome
                         WHEN finish_job.outcome = 'not started' THEN finish_job.outcome
                         ELSE 'late' END;
-        UPDATE rowlock.run r
-           SET outcome = becomes, finished = now_ms, exit = finish_job.exit,
-               output = finish_job.output
-         WHERE r.token = finish_job.token AND r.outcome IN ('running', 'lost', 'broken');
-        IF FOUND THEN
-            PERFORM rowlock.count_run(ended, becomes, now_ms);
+        IF ended.outcome IN ('running', 'lost', 'broken') THEN
+            PERFORM rowlock.end_run(ended, becomes, exit, output);
         END IF;
         -- a node that decided before this must decide again
         UPDATE rowlock.job j SET version = j.version + 1
@@ -214,40 +186,18 @@ BEGIN
         RETURN 0;
     END IF;
     IF ended.taken_until > now_ms AND NOT stop AND NOT pending THEN
-        UPDATE rowlock.heartbeat b
+        UPDATE rowlock.lease l
            SET expires = pg_catalog.to_timestamp(ended.taken_until::numeric / 1000.0)
-         WHERE b.token = finish_job.token;
+         WHERE l.token = finish_job.token AND l.token > 0;
     ELSE
-        PERFORM rowlock.remove_lease(finish_job.token);
+        PERFORM rowlock.end_lease(token, session => session);
     END IF;
     UPDATE rowlock.job j
        SET version = j.version + 1, running = CASE WHEN pending AND NOT stop THEN j.running
            ELSE 0 END,
            failed = CASE WHEN finish_job.outcome IN ('done', 'lost') OR stop THEN 0 ELSE now_ms END
      WHERE j.name = ended.job AND j.running = finish_job.token;
-    becomes := CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END;
-    UPDATE rowlock.run r
-       SET outcome = becomes, finished = now_ms, exit = finish_job.exit,
-           output = finish_job.output
-     WHERE r.token = finish_job.token;
-    PERFORM rowlock.count_run(ended, becomes, now_ms);
-    PERFORM rowlock.session_unlock(finish_job.token);
+    PERFORM rowlock.end_run(ended, CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END, exit,
+                            output);
     RETURN CASE WHEN stop THEN 14 ELSE 0 END;
-END $$;
-
-CREATE FUNCTION rowlock.forget_job(name text) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    running_token bigint;
-BEGIN
-    SELECT j.running INTO running_token FROM rowlock.job j
-     WHERE j.name = forget_job.name COLLATE "C" FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN 0;
-    ELSIF EXISTS (SELECT FROM rowlock.heartbeat b
-                   WHERE b.token = running_token AND b.expires > pg_catalog.clock_timestamp()) THEN
-        RETURN 2;
-    END IF;
-    DELETE FROM rowlock.job j WHERE j.name = forget_job.name COLLATE "C";
-    DELETE FROM rowlock.run r WHERE r.job = forget_job.name COLLATE "C";
-    RETURN 1;
 END $$;

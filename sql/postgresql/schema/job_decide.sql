@@ -11,7 +11,7 @@ CREATE FUNCTION rowlock.job_state(name text, OUT now_ms bigint, OUT version bigi
                                   OUT not_started boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    SELECT rowlock.now_ms(), coalesce(j.version, 0), j.schedule, coalesce(j.due, 0),
+    SELECT {now_ms}, coalesce(j.version, 0), j.schedule, coalesce(j.due, 0),
            coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0),
            coalesce(j.running, 0), coalesce(r.outcome = 'broken', false), h.free IS NOT NULL,
            coalesce(pg_catalog.floor({in_ms h.free}), 0)::bigint,
@@ -22,10 +22,7 @@ BEGIN
       LEFT JOIN rowlock.job j ON j.name = job_state.name COLLATE "C"
       LEFT JOIN rowlock.run r ON r.job = j.name AND r.token = j.running
      CROSS JOIN LATERAL (SELECT max(l.expires) AS free
-                           FROM (SELECT {expires_of o} AS expires
-                                   FROM rowlock.lease o
-                                  WHERE o.name = ('job:' || job_state.name) COLLATE "C"
-                                  OFFSET 0) l
+                           FROM {leases_named ('job:' || job_state.name) COLLATE "C"} l
                           WHERE l.expires > pg_catalog.clock_timestamp()) h;
 END $$;
 

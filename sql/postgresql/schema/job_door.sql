@@ -36,12 +36,10 @@ BEGIN
         END IF;
         RETURN;
     END IF;
-    SELECT g.status, g.token, g.detail INTO answer
-      FROM rowlock.try_grant(rowlock.pack_lease('job:' || job, 'exclusive', NULL), 'job:' || job,
-                             owner, ttl_ms, wait_ms, 0, host, pid, program, note) g;
-    IF answer.status = 6 THEN
-        PERFORM rowlock.fail(6, 'job:' || job);
-    ELSIF answer.status <> 0 THEN
+    SELECT g.status, g.token INTO answer
+      FROM rowlock.try_grant('job:' || job, 'exclusive', NULL, owner, ttl_ms, wait_ms, 0, host, pid,
+                             program, note) g;
+    IF answer.status <> 0 THEN
         state := 'running';
         pause_ms := held_ms;
         RETURN;
@@ -70,8 +68,8 @@ CREATE FUNCTION rowlock.claim(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     wait_limit constant text := pg_catalog.current_setting('lock_timeout');
-    idle constant text := rowlock.check_transaction();
-    ttl_ms constant bigint := rowlock.check_ttl(ttl);
+    idle constant text := rowlock.check_call('job:' || job COLLATE "default", owner);
+    ttl_ms constant bigint := rowlock.check_terms(job, ttl, 'exclusive', NULL);
     backoff_ms constant bigint := pg_catalog.floor({in_ms backoff})::bigint;
     at_least_ms constant bigint := pg_catalog.floor({in_ms at_least})::bigint;
     year_ms constant bigint := 31622400000;
@@ -79,8 +77,7 @@ DECLARE
     answer record;
     own record;
 BEGIN
-    PERFORM rowlock.check_use('job:' || job COLLATE "default"), rowlock.check_owner(owner),
-            rowlock.check_about(host, program, note);
+    PERFORM rowlock.check_about(host, program, note);
     IF missed IS NULL OR missed NOT IN ('once', 'skip')
        OR NOT coalesce(backoff_ms BETWEEN 0 AND year_ms AND at_least_ms BETWEEN 0 AND year_ms
                        AND history BETWEEN 1 AND 1000000 AND coalesce(retry, 0) >= 0, false) THEN
@@ -91,8 +88,7 @@ BEGIN
     normal := rowlock.read_schedule(schedule, zone, job);
     -- an earlier call, whose reply was lost, may have claimed it
     SELECT l.token, r.due, r.repeats INTO own
-      FROM (SELECT o.token, o.owner FROM rowlock.lease o
-             WHERE o.name = ('job:' || job) COLLATE "C" OFFSET 0) l
+      FROM {leases_named ('job:' || job) COLLATE "C"} l
       JOIN rowlock.run r ON r.token = l.token AND r.outcome = 'running'
      WHERE l.owner = claim.owner;
     IF FOUND AND rowlock.renew_lease(own.token, ttl_ms) = 0 THEN

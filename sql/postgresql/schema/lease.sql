@@ -1,519 +1,547 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Leases: grant, renew, release, check, break, and the fence.
+-- Leases: grant, renew, end, break, and the fence. An exclusive lease conflicts with every other; a
+-- shared one with all except shared ones; a permit with exclusive and shared ones, and with permits
+-- beyond the limit.
 --
--- A lease is granted under the name locks of its names (rowlock.name_lock), in a transaction that
--- commits at once. No session ignores a lease because its expiry time has passed: it deletes the
--- lease first. A row that remains is a conflict, because its renewal may be in progress. An
--- exclusive lease conflicts with every other; a shared one with all except shared ones; a permit
--- with exclusive and shared ones, and with permits beyond the limit. Statuses: those of
--- install.sql, and 11 queued, 12 not queued, 13 limits differ, 14 broken.
+-- A lease of a free name is granted by one INSERT, and ended by one DELETE (grant_free.sql,
+-- release_free.sql); these functions decide what is left. A grant holds the name locks of its names
+-- until it commits. No session ignores a lease because its expiry time has passed: it deletes the
+-- lease first, on condition that it has expired. A row that remains is a conflict, because its
+-- renewal may be in progress. Each end locks the row FOR UPDATE before, and so waits for fences.
+--
+-- The order of locks: name locks by key; the rows of the names by name; then tickets. Leases that
+-- have expired are ended before, in the order of their tokens.
 
--- Numbers -----------------------------------------------------------------------------------------
-
--- Lifts the sequence above every number that this database may have drawn before a restore or a
--- failover. The clock gives 2^20 numbers a second, more than any server commits. The function adds
--- 65536, because a statement that found the origin valid may still be drawing, and setval must not
--- go back behind it. The error at the end rolls back the subtransaction: this releases the lock,
--- however the caller's transaction ends, and undoes no setval. The lift is recorded last, in case
--- the session ends in between.
-CREATE FUNCTION rowlock.lift_numbers() RETURNS void
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
-DECLARE
-    numbers record;
-    lifted bigint;
+-- Rows of others: of a restore, a replication, or a user. A lease is put where every search finds
+-- it: an exclusive one at the present generation of its name, where the unique key refuses it if
+-- the name is taken; a member above a gate. Gates and marks of another time mean nothing. The
+-- numbers rise above a token that this server has not drawn.
+CREATE FUNCTION rowlock.see_foreign() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
-    -- statements after the wait, so that they see what other sessions lifted
-    SELECT o.origin, f.last_value AS lifted_for, l.last_value AS floor, n.last_value INTO numbers
-      FROM rowlock.lift o, rowlock.lifted_for f, rowlock.lifted l, rowlock.number n;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'rowlock: cannot draw a number: the table rowlock.origin is empty'
-            USING ERRCODE = '55000',
-                HINT = 'If no restore is under way: INSERT INTO rowlock.origin DEFAULT VALUES;';
-    ELSIF numbers.lifted_for <> numbers.origin OR numbers.last_value <= numbers.floor THEN
-        lifted := greatest(numbers.last_value + 65536, numbers.floor + 1,
-                           (extract(epoch FROM pg_catalog.clock_timestamp())::numeric
-                            * 1048576.0)::bigint);
-        PERFORM pg_catalog.setval('rowlock.number', lifted);
-        PERFORM pg_catalog.setval('rowlock.lifted', lifted);
-        PERFORM pg_catalog.setval('rowlock.lifted_for', numbers.origin);
+    IF NEW.token <= 0 THEN
+        RETURN NULL;
+    ELSIF NEW.token > coalesce(pg_catalog.pg_sequence_last_value('rowlock.number'), 0::bigint) THEN
+        PERFORM rowlock.next_number(NEW.token);
     END IF;
-    RAISE EXCEPTION 'rowlock: lifted' USING ERRCODE = 'RL100';
-EXCEPTION WHEN SQLSTATE 'RL100' THEN
-    NULL;
-END $$;
-
--- Draws a token or a ticket, greater than every earlier one, even after a crash, a restore or a
--- failover. A grant draws its token after it has taken all name locks.
-CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    drawn bigint;
-    lowest bigint;
-BEGIN
+    IF NEW.n <= 0 AND NEW.mode = 'exclusive' THEN
+        NEW.n := {generation_of NEW.name};
+        RETURN NEW;
+    END IF;
+    NEW.n := NEW.token;
     LOOP
-        SELECT pg_catalog.nextval('rowlock.number'),
-               coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint)
-          INTO drawn, lowest FROM rowlock.lift o
-         WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for');
-        IF drawn > lowest THEN
-            RETURN drawn;
+        INSERT INTO rowlock.lease AS l (name, n, token, mode, expires, acquired, least)
+        VALUES (NEW.name, {generation_of NEW.name}, 0, 'gate', '-infinity',
+                pg_catalog.clock_timestamp(), NEW.n - 1)
+            ON CONFLICT ON CONSTRAINT lease_pkey
+            DO UPDATE SET least = least(l.least, NEW.n - 1) WHERE l.token = 0;
+        EXIT WHEN FOUND;
+        IF EXISTS (SELECT FROM {leases_named NEW.name} l WHERE l.n <= 0) THEN
+            RAISE EXCEPTION 'rowlock: "%" is leased exclusively', NEW.name USING ERRCODE = '23505';
         END IF;
-        PERFORM rowlock.lift_numbers();
     END LOOP;
+    RETURN NEW;
 END $$;
-
--- Wanted names and conflicting leases -------------------------------------------------------------
-
--- Unpacks HEX(name):x|s|p:limit:count, joined by commas, in the order in which the names must be
--- locked. ROWS: otherwise the planner expects 1000, and joins them with all leases.
-CREATE FUNCTION rowlock.unpack_lease(wants text)
-RETURNS TABLE (name text, mode text, "limit" integer, "count" integer)
-    LANGUAGE plpgsql VOLATILE ROWS 2 AS $$
+-- ALWAYS: also for a session with session_replication_role = replica. After ENABLE TRIGGER ALL,
+-- which pg_restore --disable-triggers runs, it would not act for a replication: then an install
+-- creates it again.
+DO $$
 BEGIN
-    RETURN QUERY
-        SELECT u.name, u.mode, u."limit", u."count"
-          FROM (SELECT {from_hex w.part[1]} AS name,
-                       CASE w.part[2] WHEN 'x' THEN 'exclusive' WHEN 's' THEN 'shared'
-                           ELSE 'permit' END AS mode,
-                       CASE w.part[2] WHEN 'p' THEN w.part[3]::integer END AS "limit",
-                       CASE w.part[2] WHEN 'p' THEN w.part[4]::integer ELSE 1 END AS "count"
-                  FROM (SELECT pg_catalog.string_to_array(x, ':') AS part
-                          FROM pg_catalog.unnest(pg_catalog.string_to_array(wants, ',')) x) w) u
-         ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
-END $$;
-
--- Checks for conflicting leases. 0: none; 3: a live one, and `number` is the token of the first to
--- expire; 4: only expired ones; 13: permits with another limit are held. by_clock false: every row
--- counts as live, because a row that survived a sweep may be renewed.
-CREATE FUNCTION rowlock.look_lease(wants text, by_clock boolean, OUT status integer, OUT name text,
-                                   OUT number bigint, OUT expires timestamptz, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    want record;
-    conflicts record;
-BEGIN
-    status := 0;
-    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
-        SELECT pg_catalog.count(*) AS rows,
-               pg_catalog.count(*) FILTER (WHERE r.live) AS live,
-               pg_catalog.count(*) FILTER (WHERE r.alike) AS permits,
-               pg_catalog.count(*) FILTER (WHERE r.alike AND r.live) AS live_permits,
-               pg_catalog.max(r."limit") FILTER (WHERE r.live AND r."limit" <> want."limit")
-                   AS other_limit,
-               pg_catalog.count(*) FILTER (WHERE r."limit" <> want."limit") AS other_limits,
-               pg_catalog.min(r.expires) FILTER (WHERE r.live) AS expires,
-               (pg_catalog.array_agg(r.token ORDER BY r.expires, r.token) FILTER (WHERE r.live))[1]
-                   AS token
-          INTO conflicts
-          FROM (SELECT l.token, l."limit", l.expires, l.alike,
-                       NOT by_clock
-                           OR coalesce(l.expires > pg_catalog.clock_timestamp(), false) AS live
-                  FROM (SELECT l.token, l."limit", {expires_of l} AS expires,
-                               want.mode = 'permit' AND l.mode = 'permit' AS alike
-                          FROM rowlock.lease l
-                         WHERE {leases_named want.name}
-                           AND NOT (want.mode = 'shared' AND l.mode = 'shared') OFFSET 0) l) r;
-        IF conflicts.other_limit IS NOT NULL THEN
-            status := 13;
-            detail := pg_catalog.format('it is held with limit %s, but limit %s was requested',
-                                        conflicts.other_limit, want."limit");
-        ELSIF conflicts.live > conflicts.live_permits OR want.mode = 'permit'
-              AND conflicts.live_permits + want."count" > want."limit" THEN
-            status := 3;
-        ELSIF conflicts.rows > conflicts.permits OR want.mode = 'permit'
-              AND conflicts.permits + want."count" > want."limit"
-              OR conflicts.other_limits > 0 THEN -- expired, but a renewal may be in progress
-            status := greatest(status, 4);
-            CONTINUE;
-        ELSE
-            CONTINUE;
-        END IF;
-        name := want.name;
-        number := conflicts.token;
-        expires := conflicts.expires;
-        RETURN;
-    END LOOP;
-END $$;
-
--- Removes the conflicting leases that have expired: those of all names, in the order of their
--- tokens, under one savepoint. The caller has the name locks. Returns 0, 3 or 13 as look_lease.
-CREATE FUNCTION rowlock.clear_lease(wants text, limit_ms bigint, OUT status integer, OUT name text,
-                                    OUT number bigint, OUT expires timestamptz, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
-DECLARE
-    dead bigint;
-BEGIN
-    SELECT k.* INTO status, name, number, expires, detail FROM rowlock.look_lease(wants, true) k;
-    IF status <> 4 THEN
-        RETURN;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                    WHERE t.tgrelid = 'rowlock.lease'::regclass::oid
+                      AND t.tgname = 'see_foreign' AND t.tgenabled = 'A'::"char") THEN
+        DROP TRIGGER IF EXISTS see_foreign ON rowlock.lease;
+        CREATE TRIGGER see_foreign BEFORE INSERT ON rowlock.lease
+            FOR EACH ROW WHEN (NEW.acquired <= pg_catalog.statement_timestamp()
+                               OR pg_catalog.current_setting('session_replication_role')
+                                  = 'replica')
+            EXECUTE FUNCTION rowlock.see_foreign();
+        ALTER TABLE rowlock.lease ENABLE ALWAYS TRIGGER see_foreign;
     END IF;
-    BEGIN
-        PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
-        FOREACH dead IN ARRAY ARRAY(
-            SELECT DISTINCT l.token
-              FROM rowlock.unpack_lease(wants) w,
-           LATERAL (SELECT l.token, {expires_of l} AS expires
-                      FROM rowlock.lease l
-                     WHERE l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
-                    OFFSET 0) l
-             WHERE l.expires IS NULL OR l.expires <= pg_catalog.clock_timestamp()
-             ORDER BY l.token) LOOP
-            PERFORM rowlock.sweep(dead);
-        END LOOP;
-        SELECT k.* INTO status, name, number, expires, detail
-          FROM rowlock.look_lease(wants, false) k;
-        IF status <> 0 THEN
-            RAISE EXCEPTION 'rowlock: still leased' USING ERRCODE = 'RL100';
+END $$;
+
+-- Looks for leases of one name that conflict with a lease of that mode; a lock is like a lease,
+-- exclusive or shared. 0: none, or only expired ones; 3: `number` is the token of the first to
+-- expire; 13: permits with another limit are held, or waited for ahead of the ticket (0: by any).
+-- by_clock false: every row counts, because a row that survived a sweep may be renewed.
+CREATE FUNCTION rowlock.look(name text, mode text, limit_ integer, count_ integer, ticket bigint,
+                             by_clock boolean, OUT status integer, OUT number bigint,
+                             OUT expires timestamptz, OUT detail text)
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+DECLARE
+    found_ record;
+BEGIN
+    SELECT pg_catalog.count(*) FILTER (WHERE NOT l.alike) AS others,
+           coalesce(pg_catalog.sum(l."count") FILTER (WHERE l.alike), 0) AS permits,
+           pg_catalog.max(l."limit") FILTER (WHERE l."limit" <> limit_) AS other_limit,
+           pg_catalog.min(l.expires) AS expires,
+           (pg_catalog.array_agg(l.token ORDER BY l.expires, l.token))[1] AS token
+      INTO found_
+      FROM (SELECT o.token, o.expires, o."count", o."limit",
+                   look.mode = 'permit' AND o.mode = 'permit' AS alike
+              FROM {leases_named look.name COLLATE "C"} o
+             WHERE NOT (look.mode = 'shared' AND o.mode = 'shared')
+               AND (NOT by_clock OR o.expires > pg_catalog.clock_timestamp())) l;
+    status := 0;
+    IF found_.other_limit IS NOT NULL THEN
+        status := 13;
+        detail := pg_catalog.format('it is held with limit %s, but limit %s was requested',
+                                    found_.other_limit, limit_);
+    ELSIF found_.others > 0 OR mode = 'permit' AND found_.permits + count_ > limit_ THEN
+        status := 3;
+        number := found_.token;
+        expires := found_.expires;
+    END IF;
+    IF status <> 13 AND mode = 'permit' THEN
+        SELECT w."limit" INTO found_ FROM rowlock.waiter w
+         WHERE w.name = look.name COLLATE "C" AND w."limit" <> limit_
+           AND (look.ticket = 0 OR w.ticket < look.ticket)
+           AND (w.alive_until IS NULL OR w.alive_until > pg_catalog.clock_timestamp()) LIMIT 1;
+        IF FOUND THEN
+            status := 13;
+            detail := pg_catalog.format('it is waited for with limit %s, but limit %s was '
+                                        'requested', found_."limit", limit_);
         END IF;
-    EXCEPTION
-        WHEN SQLSTATE 'RL100' THEN
-            NULL;
-        WHEN lock_not_available OR deadlock_detected THEN
-            status := 3;
-            SELECT k.name, k.number INTO name, number FROM rowlock.look_lease(wants, false) k;
-    END;
+    END IF;
+END $$;
+
+-- The end of a lease ------------------------------------------------------------------------------
+
+-- Ends the lease of this token, all its rows: returns true. False: it had ended, has another name
+-- or owner (NULL: any), or (only_expired) has not expired. Of a lease that waiters queue for a gate
+-- remains. Writes the history. session_ has the session lock of the token, and releases it when the
+-- transaction has ended, and not earlier: the session that it wakes must see the committed changes.
+-- So the lock becomes a transaction lock, which the server releases after the rows are visible.
+CREATE FUNCTION rowlock.end_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL,
+                                  only_expired boolean DEFAULT false, revoke boolean DEFAULT false,
+                                  session bigint DEFAULT 0) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+DECLARE
+    each record;
+    cur rowlock.lease;
+    gate rowlock.lease;
+    ended boolean := false;
+    now_ timestamptz;
+BEGIN
+    FOR each IN SELECT l.name, l.n FROM rowlock.lease l
+                 WHERE l.token = end_lease.token AND l.token > 0
+                   AND (end_lease.name IS NULL OR EXISTS (
+                        SELECT FROM rowlock.lease o
+                         WHERE o.token = end_lease.token AND o.token > 0
+                           AND o.name COLLATE "default" = end_lease.name
+                           AND (end_lease.owner IS NULL OR o.owner = end_lease.owner)))
+                 ORDER BY l.name LOOP
+        gate := NULL;
+        WHILE each.n > 0 LOOP -- a grant of a member locks the gate before the members
+            SELECT * INTO gate FROM rowlock.lease l
+             WHERE l.name = each.name AND l.n = {generation_of each.name} AND l.token = 0
+               FOR UPDATE;
+            EXIT WHEN (SELECT r.n FROM rowlock.lease r WHERE r.name = each.name AND r.token = 0
+                        ORDER BY r.n LIMIT 1) IS NOT DISTINCT FROM gate.n;
+        END LOOP;
+        SELECT * INTO cur FROM rowlock.lease l
+         WHERE l.name = each.name AND l.n = each.n AND l.token = end_lease.token
+           AND (NOT only_expired OR l.expires <= pg_catalog.clock_timestamp()) FOR UPDATE;
+        --@
+        EXIT WHEN NOT FOUND;
+        ended := true;
+        now_ := pg_catalog.clock_timestamp();
+        cur.stop := cur.stop OR revoke AND cur.expires > now_;
+        IF cur.stop OR cur.quiet_until <= now_ OR cur.expires <= now_ THEN
+            PERFORM rowlock.log(cur.name, cur.mode, cur."count", cur.token, cur.host, cur.pid,
+                cur.command, cur.note, cur.acquired, cur.waited, least(now_, cur.expires),
+                CASE WHEN cur.stop THEN 'revoked' WHEN cur.expires > now_ THEN 'released'
+                     ELSE 'expired' END);
+        END IF;
+        -- later statements: the row is locked, so no waiter queues between this look and the COMMIT
+        IF cur.queued AND EXISTS (SELECT FROM rowlock.waiter w
+                                   WHERE w.name = cur.name AND w.ticket > cur.served) THEN
+            UPDATE rowlock.lease l
+               SET token = 0, mode = 'gate', expires = '-infinity', owner = NULL, least = cur.token
+             WHERE l.name = cur.name AND l.n = cur.n;
+        ELSE
+            DELETE FROM rowlock.lease l WHERE l.name = cur.name AND l.n = cur.n;
+            --@
+            DELETE FROM rowlock.lease l
+             WHERE l.name = gate.name AND l.n = gate.n AND l.token = 0
+               AND NOT EXISTS (SELECT FROM rowlock.lease m
+                                WHERE m.name = gate.name AND m.n > gate.least)
+               AND NOT EXISTS (SELECT FROM rowlock.waiter w
+                                WHERE w.name = gate.name AND w.ticket > gate.served);
+        END IF;
+    END LOOP;
+    IF session = pg_catalog.pg_backend_pid() THEN
+        PERFORM pg_catalog.pg_advisory_xact_lock({session_key_of token}),
+                pg_catalog.pg_advisory_unlock({session_key_of token});
+    END IF;
+    RETURN ended;
 END $$;
 
 -- The grant ---------------------------------------------------------------------------------------
 
--- Waits until no other transaction has called this for the owner. So a call finds what an earlier
--- one of the owner, whose reply was lost, may still be about to commit.
-CREATE FUNCTION rowlock.lock_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Returns the generation at which a grant of this name inserts its rows: the present one, or a new
+-- one, if the search for the row of the name takes much longer than that for a name which nobody
+-- has: then it meets the dead entries of some hundred leases, which the server keeps while an old
+-- snapshot is open. The fastest of three searches counts. The caller has the exclusive name lock, and sees no lease at `at` (or has locked
+-- the gate there), and `token` was drawn by it: so a generation is less than all before, and used
+-- once. Two rows: one at the old generation, on which every statement fails that has not yet seen
+-- the new one; and one directly above the new generation, where a search ends. NULL: another
+-- session has written a row at `at`.
+CREATE FUNCTION rowlock.move(name text, at bigint, token bigint, gated boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    generation constant bigint := -2::bigint * token; -- even; the row above it is odd
+    since timestamptz;
+    fastest interval[] := ARRAY[interval '1 s', interval '1 s'];
 BEGIN
-    PERFORM pg_catalog.pg_advisory_xact_lock(
-        pg_catalog.hashtextextended(owner, 8386112019297791602));
+    FOR attempt IN 1..6 LOOP
+        since := pg_catalog.clock_timestamp();
+        PERFORM FROM rowlock.lease l
+          WHERE l.name = CASE WHEN attempt > 3 THEN move.name ELSE '' END COLLATE "C" AND l.n <= 0
+          ORDER BY l.n LIMIT 1;
+        fastest[attempt / 4 + 1] := least(fastest[attempt / 4 + 1],
+                                          pg_catalog.clock_timestamp() - since);
+    END LOOP;
+    IF fastest[2] <= fastest[1] + fastest[1] + interval '15 us' THEN
+        RETURN at;
+    ELSIF gated THEN
+        INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired, queued, served, least)
+        SELECT l.name, generation, 0, 'gate', '-infinity', pg_catalog.clock_timestamp(), l.queued,
+               l.served, l.least
+          FROM rowlock.lease l WHERE l.name = move.name COLLATE "C" AND l.n = move.at;
+        UPDATE rowlock.lease l SET token = generation, mode = 'moved', queued = false
+         WHERE l.name = move.name COLLATE "C" AND l.n = move.at;
+    ELSE
+        INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+        VALUES (move.name, move.at, generation, 'moved', '-infinity',
+                pg_catalog.clock_timestamp())
+            ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    --@
+    INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+    VALUES (move.name, generation + 1, generation, 'moved', '-infinity',
+            pg_catalog.clock_timestamp());
+    RETURN generation;
 END $$;
 
--- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
--- leases where the technique has a shared mode. With a shared name lock it locks the owner too
--- (lock_owner): an exclusive one already separates its calls.
-CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
-                                      OUT name text)
-LANGUAGE plpgsql VOLATILE AS $$
+-- Removes what rowlock.move has left, as far as no statement can need it: each statement that writes
+-- a lease locks the table before it takes its snapshot, so with this lock none runs that began
+-- before the moves which are seen here. The least mark of each name stays. A name whose last move
+-- was a day ago is forgotten, with its name lock, because functions look before they lock the table.
+-- Removes gates too that nobody stands behind. It waits for writers 20 ms at most, and others wait
+-- as long for it: so it is for a transaction of its own. Returns the number of rows.
+CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
 DECLARE
-    deadline constant timestamptz := rowlock.after(wait_ms);
-    owner_key constant bigint := pg_catalog.hashtextextended(owner, 8386112019297791602);
-    want record;
-    in_common boolean;
+    gate rowlock.lease;
+    removed bigint := 0;
+    more bigint;
 BEGIN
-    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
-        name := want.name;
-        PERFORM rowlock.check_use(name);
-        in_common := want.mode = 'shared' AND rowlock.can_share();
-        IF wait_ms <> 0 THEN
-            PERFORM rowlock.limit_wait(deadline);
-            IF in_common THEN
-                PERFORM rowlock.lock_owner(owner);
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    FOR gate IN SELECT g.* FROM rowlock.lease g WHERE g.token = 0 FOR UPDATE SKIP LOCKED LOOP
+        DELETE FROM rowlock.lease l
+         WHERE l.name = gate.name AND l.n = gate.n
+           AND NOT EXISTS (SELECT FROM rowlock.lease m
+                            WHERE m.name = gate.name AND m.n > gate.least)
+           AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = gate.name);
+    END LOOP;
+    IF NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token < 0) THEN
+        RETURN 0;
+    END IF;
+    LOCK TABLE rowlock.lease IN SHARE ROW EXCLUSIVE MODE;
+    --@
+    WITH least AS MATERIALIZED (SELECT l.name, min(l.n) AS n FROM rowlock.lease l
+                                 WHERE l.token < 0 GROUP BY l.name)
+    DELETE FROM rowlock.lease l USING least k
+     WHERE l.name = k.name AND l.n > k.n AND l.token < 0;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    DELETE FROM rowlock.lease l
+     WHERE l.token < 0 AND l.acquired < before
+       AND NOT EXISTS (SELECT FROM rowlock.lease m WHERE m.name = l.name AND m.n <> l.n)
+       AND pg_catalog.pg_try_advisory_xact_lock({key_of l.name});
+    GET DIAGNOSTICS more = ROW_COUNT;
+    RETURN removed + more;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN 0;
+END $$;
+
+-- Grants one name of a lease, under its name lock: 0; 3 and 13 as rowlock.look; 11: `number` is the
+-- ticket directly ahead; 12: the caller's ticket is gone. A caller without a ticket requires an
+-- empty queue: it deletes dead tickets, because no waiter behind them would do so. Tickets whose
+-- alive_until has passed are deleted in any case.
+CREATE FUNCTION rowlock.take(name text, mode text, limit_ integer, count_ integer, token bigint,
+                             alone boolean, owner text, ttl_ms bigint, ticket bigint, host text,
+                             pid bigint, command text, note text,
+                             OUT status integer, OUT number bigint, OUT detail text)
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+DECLARE
+    cur rowlock.lease;
+    own rowlock.waiter;
+    ahead record;
+    at bigint;
+    waiting_ms bigint := 0;
+    quiet timestamptz;
+    quiet_ms constant bigint := (SELECT {quiet_ms});
+BEGIN
+    LOOP
+        SELECT * INTO cur FROM rowlock.lease l
+         WHERE l.name = take.name COLLATE "C" AND l.n <= 0 ORDER BY l.n LIMIT 1;
+        --@
+        IF cur.token > 0 THEN
+            status := 3;
+            number := cur.token;
+            RETURN;
+        ELSIF cur.token IS NULL OR cur.token < 0 THEN
+            at := coalesce(cur.token, 0);
+            IF mode <> 'shared' OR pg_catalog.pg_try_advisory_xact_lock({key_of name}) THEN
+                at := rowlock.move(name, at, token, false);
+                CONTINUE WHEN at IS NULL;
             END IF;
-            status := rowlock.name_lock(name, in_common);
-        ELSIF in_common AND NOT pg_catalog.pg_try_advisory_xact_lock(owner_key) THEN
-            status := 1;
-        ELSE
-            status := rowlock.try_name_lock(name, in_common);
+            EXIT WHEN mode = 'exclusive' AND ticket = 0;
+            INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired, queued, served,
+                                       least)
+            VALUES (take.name, at, 0, 'gate', '-infinity', pg_catalog.clock_timestamp(),
+                    take.ticket <> 0, CASE WHEN take.ticket = 0 THEN take.token ELSE 0 END,
+                    take.token - 1)
+                ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
+            CONTINUE;
         END IF;
+        -- a gate: locked first, so that no waiter queues between the look and the COMMIT
+        SELECT * INTO cur FROM rowlock.lease l
+         WHERE l.name = cur.name AND l.n = cur.n AND l.token = 0 FOR UPDATE;
+        CONTINUE WHEN NOT FOUND;
+        --@
+        SELECT k.status, k.number, k.detail INTO status, number, detail
+          FROM rowlock.look(name, mode, limit_, count_, ticket, false) k;
         IF status <> 0 THEN
             RETURN;
         END IF;
+        FOR ahead IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
+                      WHERE w.name = cur.name AND w.ticket > cur.served
+                        AND (take.ticket = 0 OR w.ticket < take.ticket) ORDER BY w.ticket LOOP
+            CONTINUE WHEN (take.ticket = 0 OR ahead.alive_until IS NOT NULL)
+                AND rowlock.remove_dead(ahead.ticket);
+            status := 11;
+            number := (SELECT w.ticket FROM rowlock.waiter w
+                        WHERE w.name = cur.name AND (take.ticket = 0 OR w.ticket < take.ticket)
+                        ORDER BY w.ticket DESC LIMIT 1);
+            RETURN;
+        END LOOP;
+        IF ticket <> 0 THEN
+            SELECT * INTO own FROM rowlock.waiter w
+             WHERE w.name = cur.name AND w.ticket = take.ticket;
+            IF NOT FOUND THEN
+                status := 12;
+                RETURN;
+            END IF;
+            waiting_ms := greatest(0, ({in_ms pg_catalog.clock_timestamp() - own.since})::bigint);
+        END IF;
+        EXIT;
     END LOOP;
-    name := NULL;
-END $$;
-
--- The same with a wait: a timeout is a status. (A try needs no savepoint for that.)
-CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer,
-                                 OUT name text)
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
-BEGIN
-    SELECT t.status, t.name INTO status, name FROM rowlock.name_lock_all(wants, owner, wait_ms) t;
-EXCEPTION WHEN lock_not_available THEN
-    status := 2;
-    SELECT w.name INTO name FROM rowlock.unpack_lease(wants) w LIMIT 1;
-END $$;
-
--- Finds the lease that an earlier attempt of this call acquired, when its reply was lost, renews it
--- and returns its token; NULL: there is none. Releases it instead if it was broken since.
-CREATE FUNCTION rowlock.adopt(wants text, owner text, ttl_ms bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    own bigint := (SELECT l.token
-                     FROM rowlock.unpack_lease(wants) w,
-                  LATERAL (SELECT l.token FROM rowlock.lease l
-                            WHERE l.name = w.name AND l.owner = adopt.owner OFFSET 0) l LIMIT 1);
-BEGIN
-    IF own IS NULL THEN
-        RETURN NULL;
-    ELSIF rowlock.renew_lease(own, ttl_ms) = 0 THEN
-        RETURN own;
+    quiet := CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
+                  ELSE pg_catalog.clock_timestamp() + {interval quiet_ms} END;
+    IF cur.token = 0 AND mode = 'exclusive' THEN
+        IF pg_catalog.mod(token, 61::bigint) = 0::bigint THEN
+            cur.n := rowlock.move(name, cur.n, token, true);
+        END IF;
+        UPDATE rowlock.lease l
+           SET token = take.token, mode = 'exclusive', owner = take.owner,
+               expires = pg_catalog.clock_timestamp() + {interval ttl_ms},
+               acquired = pg_catalog.clock_timestamp(), quiet_until = quiet, waited = waiting_ms,
+               host = take.host, pid = take.pid, command = take.command, note = take.note,
+               queued = EXISTS (SELECT FROM rowlock.waiter w
+                                 WHERE w.name = cur.name
+                                   AND w.ticket > greatest(take.ticket, cur.served)),
+               served = greatest(l.served, take.ticket), stop = false, alone = take.alone
+         WHERE l.name = cur.name AND l.n = cur.n;
+    ELSE
+        IF cur.token = 0 AND (ticket > 0 OR pg_catalog.mod(token, 61::bigint) = 0::bigint OR token <= cur.least) THEN
+            UPDATE rowlock.lease l
+               SET served = greatest(l.served, take.ticket),
+                   least = least(coalesce((SELECT min(m.n) FROM rowlock.lease m
+                                            WHERE m.name = cur.name AND m.n > cur.least),
+                                          take.token), take.token) - 1
+             WHERE l.name = cur.name AND l.n = cur.n;
+        END IF;
+        INSERT INTO rowlock.lease (name, n, token, mode, "limit", "count", owner, expires, acquired,
+                                   quiet_until, waited, host, pid, command, note, alone)
+        VALUES (take.name, CASE WHEN cur.token = 0 THEN take.token ELSE at END, take.token,
+                take.mode, limit_, count_, take.owner,
+                pg_catalog.clock_timestamp() + {interval ttl_ms}, pg_catalog.clock_timestamp(),
+                quiet, waiting_ms, take.host, take.pid, take.command, take.note, take.alone)
+            ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
+        IF NOT FOUND THEN -- a waiter has just queued, or a fast grant was faster
+            SELECT t.* INTO status, number, detail
+              FROM rowlock.take(name, mode, limit_, count_, token, alone, owner, ttl_ms, ticket,
+                                host, pid, command, note) t;
+            RETURN;
+        END IF;
     END IF;
-    PERFORM rowlock.remove_lease(own);
-    RETURN NULL;
+    DELETE FROM rowlock.waiter w WHERE w.name = take.name COLLATE "C" AND w.ticket = take.ticket;
+    --@
+    status := 0;
 END $$;
 
--- Returns for how many milliseconds the ticket has waited.
-CREATE FUNCTION rowlock.waited(ticket bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT greatest(0,
-                       ({in_ms pg_catalog.clock_timestamp() - pg_catalog.min(w.since)})::bigint)
-              FROM rowlock.waiter w WHERE w.ticket = waited.ticket);
-END $$;
-
--- Returns the time before which a release of a lease granted now leaves no row in the history. The
--- view reads the level with the rights of its owner, so that a grant needs no right on the table.
-CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN CASE WHEN waited >= 1000 THEN '-infinity'::timestamptz
-                ELSE pg_catalog.clock_timestamp()
-                     + {interval (SELECT o.quiet_ms FROM rowlock.lift o)} END;
-END $$;
-
--- Stores the token of a grant as the least token of its name, if the search for leases is slow. The
--- caller has the exclusive name lock and has found no lease. It calls this for each token divisible
--- by 127, a prime, so that each of several names that alternate gets its turn. It grants that very
--- token: a grant that drew another one instead would never call this. The fastest of three searches
--- counts: the first of a session includes planning, and other processes may delay any.
-CREATE FUNCTION rowlock.store_least(name text, token bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+-- All names of a lease, or none: after any status other than 0 nothing is written. The name whose
+-- status it is: `name`.
+CREATE FUNCTION rowlock.take_all(
+    names text[], modes text[], limits integer[], counts integer[], token bigint, owner text,
+    ttl_ms bigint, ticket bigint, host text, pid bigint, command text, note text,
+    OUT status integer, OUT name text, OUT number bigint, OUT detail text)
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
-    since timestamptz;
-    fastest interval := '1 s';
+    want record;
 BEGIN
-    FOR attempt IN 1..3 LOOP
-        since := pg_catalog.clock_timestamp();
-        PERFORM FROM rowlock.lease l
-          WHERE {leases_named store_least.name COLLATE "C"};
-        fastest := least(fastest, pg_catalog.clock_timestamp() - since);
+    FOR want IN SELECT * FROM {each_want} ORDER BY u.name COLLATE "C" LOOP
+        name := want.name;
+        SELECT t.* INTO status, number, detail
+          FROM rowlock.take(want.name, want.mode, want."limit", want."count", token, false, owner,
+                            ttl_ms, ticket, host, pid, command, note) t;
+        IF status <> 0 THEN
+            RAISE EXCEPTION 'rowlock: not granted' USING ERRCODE = 'RL100';
+        END IF;
     END LOOP;
-    IF fastest > interval '50 us' THEN
-        -- a vacuum in an open transaction may have deleted the row: no grant waits for that
-        UPDATE rowlock.least_token s SET token = store_least.token
-         WHERE s.name = ANY (ARRAY(SELECT u.name FROM rowlock.least_token u
-                                    WHERE u.name = store_least.name COLLATE "C"
-                                      FOR UPDATE SKIP LOCKED));
-        INSERT INTO rowlock.least_token (name, token)
-        SELECT store_least.name, store_least.token
-         WHERE NOT EXISTS (SELECT FROM rowlock.least_token s
-                            WHERE s.name = store_least.name COLLATE "C");
-    END IF;
-END $$;
-
--- Makes every number from now on greater than this one, which another server has drawn: logical
--- replication carries leases, but no sequences. As in lift_numbers, the error at the end releases
--- the lock and undoes no setval.
-CREATE FUNCTION rowlock.lift_above(foreign_number bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
-BEGIN
-    PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
-    PERFORM pg_catalog.setval('rowlock.lifted', foreign_number)
-       FROM rowlock.lifted l WHERE l.last_value < foreign_number;
-    RAISE EXCEPTION 'rowlock: lifted' USING ERRCODE = 'RL100';
 EXCEPTION WHEN SQLSTATE 'RL100' THEN
     NULL;
 END $$;
 
--- A greater least token would hide a lease. So reveal_lease deletes it when a lease with a smaller
--- token is inserted: by a restore, by hand, or after the numbers were set back by hand. And
--- refuse_least skips the row of a least token that is greater than the token of a lease, such as a
--- restored one. Both are triggers, because they must act for every writer, a replication included.
--- Only the statement grant_free need not fire it: its token is new, and greater than the least one.
--- reveal_lease also notices a token that this server has not drawn.
--- After ENABLE TRIGGER ALL, which pg_restore --disable-triggers runs, they would not act for a
--- replication: then an install creates them again.
-CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF TG_OP = 'TRUNCATE' THEN
-        DELETE FROM rowlock.least_token;
-        RETURN NULL;
-    END IF;
-    DELETE FROM rowlock.least_token s WHERE s.name = NEW.name AND s.token > NEW.token;
-    IF NEW.token > coalesce(pg_catalog.pg_sequence_last_value('rowlock.number'), 0::bigint) THEN
-        PERFORM rowlock.lift_above(NEW.token);
-    END IF;
-    RETURN NEW;
-END $$;
-CREATE FUNCTION rowlock.refuse_least() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF EXISTS (SELECT FROM rowlock.lease l
-                WHERE l.name = NEW.name AND l.token + 0 < NEW.token
-                  AND l.token + 0 >= coalesce(OLD.token, 0::bigint)) THEN
-        RETURN NULL;
-    END IF;
-    RETURN NEW;
-END $$;
-DO $$
-BEGIN
-    IF (SELECT pg_catalog.count(*) FROM pg_catalog.pg_trigger t
-         WHERE t.tgrelid = 'rowlock.lease'::regclass::oid AND t.tgenabled = 'A'::"char"
-           AND (t.tgname = 'reveal_leases'
-                OR t.tgname = 'reveal_lease' AND t.tgqual IS NOT NULL)) < 2 THEN
-        DROP TRIGGER IF EXISTS reveal_lease ON rowlock.lease;
-        CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease
-            FOR EACH ROW
-            WHEN (pg_catalog.current_setting('rowlock.free', true) IS DISTINCT FROM 'true')
-            EXECUTE FUNCTION rowlock.reveal_lease();
-        DROP TRIGGER IF EXISTS reveal_leases ON rowlock.lease;
-        CREATE TRIGGER reveal_leases BEFORE TRUNCATE ON rowlock.lease
-            FOR EACH STATEMENT EXECUTE FUNCTION rowlock.reveal_lease();
-        ALTER TABLE rowlock.lease ENABLE ALWAYS TRIGGER reveal_lease,
-            ENABLE ALWAYS TRIGGER reveal_leases;
-    END IF;
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
-                    WHERE t.tgrelid = 'rowlock.least_token'::regclass::oid
-                      AND t.tgname = 'refuse_least' AND t.tgenabled = 'A'::"char") THEN
-        DROP TRIGGER IF EXISTS refuse_least ON rowlock.least_token;
-        CREATE TRIGGER refuse_least BEFORE INSERT OR UPDATE ON rowlock.least_token
-            FOR EACH ROW EXECUTE FUNCTION rowlock.refuse_least();
-        ALTER TABLE rowlock.least_token ENABLE ALWAYS TRIGGER refuse_least;
-    END IF;
-END $$;
-
-CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint,
-                                     ticket bigint, host text, pid bigint, command text, note text)
-RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
+-- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
+-- that, or after a deadlock with another sweep.
+CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
-    waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
+    dead constant bigint[] := ARRAY(WITH asked AS (SELECT sweep.names, sweep.modes)
+                                    {expired_of asked});
+    saved constant text := pg_catalog.current_setting('lock_timeout');
 BEGIN
-    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + {interval ttl_ms},
-            rowlock.quiet_until(waiting_ms));
-    INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
-                               waited)
-    SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
-           insert_lease.pid, insert_lease.command, insert_lease.note, waiting_ms
-      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
+    IF dead = '{}' THEN
+        RETURN true;
+    END IF;
+    PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
+    PERFORM rowlock.end_lease(d.token, only_expired => true)
+       FROM pg_catalog.unnest(dead) d (token);
+    PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+    RETURN true;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN false;
 END $$;
 
--- Makes the COMMIT of this transaction wait for the disk, whatever the role's default. Every grant
--- and every renewal calls this.
-CREATE FUNCTION rowlock.make_durable() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Takes the name locks of a grant, in the order of their keys, because two names may have the same:
+-- exclusive for exclusive leases and permits, shared for shared leases. With a shared one it locks
+-- the owner too, because an earlier call of it, whose reply was lost, may still be about to commit;
+-- an exclusive one already separates its calls. status: 0, 1 (a try), 2 (until `deadline`).
+CREATE FUNCTION rowlock.lock_names(names text[], modes text[], owner text, tries boolean,
+                                   deadline timestamptz, OUT status integer, OUT name text)
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
+DECLARE
+    want record;
 BEGIN
-    IF pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
-        PERFORM pg_catalog.set_config('synchronous_commit', 'on', true);
-    END IF;
+    FOR want IN SELECT k.key, k.name, k.shared
+                  FROM (SELECT {key_of u.name} AS key, u.name, u.mode = 'shared' AS shared
+                          FROM ROWS FROM (pg_catalog.unnest(names), pg_catalog.unnest(modes))
+                               u (name, mode)
+                        UNION ALL SELECT {owner_key_of lock_names.owner}, NULL, false
+                         WHERE 'shared' = ANY (modes)) k
+                 ORDER BY k.name IS NOT NULL, k.key LOOP
+        name := coalesce(want.name, names[1]);
+        IF tries THEN
+            status := CASE WHEN CASE WHEN want.shared
+                                 THEN pg_catalog.pg_try_advisory_xact_lock_shared(want.key)
+                                 ELSE pg_catalog.pg_try_advisory_xact_lock(want.key) END
+                           THEN 0 ELSE 1 END;
+            IF status <> 0 THEN
+                RETURN;
+            END IF;
+        ELSE
+            {wait_until deadline};
+            IF want.shared THEN
+                PERFORM pg_catalog.pg_advisory_xact_lock_shared(want.key);
+            ELSE
+                PERFORM pg_catalog.pg_advisory_xact_lock(want.key);
+            END IF;
+        END IF;
+    END LOOP;
+    status := 0;
+    name := NULL;
+EXCEPTION WHEN lock_not_available THEN
+    status := 2;
 END $$;
 
 -- See dialect.h, grant. wait_ms 0: the caller commits in the same round trip. Otherwise the client
 -- commits in a second round trip: so a waiter that died meanwhile is never granted the lease, and
 -- the server ends the session of one that is frozen after 2 s.
-CREATE FUNCTION rowlock.grant_any(wants text, owner text, ttl_ms bigint, wait_ms bigint,
-                                  ticket bigint, session bigint, host text, pid bigint,
-                                  command text, note text,
-                                  OUT status integer, OUT name text, OUT token bigint,
-                                  OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.make_durable();
-    token := rowlock.adopt(wants, owner, ttl_ms);
-    IF token IS NOT NULL THEN
-        status := 0;
-    ELSIF wait_ms <> 0 THEN
-        PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
-        SELECT t.status, t.name INTO status, name FROM rowlock.wait_all(wants, owner, wait_ms) t;
-    ELSE
-        SELECT t.status, t.name INTO status, name FROM rowlock.name_lock_all(wants, owner, 0) t;
-    END IF;
-    token := coalesce(token, rowlock.adopt(wants, owner, ttl_ms));
-    IF token IS NOT NULL THEN
-        status := 0;
-        name := NULL;
-    ELSIF status = 6 THEN
-        detail := rowlock.leftover(name);
-    ELSIF status = 0 THEN
-        SELECT c.status, c.name, c.number, c.detail INTO status, name, number, detail
-          FROM rowlock.clear_lease(wants, CASE WHEN wait_ms = 0 THEN 250 ELSE 1500 END) c;
-        IF status = 0 THEN
-            SELECT q.status, q.name, q.number, q.detail INTO status, name, number, detail
-              FROM rowlock.look_queue(wants, ticket) q;
-        END IF;
-        IF status = 0 THEN
-            token := rowlock.next_number();
-            PERFORM rowlock.insert_lease(token, wants, owner, ttl_ms, ticket, host, pid, command,
-                                         note);
-        END IF;
-    END IF;
-    IF status = 0 THEN
-        IF ticket <> 0 THEN
-            DELETE FROM rowlock.waiter w WHERE w.ticket = grant_any.ticket;
-        END IF;
-        IF rowlock.is_own(session) THEN
-            PERFORM rowlock.session_lock(token);
-            PERFORM rowlock.session_unlock(ticket);
-        END IF;
-    END IF;
-END $$;
-
--- The same, with a fast path in as few statements as possible: for one name, exclusively, without
--- waiting, when no lease conflicts and no waiter queues.
-CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint,
-                                    ticket bigint, session bigint, host text, pid bigint,
-                                    command text, note text,
-                                    OUT status integer, OUT name text, OUT token bigint,
-                                    OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.grant_lease(
+    names text[], modes text[], limits integer[], counts integer[], owner text, ttl_ms bigint,
+    wait_ms bigint, ticket bigint, session bigint, host text, pid bigint, command text, note text,
+    OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 DECLARE
-    one text;
-    lowest bigint;
-    quiet_ms bigint;
+    own record;
+    locked boolean;
 BEGIN
-    IF wait_ms = 0 AND ticket = 0 AND pg_catalog.right(wants, 6) = ':x:0:0'
-       AND pg_catalog.strpos(wants, ',') = 0
-       AND pg_catalog.length(wants) BETWEEN 8 AND 516
-       AND pg_catalog.current_setting('transaction_isolation') = 'read committed' THEN
-        one := {from_hex pg_catalog.left(wants, -6)};
-        IF rowlock.try_name_lock(one, false) = 0 THEN
-            SELECT pg_catalog.nextval('rowlock.number'),
-                   greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token,
-                            0::bigint),
-                   o.quiet_ms
-              INTO token, lowest, quiet_ms
-              FROM rowlock.lift o
-              LEFT JOIN rowlock.least_token s ON s.name = one
-             WHERE {unheld one}
-               AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
+    {durable};
+    PERFORM rowlock.check_use(u.name) FROM pg_catalog.unnest(names) u (name);
+    FOR attempt IN 1..2 LOOP
+        -- the lease of an earlier attempt of this call, whose reply was lost
+        SELECT l.token, l.stop INTO own FROM {leases_named names[1] COLLATE "C"} l
+         WHERE l.owner = grant_lease.owner;
+        IF FOUND AND rowlock.renew_lease(own.token, ttl_ms) = 0 THEN
+            status := 0;
+            token := own.token;
+            EXIT;
+        ELSIF FOUND THEN
+            PERFORM rowlock.end_lease(own.token);
         END IF;
-        IF token > lowest THEN
-            IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
-                PERFORM rowlock.make_durable();
-            END IF;
-            IF token % 127::bigint = 0 THEN
-                PERFORM rowlock.store_least(one, token);
-            END IF;
-            INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, expires,
-                                       quiet_until)
-            VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host,
-                    grant_lease.pid, grant_lease.command, grant_lease.note,
-                    pg_catalog.clock_timestamp() + {interval ttl_ms},
-                    pg_catalog.clock_timestamp() + {interval quiet_ms});
-            status := CASE WHEN session = pg_catalog.pg_backend_pid()
-                AND rowlock.session_lock(token) THEN 0 ELSE 0 END;
-            RETURN;
+        EXIT WHEN attempt = 2;
+        IF wait_ms <> 0 THEN
+            PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
         END IF;
+        SELECT k.status, k.name INTO status, name
+          FROM rowlock.lock_names(names, modes, owner, wait_ms = 0, {after wait_ms}) k;
+        --@
+    END LOOP;
+    locked := ticket <> 0 AND session = pg_catalog.pg_backend_pid()
+        AND EXISTS (SELECT FROM rowlock.waiter w
+                     WHERE w.ticket = grant_lease.ticket AND w.alive_until IS NULL);
+    IF status = 0 AND token IS NULL THEN
+        PERFORM rowlock.sweep(names, modes, CASE WHEN wait_ms = 0 THEN 250 ELSE 1500 END);
+        token := rowlock.next_number();
+        --@
+        IF pg_catalog.cardinality(names) = 1 THEN
+            name := names[1];
+            SELECT t.* INTO status, number, detail
+              FROM rowlock.take(names[1], modes[1], limits[1], counts[1], token, true, owner,
+                                ttl_ms, ticket, host, pid, command, note) t;
+        ELSE
+            SELECT t.* INTO status, name, number, detail
+              FROM rowlock.take_all(names, modes, limits, counts, token, owner, ttl_ms, ticket,
+                                    host, pid, command, note) t;
+        END IF;
+    ELSIF status = 0 THEN
+        DELETE FROM rowlock.waiter w WHERE w.ticket = grant_lease.ticket;
     END IF;
-    SELECT g.* INTO status, name, token, number, detail
-      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command,
-                             note) g;
+    IF status <> 0 THEN
+        token := NULL;
+        RETURN;
+    END IF;
+    name := NULL;
+    IF session = pg_catalog.pg_backend_pid() THEN
+        PERFORM pg_catalog.pg_try_advisory_lock({session_key_of token});
+    END IF;
+    IF locked THEN
+        PERFORM pg_catalog.pg_advisory_xact_lock({session_key_of ticket}),
+                pg_catalog.pg_advisory_unlock({session_key_of ticket});
+    END IF;
 END $$;
 
 -- While it is held --------------------------------------------------------------------------------
 
--- A lease is found by its token. COLLATE "default" keeps the planner from the index of names: a
--- search there would read all ended leases of the name while a snapshot of their time is open.
-
--- Makes sure that a lease has a heartbeat: until then the columns of its lease row count. Returns
--- false if there is no such lease, or it needed none. The lease row is locked, so that a sweep or a
--- release, which must delete it, waits; a fence and the lease's own transactions do not.
-CREATE FUNCTION rowlock.make_heartbeat(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    granted record;
-BEGIN
-    SELECT l.expires, l.quiet_until INTO granted FROM rowlock.lease l
-     WHERE l.token = make_heartbeat.token AND l.expires IS NOT NULL FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
-    VALUES (make_heartbeat.token, granted.expires, granted.quiet_until) ON CONFLICT DO NOTHING;
-    RETURN true;
-END $$;
+-- A lease is found by its token. COLLATE "default" keeps the planner from the key: a search there
+-- would read all ended leases of the name while a snapshot of their time is open.
 
 -- Renews a lease: 0, 8 lost, 14 broken. The row counts, not the clock: a takeover must delete the
 -- lease. It never shortens the lease. A lease of another name or owner (NULL: any) counts as lost.
@@ -521,128 +549,27 @@ END $$;
 CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL,
                                     owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    PERFORM rowlock.make_durable();
-    FOR attempt IN 1..2 LOOP
-        UPDATE rowlock.heartbeat b
-           SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + {interval ttl_ms})
-         WHERE b.token = renew_lease.token AND NOT b.stop AND {is_of renew_lease};
-        IF FOUND THEN
-            RETURN 0;
-        END IF;
-        EXIT WHEN attempt = 2 OR NOT rowlock.make_heartbeat(token);
-    END LOOP;
-    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = renew_lease.token) AND
-                 {is_of renew_lease}
-                THEN 14 ELSE 8 END;
-END $$;
-
--- Ends a lease, expired or not, and writes the history if the end may belong there: of a lease that
--- is broken, has expired, or was held or waited for long. revoke: it counts as broken if it has not
--- expired. Returns false if it had ended, or has another name or owner (NULL: any).
-CREATE FUNCTION rowlock.end_lease(token bigint, name text, owner text, revoke boolean)
-RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    rows bigint;
-    granted rowlock.heartbeat;
-    ended rowlock.heartbeat;
+    until constant timestamptz := pg_catalog.clock_timestamp() + {interval ttl_ms};
+    held record;
 BEGIN
-    {sees_heartbeat token};
-    SELECT pg_catalog.count(*), pg_catalog.max(k.expires), false, pg_catalog.max(k.quiet_until)
-      INTO rows, granted.expires, granted.stop, granted.quiet_until
-      FROM (SELECT l.expires, l.quiet_until FROM rowlock.lease l
-             WHERE l.token = end_lease.token AND {is_of end_lease}
-             ORDER BY l.n, l.name FOR UPDATE) k;
-    IF rows = 0 THEN
-        RETURN false;
+    {durable};
+    SELECT pg_catalog.count(*) AS rows, pg_catalog.bool_or(l.stop) AS stop,
+           pg_catalog.bool_or(renew_lease.name IS NULL
+                              OR l.name COLLATE "default" = renew_lease.name
+                                 AND (renew_lease.owner IS NULL OR l.owner = renew_lease.owner))
+               AS own
+      INTO held
+      FROM (SELECT o.* FROM rowlock.lease o WHERE o.token = renew_lease.token AND o.token > 0
+             ORDER BY o.name FOR NO KEY UPDATE) l;
+    IF held.rows = 0 OR NOT held.own THEN
+        RETURN 8;
+    ELSIF held.stop THEN
+        RETURN 14;
     END IF;
-    DELETE FROM rowlock.heartbeat b WHERE b.token = end_lease.token RETURNING b.* INTO ended;
-    IF NOT FOUND THEN
-        ended := granted;
-    END IF;
-    ended.stop := ended.stop OR revoke AND ended.expires > pg_catalog.clock_timestamp();
-    IF (NOT ended.stop AND ended.quiet_until > pg_catalog.clock_timestamp()
-        AND ended.expires > pg_catalog.clock_timestamp()) IS NOT TRUE THEN
-        PERFORM rowlock.log_end(token, ended.expires, ended.stop);
-    END IF;
-    DELETE FROM rowlock.lease l WHERE l.token = end_lease.token;
-    RETURN true;
-END $$;
-
--- The same. It first tries what ends most leases: one that has no heartbeat, has not expired and
--- leaves no row in the history. A heartbeat that another session was just making is found after the
--- DELETE has waited for it, by a statement of its own.
-CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
-RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    {sees_heartbeat token};
-    DELETE FROM rowlock.lease l
-     WHERE l.token = remove_lease.token
-       AND (remove_lease.name IS NULL
-            OR l.name COLLATE "default" = remove_lease.name
-               AND (remove_lease.owner IS NULL OR l.owner = remove_lease.owner))
-       AND l.quiet_until > pg_catalog.clock_timestamp()
-       AND l.expires > pg_catalog.clock_timestamp()
-       AND NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = remove_lease.token OFFSET 0);
-    IF NOT FOUND THEN
-        RETURN rowlock.end_lease(token, name, owner, false);
-    END IF;
-    DELETE FROM rowlock.heartbeat b WHERE b.token = remove_lease.token;
-    RETURN true;
-END $$;
-
--- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
--- out, because most leases end by it, and each function in it is looked up again in every
--- transaction. The release need not be on disk: after a crash of the server the lease expires.
-CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    gone rowlock.lease;
-    removed boolean;
-BEGIN
-    {sees_heartbeat token};
-    IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
-       AND pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true) IS NOT NULL THEN
-        DELETE FROM rowlock.lease l
-         WHERE l.token = release_lease.token
-           AND l.name COLLATE "default" = release_lease.name AND l.owner = release_lease.owner
-           AND l.expires > pg_catalog.clock_timestamp()
-           AND NOT EXISTS (SELECT FROM rowlock.heartbeat b
-                            WHERE b.token = release_lease.token OFFSET 0)
-               RETURNING l.* INTO gone;
-    END IF;
-    IF gone.token IS NULL THEN
-        IF token <> 0 THEN -- it was renewed, has expired or is lost, or name or owner are NULL
-            removed := rowlock.end_lease(token, name, owner, false);
-            PERFORM rowlock.session_unlock(token);
-            RETURN CASE WHEN removed THEN 0 ELSE 8 END;
-        END IF;
-    ELSE
-        DELETE FROM rowlock.heartbeat b WHERE b.token = gone.token;
-        IF gone.quiet_until <= pg_catalog.clock_timestamp() THEN
-            PERFORM rowlock.log_release(gone);
-        END IF;
-    END IF;
-    RETURN
-      {session_unlocked token};
-END $$;
-
-CREATE FUNCTION rowlock.check_lease(
-    name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text, OUT owner text)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
-           pg_catalog.floor({in_ms b.expires - pg_catalog.clock_timestamp()}),
-           CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
-      INTO status, left_ms, mode, owner
-      FROM rowlock.lease l, {heartbeat_of l} b
-     WHERE l.token = check_lease.token AND l.name COLLATE "default" = check_lease.name
-       AND b.expires > pg_catalog.clock_timestamp()
-     LIMIT 1;
-    IF NOT FOUND THEN
-        status := 8;
-        left_ms := 0;
-    END IF;
+    UPDATE rowlock.lease l SET expires = greatest(l.expires, until)
+     WHERE l.token = renew_lease.token AND l.token > 0;
+    RETURN 0;
 END $$;
 
 -- See dialect.h, break. The lease of a finished job has no process that renews it: the rest of its
@@ -653,18 +580,16 @@ DECLARE
     each bigint;
     broken bigint := 0;
 BEGIN
-    FOR each IN SELECT DISTINCT l.token
-                  FROM (SELECT l.token FROM rowlock.lease l
-                         WHERE l.name = break.name COLLATE "C"
-                           AND break.token IN (0, l.token) OFFSET 0) l
-                 ORDER BY l.token LOOP
+    FOR each IN SELECT l.token FROM {leases_named break.name COLLATE "C"} l
+                 WHERE break.token IN (0, l.token) ORDER BY l.token LOOP
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN
-            broken := broken + rowlock.end_lease(each, NULL, NULL, true)::integer;
+            broken := broken + rowlock.end_lease(each, revoke => true)::integer;
         ELSE
-            PERFORM rowlock.make_heartbeat(each);
-            UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
+            PERFORM FROM rowlock.lease l WHERE l.token = each AND l.token > 0
+              ORDER BY l.name FOR NO KEY UPDATE;
+            UPDATE rowlock.lease l SET stop = true WHERE l.token = each AND l.token > 0;
             broken := broken + FOUND::integer;
         END IF;
         -- a node that decided before this must decide again
@@ -676,9 +601,10 @@ BEGIN
     RETURN broken;
 END $$;
 
--- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must
--- delete the row that this locks. The row alone decides, not the clock. Above READ COMMITTED the
--- server raises an error for a deleted row, which is caught so that the transaction survives.
+-- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must lock
+-- the row FOR UPDATE, and waits. A renewal does not wait. The row alone decides, not the clock.
+-- Above READ COMMITTED the server raises an error for a deleted row, which is caught so that the
+-- transaction survives.
 CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
                               OUT fenced text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
@@ -695,7 +621,8 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', least(greatest(limit_ms, 1), 2147483647)::text,
                                   true);
     PERFORM FROM rowlock.lease l
-        WHERE l.token = fence.token AND l.name COLLATE "default" = fence.name FOR SHARE;
+        WHERE l.token = fence.token AND l.token > 0 AND l.name COLLATE "default" = fence.name
+          FOR KEY SHARE;
     status := CASE WHEN FOUND THEN 0 ELSE 8 END;
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);
 EXCEPTION
@@ -723,5 +650,3 @@ END $$;
 COMMENT ON FUNCTION rowlock.fence(text, bigint) IS
     'Keeps a lease valid until the transaction ends. Raises an error (RL005) unless token is a '
     'valid lease of that name.';
-
-DO $$ BEGIN PERFORM rowlock.lift_numbers(); END $$;

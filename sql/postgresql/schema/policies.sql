@@ -8,8 +8,8 @@
 -- restrictive, so no other policy can override it. One is permissive, because without a permissive
 -- policy the server evaluates no restrictive one. It evaluates the restrictive ones in the order of
 -- their names. While row level security is off, a policy costs nothing. A table that is in use gets
--- none for now: rowlock doctor names it, and an install tries again. Renewals wait for the last two
--- tables only.
+-- none for now: rowlock doctor names it, and an install tries again. Leases wait for the last table
+-- only.
 DO $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
@@ -22,7 +22,7 @@ BEGIN
                  WHERE {own_tables}
                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_policy o
                                     WHERE o.polrelid = c.oid AND o.polname = p.name)
-                 ORDER BY c.relname IN ('lease', 'heartbeat'), c.relname LOOP
+                 ORDER BY c.relname = 'lease', c.relname LOOP
         BEGIN
             PERFORM pg_catalog.set_config('lock_timeout', '100', true);
             EXECUTE pg_catalog.format('CREATE POLICY %I ON rowlock.%I AS %s '

@@ -7,28 +7,7 @@
 -- The queue is that of queue.sql. A call only reads while it waits, so that no session waits for
 -- it. At its end it grants the lease, or records that the waiter lives.
 
--- The roll call of such a waiter, which its next call continues. The C library keeps this in
--- memory: src/lease/machine/queue.c describes the three visits.
-CREATE TABLE rowlock.roll_caller (
-    ticket bigint PRIMARY KEY,
-    behind bigint NOT NULL,                -- the ticket directly ahead
-    due    timestamptz NOT NULL,           -- the time of the next visit
-    called bigint,                         -- the number of the roll call; NULL: not begun
-    waited boolean NOT NULL DEFAULT false  -- whether the second visit was made
-);
-
--- Requests differ only by their owner, so two requests must not have the same one.
-CREATE FUNCTION rowlock.check_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF owner IS NULL OR pg_catalog.octet_length(owner) NOT BETWEEN 16 AND 64 THEN
-        RAISE EXCEPTION 'rowlock: owner must have 16 to 64 bytes'
-            USING ERRCODE = '22023',
-                HINT = 'Draw a random one for each lease, such as gen_random_uuid()::text, and '
-                'repeat the request with it.';
-    END IF;
-END $$;
-
--- Checks the lengths: those of MariaDB's columns.
+-- Checks the lengths of texts about a client: those of MariaDB's columns.
 CREATE FUNCTION rowlock.check_about(host text, program text, note text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -42,10 +21,13 @@ BEGIN
     END IF;
 END $$;
 
--- Raises an error in a transaction that has written: other sessions would wait for its COMMIT. A
--- transaction that has only read looks like a call in autocommit, so the server ends its session
--- when it is idle for 2 s. Returns that limit, or the caller's if it is shorter.
-CREATE FUNCTION rowlock.check_transaction() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+-- Checks a call that is repeated with the same owner. Calls differ only by their owner, so two
+-- requests must not have the same one. Raises an error in a transaction that has written: other
+-- sessions would wait for its COMMIT. A transaction that has only read looks like a call in
+-- autocommit, so the server ends its session when it is idle for 2 s. Returns that limit, or the
+-- caller's if it is shorter.
+CREATE FUNCTION rowlock.check_call(name text, owner text) RETURNS text
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     idle constant text := pg_catalog.current_setting('idle_in_transaction_session_timeout');
 BEGIN
@@ -53,6 +35,13 @@ BEGIN
         RAISE EXCEPTION 'rowlock: a request needs a transaction of its own, but one is open'
             USING ERRCODE = '25001',
                 HINT = 'COMMIT first, and call it in autocommit: the others wait for your COMMIT.';
+    END IF;
+    PERFORM rowlock.check_use(name);
+    IF owner IS NULL OR pg_catalog.octet_length(owner) NOT BETWEEN 16 AND 64 THEN
+        RAISE EXCEPTION 'rowlock: owner must have 16 to 64 bytes'
+            USING ERRCODE = '22023',
+                HINT = 'Draw a random one for each lease, such as gen_random_uuid()::text, and '
+                'repeat the request with it.';
     END IF;
     RETURN CASE WHEN idle::interval > interval '0' AND idle::interval < interval '2 s' THEN idle
                 ELSE '2s' END;
@@ -62,10 +51,11 @@ END $$;
 -- ticket is gone, must report that its waiter lives, or has another limit; if the alive_until of
 -- the ticket ahead has passed and no other session has its row locked; and if the session lock of
 -- the ticket ahead is free: then `dead` is that ticket.
-CREATE FUNCTION rowlock.wait_turn(wants text, name text, ticket bigint, until timestamptz,
+CREATE FUNCTION rowlock.wait_turn(ticket bigint, until timestamptz,
                                   OUT is_next boolean, OUT waited boolean, OUT dead bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 DECLARE
+    own rowlock.waiter;
     way record;
     ahead record;
     number bigint;
@@ -75,23 +65,23 @@ DECLARE
 BEGIN
     waited := false;
     LOOP
-        SELECT k.status, k.number, rowlock.time_left(k.expires) AS left_ms INTO way
-          FROM rowlock.look_lease(wants, true) k;
+        SELECT * INTO own FROM rowlock.waiter w
+         WHERE w.ticket = wait_turn.ticket AND w.roll_call IS NULL;
+        EXIT WHEN NOT FOUND;
+        SELECT k.status, k.number, greatest(1, least(1000,
+                   ({in_ms k.expires - pg_catalog.clock_timestamp()})::bigint)) AS left_ms INTO way
+          FROM rowlock.look(own.name, own.mode, own."limit", own."count", ticket, true) k;
         SELECT q.ticket, q.alive_until, pg_catalog.count(*) OVER () AS before INTO ahead
           FROM (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
-                 WHERE w.name = wait_turn.name COLLATE "C"
-                   AND (w.name, w.ticket) < (wait_turn.name COLLATE "C", wait_turn.ticket)
+                 WHERE w.name = own.name AND (w.name, w.ticket) < (own.name, wait_turn.ticket)
                  ORDER BY w.ticket DESC LIMIT 17) q ORDER BY q.ticket DESC LIMIT 1;
         left_ms := ({in_ms until - pg_catalog.clock_timestamp()})::bigint;
-        is_next := ahead.ticket IS NULL AND way.status IN (0, 4);
+        is_next := ahead.ticket IS NULL AND way.status = 0;
         EXIT WHEN is_next OR left_ms <= 0 OR way.status = 13
             OR CASE WHEN ahead.alive_until <= pg_catalog.clock_timestamp()
                     THEN (SELECT w.ticket FROM rowlock.waiter w
-                           WHERE w.name = wait_turn.name COLLATE "C" AND w.ticket = ahead.ticket
-                             FOR UPDATE SKIP LOCKED) IS NOT NULL END
-            OR NOT EXISTS (SELECT FROM rowlock.waiter w
-                            WHERE w.name = wait_turn.name COLLATE "C"
-                              AND w.ticket = wait_turn.ticket AND w.roll_call IS NULL);
+                           WHERE w.name = own.name AND w.ticket = ahead.ticket
+                             FOR UPDATE SKIP LOCKED) IS NOT NULL END;
         waited := true;
         number := coalesce(ahead.ticket, way.number);
         IF number <> unlocked THEN
@@ -107,105 +97,64 @@ BEGIN
             pause_ms := least(2 * pause_ms, 100 + 50 * coalesce(ahead.before, 0));
         END IF;
     END LOOP;
-END $$;
-
-CREATE FUNCTION rowlock.forget_roll_calls() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    DELETE FROM rowlock.roll_caller c
-     WHERE c.ticket = ANY (ARRAY(
-        SELECT o.ticket FROM rowlock.roll_caller o
-         WHERE NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = o.ticket)
-           FOR UPDATE SKIP LOCKED));
+    is_next := coalesce(is_next, false);
 END $$;
 
 -- Makes the next visit of a roll call if it is due, for a ticket that finds the name free behind
--- `behind`, at the same times as the library's waiters.
-CREATE FUNCTION rowlock.visit(wants text, ticket bigint, behind bigint, before bigint,
-                              limit_ms bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+-- `behind`, at the same times as the library's waiters: src/lease/machine/queue.c describes the
+-- three visits.
+CREATE FUNCTION rowlock.visit(ticket bigint, behind bigint, before bigint, limit_ms bigint)
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now_ constant timestamptz := pg_catalog.clock_timestamp();
-    own record;
+    own rowlock.waiter;
     number bigint;
 BEGIN
-    SELECT c.behind, c.due, c.called, c.waited INTO own
-      FROM rowlock.roll_caller c WHERE c.ticket = visit.ticket;
-    IF NOT FOUND OR before > 16 AND own.behind <> behind THEN
-        PERFORM rowlock.forget_roll_calls();
-        INSERT INTO rowlock.roll_caller (ticket, behind, due)
-        VALUES (visit.ticket, visit.behind,
-                now_ + CASE WHEN before > 16 THEN interval '10 s' ELSE interval '2 s' END)
-            ON CONFLICT ON CONSTRAINT roll_caller_pkey DO UPDATE
-           SET behind = excluded.behind, due = excluded.due, called = NULL, waited = false;
+    SELECT * INTO own FROM rowlock.waiter w WHERE w.ticket = visit.ticket;
+    IF own.visit_at IS NULL OR before > 16 AND own.behind <> behind THEN
+        UPDATE rowlock.waiter w
+           SET behind = visit.behind, called = NULL, visits = 0,
+               visit_at = now_ + CASE WHEN before > 16 THEN interval '10 s' ELSE interval '2 s' END
+         WHERE w.ticket = visit.ticket;
         RETURN;
-    ELSIF own.due > now_ THEN
+    ELSIF own.visit_at > now_ THEN
         RETURN;
-    ELSIF now_ >= own.due + interval '3 s' THEN -- suspended, perhaps with all the others
+    ELSIF now_ >= own.visit_at + interval '3 s' THEN -- suspended, perhaps with all the others
         own.called := NULL;
-        own.waited := false;
+        own.visits := 0;
     END IF;
-    number := rowlock.overtake(wants, ticket, CASE WHEN own.waited THEN own.called ELSE 0 END,
+    number := rowlock.overtake(ticket, CASE WHEN own.visits = 2 THEN own.called ELSE 0 END,
                                limit_ms);
-    IF number <> 0 AND own.waited THEN
-        DELETE FROM rowlock.roll_caller c WHERE c.ticket = visit.ticket;
-    ELSE
-        UPDATE rowlock.roll_caller c
-           SET due = pg_catalog.clock_timestamp()
-                   + CASE WHEN number <> 0 AND own.called IS NULL THEN interval '5 s'
-                          ELSE interval '2 s' END,
-               called = coalesce(own.called, nullif(number, 0)),
-               waited = number <> 0 AND own.called IS NOT NULL
-         WHERE c.ticket = visit.ticket;
-    END IF;
-END $$;
-
--- Grants the lease to the ticket that is next. If the call had to wait, the client may have died
--- meanwhile: so the lease lasts at most 3 s, and its token is not returned. The next call adopts
--- it.
-CREATE FUNCTION rowlock.grant_next(wants text, name text, owner text, ttl_ms bigint, ticket bigint,
-                                   fresh boolean, until timestamptz, host text, pid bigint,
-                                   program text, note text,
-                                   OUT status integer, OUT token bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    short_ms constant bigint := least(ttl_ms, 3000);
-    -- a call that does not wait does so for the name lock, as every try does
-    left_ms constant bigint :=
-        greatest(250, ({in_ms until - pg_catalog.clock_timestamp()})::bigint);
-    waited boolean := NOT fresh;
-BEGIN
-    SELECT g.status, g.token, g.detail INTO status, token, detail
-      FROM rowlock.try_grant(wants, name, owner, CASE WHEN fresh THEN ttl_ms ELSE short_ms END, 0,
-                             ticket, host, pid, program, note) g;
-    IF status = 1 THEN -- in one wait: short tries starve behind others' locks
-        waited := true;
-        SELECT g.status, g.token, g.detail INTO status, token, detail
-          FROM rowlock.try_grant(wants, name, owner, short_ms, left_ms, ticket, host, pid, program,
-                                 note) g;
-    END IF;
-    token := CASE WHEN NOT waited THEN token END;
+    UPDATE rowlock.waiter w
+       SET visit_at = CASE WHEN number <> 0 AND own.visits = 2 THEN NULL
+                           ELSE pg_catalog.clock_timestamp()
+                                + CASE WHEN number <> 0 AND own.visits = 0 THEN interval '5 s'
+                                       ELSE interval '2 s' END END,
+           called = coalesce(own.called, nullif(number, 0)),
+           visits = own.visits + (number <> 0)::integer
+     WHERE w.ticket = visit.ticket;
 END $$;
 
 -- One attempt of a request; it may change settings of the transaction. status 0: the lease is
--- granted; `token` is NULL if only the next call may adopt it.
-CREATE FUNCTION rowlock.attempt(wants text, name text, owner text, ttl_ms bigint, wait_ms bigint,
+-- granted. If the call had to wait, the client may have died meanwhile: then the lease lasts at most
+-- 3 s, and `token` is NULL: the next call adopts it.
+CREATE FUNCTION rowlock.attempt(name text, owner text, ttl_ms bigint, wait_ms bigint,
                                 mode text, limit_ integer, host text, pid bigint, program text,
                                 note text, OUT status integer, OUT token bigint,
-                                OUT ticket bigint, OUT place bigint, OUT detail text)
+                                OUT ticket bigint, OUT place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     began constant timestamptz := pg_catalog.clock_timestamp();
-    until timestamptz := began + {interval rowlock.slice(wait_ms)};
+    short_ms constant bigint := least(ttl_ms, 3000);
+    wait constant bigint := CASE WHEN wait_ms = 0 THEN 0 ELSE {slice wait_ms} END;
+    until timestamptz := began + {interval wait};
     turn record;
     spot record;
+    found_detail text;
 BEGIN
-    IF wait_ms = 0 THEN
-        until := began;
-    END IF;
     FOR look IN 1..2 LOOP
         -- the call must end before the ticket's alive_until, which it renews then
-        SELECT w.ticket, least(until, w.alive_until - interval '1 s',
-                               (SELECT c.due FROM rowlock.roll_caller c WHERE c.ticket = w.ticket))
+        SELECT w.ticket, least(until, w.alive_until - interval '1 s', w.visit_at)
           INTO ticket, until
           FROM (SELECT 1) one LEFT JOIN rowlock.waiter w
             ON w.owner = attempt.owner AND w.name = attempt.name COLLATE "C"
@@ -213,43 +162,52 @@ BEGIN
         EXIT WHEN ticket IS NOT NULL OR look = 2;
         -- A cancel waits for the grant or the ticket of this call. This call may wait here for an
         -- earlier one, whose reply was lost: then its ticket is there now.
-        PERFORM rowlock.lock_owner(owner);
+        PERFORM pg_catalog.pg_advisory_xact_lock({owner_key_of owner});
     END LOOP;
     -- an owner has one request: another ticket, or a lease in another mode, is an error
-    IF ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
-       OR EXISTS (SELECT FROM (SELECT l.owner, l.mode, l."limit" FROM rowlock.lease l
-                                WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
-                   WHERE l.owner = attempt.owner
-                     AND (l.mode <> attempt.mode OR l."limit" IS DISTINCT FROM limit_)) THEN
+    SELECT pg_catalog.bool_or(l.mode <> attempt.mode OR l."limit" IS DISTINCT FROM limit_) AS other
+      INTO turn FROM {leases_named attempt.name COLLATE "C"} l WHERE l.owner = attempt.owner;
+    IF turn.other
+       OR ticket IS NULL AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.owner = attempt.owner)
+        THEN
         RAISE EXCEPTION 'rowlock: this owner has requested another lease' USING ERRCODE = '22023',
             HINT = 'Draw a random owner for each lease, such as gen_random_uuid()::text.';
     END IF;
     -- an earlier call, whose reply was lost, may have acquired the lease although there is a ticket
-    IF ticket IS NULL
-       OR EXISTS (SELECT FROM (SELECT l.owner FROM rowlock.lease l
-                                WHERE l.name = attempt.name COLLATE "C" OFFSET 0) l
-                   WHERE l.owner = attempt.owner) THEN
-        SELECT g.status, g.token, g.detail INTO status, token, detail
-          FROM rowlock.try_grant(wants, name, owner, ttl_ms, 0, coalesce(ticket, 0), host, pid,
-                                 program, note) g;
-        IF status IN (0, 6, 13) THEN
+    IF ticket IS NULL OR turn.other IS NOT NULL THEN
+        SELECT g.status, g.token INTO status, token
+          FROM rowlock.try_grant(name, mode, limit_, owner, ttl_ms, 0, coalesce(ticket, 0), host,
+                                 pid, program, note) g;
+        IF status = 0 THEN
             RETURN;
         END IF;
     END IF;
     IF ticket IS NULL THEN
-        SELECT e.status, e.number, e.detail INTO status, ticket, detail
-          FROM rowlock.enqueue(wants, owner, 0, 7000, host, pid, program, note) e;
+        SELECT e.status, e.number, e.detail INTO status, ticket, found_detail
+          FROM rowlock.enqueue(ARRAY[name], ARRAY[mode], ARRAY[limit_], ARRAY[1], owner, 0, 7000,
+                               host, pid, program, note) e;
         IF status = 13 THEN
-            ticket := NULL;
-            RETURN;
+            RAISE EXCEPTION 'rowlock: permits of "%": %', name, found_detail
+                USING ERRCODE = '22023';
         END IF;
     ELSE -- it has queued
-        SELECT * INTO turn FROM rowlock.wait_turn(wants, name, ticket, until);
+        SELECT * INTO turn FROM rowlock.wait_turn(ticket, until);
         IF turn.is_next THEN
-            SELECT g.* INTO status, token, detail
-              FROM rowlock.grant_next(wants, name, owner, ttl_ms, ticket, NOT turn.waited, until,
-                                      host, pid, program, note) g;
-            IF status IN (0, 6, 13) THEN
+            -- a call that does not wait does so for the name lock, as every try does; in one wait,
+            -- because short tries starve behind others' locks
+            SELECT g.status, g.token INTO status, token
+              FROM rowlock.try_grant(name, mode, limit_, owner,
+                       CASE WHEN turn.waited THEN short_ms ELSE ttl_ms END, 0, ticket, host, pid,
+                       program, note) g;
+            IF status = 1 THEN
+                turn.waited := true;
+                SELECT g.status, g.token INTO status, token
+                  FROM rowlock.try_grant(name, mode, limit_, owner, short_ms,
+                           greatest(250, ({in_ms until - pg_catalog.clock_timestamp()})::bigint),
+                           ticket, host, pid, program, note) g;
+            END IF;
+            token := CASE WHEN NOT turn.waited THEN token END;
+            IF status = 0 THEN
                 place := 0;
                 RETURN;
             END IF;
@@ -257,18 +215,20 @@ BEGIN
             PERFORM rowlock.remove_dead(turn.dead);
         END IF;
     END IF;
-    SELECT * INTO spot FROM rowlock.place(wants, ticket, 0, 7000);
+    SELECT * INTO spot FROM rowlock.place(ticket, 0, 7000);
     status := spot.status;
-    detail := spot.detail;
     place := spot.before + 1;
-    IF status = 12 THEN -- the next call queues again
+    IF status = 13 THEN
+        RAISE EXCEPTION 'rowlock: permits of "%": %', name, spot.detail USING ERRCODE = '22023';
+    ELSIF status = 12 THEN -- the next call queues again
         ticket := NULL;
         place := NULL;
     ELSIF status = 11 AND spot.free = 1 THEN
-        PERFORM rowlock.visit(wants, ticket, spot.number, spot.before,
+        PERFORM rowlock.visit(ticket, spot.number, spot.before,
             greatest(250, least(2000, ({in_ms until - pg_catalog.clock_timestamp()})::bigint)));
     ELSE
-        DELETE FROM rowlock.roll_caller c WHERE c.ticket = attempt.ticket;
+        UPDATE rowlock.waiter w SET visit_at = NULL
+         WHERE w.ticket = attempt.ticket AND w.visit_at IS NOT NULL;
     END IF;
 END $$;
 
@@ -281,15 +241,14 @@ CREATE FUNCTION rowlock.request(
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     wait_limit constant text := pg_catalog.current_setting('lock_timeout');
-    idle constant text := rowlock.check_transaction();
+    idle constant text := rowlock.check_call(name COLLATE "default", owner);
     commit_ constant text := pg_catalog.current_setting('synchronous_commit');
     answer record;
 BEGIN
-    PERFORM rowlock.check_use(name COLLATE "default"), rowlock.check_owner(owner),
-            rowlock.check_about(host, program, note);
+    PERFORM rowlock.check_about(host, program, note);
     SELECT * INTO answer FROM rowlock.attempt(
-        rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default",
-        owner COLLATE "default", rowlock.check_ttl(ttl),
+        name COLLATE "default", owner COLLATE "default",
+        rowlock.check_terms(name, ttl, mode, limit_),
         greatest(0, least(5000, pg_catalog.ceil({in_ms coalesce(wait, '0')})))::bigint,
         mode, limit_,
         coalesce(host, pg_catalog.host(pg_catalog.inet_client_addr()), '[local]'), pid,
@@ -302,11 +261,6 @@ BEGIN
         RETURN;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', commit_, true);
-    IF answer.status = 6 THEN
-        PERFORM rowlock.fail(6, name);
-    ELSIF answer.status = 13 THEN
-        RAISE EXCEPTION 'rowlock: permits of "%": %', name, answer.detail USING ERRCODE = '22023';
-    END IF;
     ticket := answer.ticket;
     place := answer.place;
     holder := CASE WHEN place > 0 THEN rowlock.holder(name COLLATE "default",
@@ -335,19 +289,16 @@ BEGIN
                      WHERE w.owner = cancel.owner COLLATE "default"
                        AND w.name = cancel.name COLLATE "C");
         EXIT WHEN attempt = 2 OR waiting IS NOT NULL;
-        PERFORM rowlock.lock_owner(owner COLLATE "default");
+        PERFORM pg_catalog.pg_advisory_xact_lock({owner_key_of owner});
     END LOOP;
     IF waiting IS NOT NULL THEN
-        PERFORM rowlock.withdraw(waiting, owner COLLATE "default");
-        DELETE FROM rowlock.roll_caller c WHERE c.ticket = waiting;
+        PERFORM rowlock.withdraw(waiting, owner, 0);
         PERFORM pg_catalog.set_config('synchronous_commit', commit_, true);
     END IF;
     -- read only now: the withdrawal waited for a grant in progress
-    held := (SELECT pg_catalog.max(l.token)
-               FROM (SELECT l.token, l.owner FROM rowlock.lease l
-                      WHERE l.name = cancel.name COLLATE "C" OFFSET 0) l
+    held := (SELECT pg_catalog.max(l.token) FROM {leases_named cancel.name COLLATE "C"} l
               WHERE l.owner = cancel.owner COLLATE "default");
-    RETURN CASE WHEN held IS NULL THEN waiting IS NOT NULL ELSE rowlock.remove_lease(held) END;
+    RETURN CASE WHEN held IS NULL THEN waiting IS NOT NULL ELSE rowlock.end_lease(held) END;
 END $$;
 COMMENT ON FUNCTION rowlock.cancel(text, text) IS
     'Ends a request: leaves the queue, or releases the lease if it was granted. Returns whether '

@@ -38,7 +38,7 @@ CREATE FUNCTION rowlock.judge_subject(name text, max_age_ms bigint, OUT stale in
                                       OUT age_ms bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    now_ms constant bigint := rowlock.now_ms();
+    now_ms constant bigint := {now_ms};
 BEGIN
     SELECT CASE WHEN s.status = 'COMPLETE' AND s.basis > coalesce(e.expired, -1)
                      AND (max_age_ms < 0 OR greatest(now_ms - s.updated, 0) < max_age_ms
@@ -47,19 +47,6 @@ BEGIN
       INTO stale, age_ms
       FROM rowlock.subject s LEFT JOIN rowlock.expiry e ON e.name = s.name
      WHERE s.name = judge_subject.name COLLATE "C";
-END $$;
-
--- The same before any lock: a caller that finds fresh data waits for no lock. An unknown subject
--- gets a row, so that no transaction needs to insert one.
-CREATE FUNCTION rowlock.look_at_subject(name text, max_age_ms bigint, OUT stale integer,
-                                        OUT age_ms bigint)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    SELECT j.stale, j.age_ms INTO stale, age_ms FROM rowlock.judge_subject(name, max_age_ms) j;
-    IF stale IS NULL THEN
-        INSERT INTO rowlock.subject (name) VALUES (look_at_subject.name) ON CONFLICT DO NOTHING;
-        stale := 1;
-    END IF;
 END $$;
 
 -- Begins a refresh, under the lock, in the transaction that does it or that grants the lease
@@ -76,7 +63,7 @@ BEGIN
         UPDATE rowlock.subject s
            SET version = s.version + 1, status = 'PROCESSING', ended = NULL, error = NULL,
                exit = NULL,
-               began = greatest(rowlock.now_ms(), (SELECT e.expired + 1 FROM rowlock.expiry e
+               began = greatest({now_ms}, (SELECT e.expired + 1 FROM rowlock.expiry e
                                                            WHERE e.name = begin_subject.name
                                                                COLLATE "C")),
                description = coalesce(begin_subject.description, s.description),
@@ -89,20 +76,6 @@ BEGIN
     END IF;
     SELECT s.version INTO version FROM rowlock.subject s
      WHERE s.name = begin_subject.name COLLATE "C";
-END $$;
-
--- Completes a refresh in the transaction that began it; otherwise 8: that transaction was committed
--- or rolled back without completing it.
-CREATE FUNCTION rowlock.complete_subject(name text, version bigint) RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    now_ms constant bigint := rowlock.now_ms();
-BEGIN
-    UPDATE rowlock.subject s
-       SET status = 'COMPLETE', ended = now_ms, updated = now_ms, basis = s.began
-     WHERE s.name = complete_subject.name COLLATE "C" AND s.version = complete_subject.version
-       AND s.status = 'PROCESSING' AND s.token = 0 AND s.writer = pg_catalog.pg_current_xact_id();
-    RETURN CASE WHEN FOUND THEN 0 ELSE 8 END;
 END $$;
 
 -- For SQL clients, in an open transaction. NULL: the data is fresh. 0: not locked within `wait`.
@@ -141,7 +114,9 @@ COMMENT ON FUNCTION rowlock.refresh(text, interval, interval, text, bigint, text
 CREATE FUNCTION rowlock.refreshed(name text, version bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF rowlock.complete_subject(name, version) <> 0 THEN
+    WITH asked AS (SELECT refreshed.name AS name, refreshed.version AS version)
+    {completed_for asked};
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'rowlock: this transaction does not refresh "%"', name
             USING ERRCODE = 'RL005',
                 HINT = 'The transaction that began the refresh was committed or rolled back: roll '
@@ -175,7 +150,7 @@ BEGIN
         RETURN 2;
     END IF;
     UPDATE rowlock.subject s
-       SET version = fail_subject.version, status = 'ERROR', began = NULL, ended = rowlock.now_ms(),
+       SET version = fail_subject.version, status = 'ERROR', began = NULL, ended = {now_ms},
            description = coalesce(fail_subject.description, s.description),
            host = fail_subject.host, pid = fail_subject.pid, program = fail_subject.program,
            token = 0, writer = NULL,
@@ -187,15 +162,15 @@ END $$;
 -- Ends the lease of a refresh and records its result: 0; 8: the lease was lost, so the result does
 -- not count.
 CREATE FUNCTION rowlock.finish_subject(name text, token bigint, failed integer, error text,
-                                       exit integer)
+                                       exit integer, session bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     held boolean;
     now_ms bigint;
 BEGIN
-    PERFORM rowlock.make_durable();
-    held := rowlock.remove_lease(token);
-    now_ms := rowlock.now_ms();
+    {durable};
+    held := rowlock.end_lease(token, session => session);
+    now_ms := {now_ms};
     UPDATE rowlock.subject s
        SET status = CASE WHEN held AND failed = 0 THEN 'COMPLETE' ELSE 'ERROR' END, ended = now_ms,
            updated = CASE WHEN held AND failed = 0 THEN now_ms ELSE s.updated END,
@@ -205,50 +180,7 @@ BEGIN
            exit = finish_subject.exit
      WHERE s.name = finish_subject.name COLLATE "C" AND s.token = finish_subject.token
        AND s.status = 'PROCESSING';
-    PERFORM rowlock.session_unlock(token);
     RETURN CASE WHEN held THEN 0 ELSE 8 END;
-END $$;
-
--- Makes the data of every refresh that has begun so far stale. 1; 0: unknown subject.
-CREATE FUNCTION rowlock.expire(name text) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    INSERT INTO rowlock.expiry AS e (name, expired)
-    SELECT s.name, greatest(rowlock.now_ms(), s.began) FROM rowlock.subject s
-     WHERE s.name = expire.name COLLATE "C"
-        ON CONFLICT
-            ON CONSTRAINT expiry_pkey DO UPDATE SET expired = greatest(e.expired + 1,
-                                                                       excluded.expired);
-    RETURN FOUND::integer;
-END $$;
-
--- Lists one subject or (NULL) all, for display. PROCESSING without a live refresh is shown as
--- ERROR. updated and age_ms NULL: there is no data, or it has expired.
-CREATE FUNCTION rowlock.subjects(name text DEFAULT NULL)
-RETURNS TABLE (subject text, description text, status text, began_ms bigint, ended_ms bigint,
-               updated_ms bigint, age_ms bigint, program text, host text, pid bigint, error text,
-               exit integer, made boolean)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    now_ms constant bigint := rowlock.now_ms();
-BEGIN
-    RETURN QUERY
-        SELECT s.name, s.description, CASE WHEN d.died THEN 'ERROR' ELSE s.status END, s.began,
-               s.ended, CASE WHEN s.basis > coalesce(e.expired, -1) THEN s.updated END,
-               CASE WHEN s.basis > coalesce(e.expired, -1) THEN greatest(now_ms - s.updated, 0) END,
-               s.program, s.host, s.pid,
-               CASE WHEN d.died
-                   AND s.token = 0 THEN 'its transaction was committed before it finished'
-                    WHEN d.died THEN 'its holder died' ELSE s.error END,
-               s.exit, s.basis IS NOT NULL
-          FROM rowlock.subject s
-          LEFT JOIN rowlock.expiry e ON e.name = s.name
-         CROSS JOIN LATERAL (
-             SELECT s.status = 'PROCESSING' AND NOT EXISTS (
-                 SELECT FROM rowlock.lease l
-                  WHERE l.token = s.token
-                    AND {expires_of l} > pg_catalog.clock_timestamp()) AS died) d
-         WHERE subjects.name IS NULL OR s.name = subjects.name COLLATE "C"
-         ORDER BY s.name;
 END $$;
 
 -- For programs that do not use rowlock: LOCK TABLE in the open transaction. shared: others may read
@@ -259,12 +191,13 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
     found regclass := pg_catalog.to_regclass(name);
+    until constant timestamptz := {after wait_ms};
 BEGIN
     IF found IS NULL THEN
         RAISE EXCEPTION 'rowlock: table % does not exist', name USING ERRCODE = 'RL003';
     END IF;
     IF wait_ms <> 0 THEN
-        PERFORM rowlock.limit_wait(rowlock.after(wait_ms));
+        {wait_until until};
     END IF;
     EXECUTE pg_catalog.format('LOCK TABLE %s IN %s MODE%s', found, CASE WHEN shared THEN 'SHARE'
                               ELSE 'EXCLUSIVE' END,

@@ -14,10 +14,9 @@ BEGIN
     SELECT c.relname INTO stranger FROM pg_catalog.pg_class c
      WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
-       AND c.relname NOT IN ('meta', 'lease', 'heartbeat', 'waiter', 'least_token', 'number',
-                             'roll_caller', 'origin', 'name', 'prepared', 'counter', 'lifted',
-                             'lifted_for', 'lift', 'job', 'run', 'subject', 'expiry', 'history',
-                             'setting', 'holders', 'waiters', 'names', 'jobs', 'subjects')
+       AND c.relname NOT IN ('meta', 'lease', 'waiter', 'number', 'origin', 'counter', 'lifted',
+                             'lifted_for', 'job', 'run', 'subject', 'expiry', 'history', 'setting',
+                             'holders', 'waiters', 'names', 'jobs', 'subjects')
        AND c.oid IS DISTINCT FROM pg_catalog.to_regclass(object)::oid
      LIMIT 1;
     IF FOUND THEN

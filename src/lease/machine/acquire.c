@@ -235,9 +235,10 @@ step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t 
 {
     switch (m->state) {
     case WITHDRAWING: /* if it failed: without its lock the ticket counts as dead */
+        m->locked = m->locked && !r->session_unlocked;
+        return rowlock__step_leave(m, m->result);
     case LEAVING:
-        return m->state == WITHDRAWING ? rowlock__step_leave(m, m->result)
-                                       : rowlock__step_finish(m, m->result);
+        return rowlock__step_finish(m, m->result);
     case CONNECTING:
         return after_connect(m, now_ms, r->code, dice);
     case ENDED:

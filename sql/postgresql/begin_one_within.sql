@@ -1,1 +1,0 @@
-SELECT rowlock.begin_one($1, $2);

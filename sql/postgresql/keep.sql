@@ -1,1 +1,0 @@
-SELECT rowlock.prepare(w.name) FROM rowlock.unpack($1::text) w;

@@ -1,0 +1,1 @@
+SELECT rowlock.next_number();

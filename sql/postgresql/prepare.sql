@@ -1,1 +1,0 @@
-SELECT rowlock.create_name(w.name) FROM rowlock.unpack($1::text) w;
