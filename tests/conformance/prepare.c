@@ -190,7 +190,7 @@ TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
     t_int(lease_beats(hand, 2), 1);
     t_int(lease_beats(hand, 3), 1);
     t_int(lease_rows(hand, 3), 1);
-    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_heartbeat_table(hand));
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_heartbeat_table());
     lease_end(hand, 3);
 }
 

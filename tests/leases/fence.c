@@ -188,7 +188,7 @@ static void fence_meets(int deleted, int commits)
     if (t_facts()->server)
         begin_own(own);
     t_own_begin(taker, t_engine()->begin);
-    t_native_sql(taker, "DELETE FROM %s WHERE token = %lld", lease_heartbeat_table(taker),
+    t_native_sql(taker, "DELETE FROM %s WHERE token = %lld", lease_heartbeat_table(),
                  (long long)token);
     if (deleted == 2)
         t_native_sql(taker, "DELETE FROM %s WHERE token = %lld", lease_table(), (long long)token);

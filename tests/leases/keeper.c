@@ -41,7 +41,7 @@ static void until_renewed(void *hand, int64_t token, int times)
 
     while (times >= 0) {
         const char *expires = t_native_sql(hand, "SELECT expires FROM %s WHERE token = %lld",
-                                           lease_heartbeat_table(hand), (long long)token);
+                                           lease_heartbeat_table(), (long long)token);
 
         if (!*expires)
             t_fail(__FILE__, __LINE__, "the lease is gone");

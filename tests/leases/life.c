@@ -142,7 +142,7 @@ TEST(p5_a_renewal_prolongs_and_never_shortens)
     t_true(is_between(rowlock_remaining(lease), 2 * HOUR - 20000, 2 * HOUR));
     t_ok(rowlock_renew(lease, 5000, &t_error));
     t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s",
-                            lease_heartbeat_table(hand), lease_instant(HOUR))),
+                            lease_heartbeat_table(), lease_instant(HOUR))),
           1);
     t_give(lease);
     t_text(t_all_rows(hand), NO_ROWS);
@@ -252,7 +252,7 @@ TEST(p5_of_several_leases_each_is_renewed_or_reported)
     for (int i = 0; i < 3; i++)
         is_renewed(leases[i]);
     t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s",
-                            lease_heartbeat_table(hand), lease_instant(HOUR / 2))),
+                            lease_heartbeat_table(), lease_instant(HOUR / 2))),
           3);
     t_expire(hand, rowlock_token(leases[0]));
     other = t_granted(two, t_x("all 1"), 0);
@@ -282,7 +282,7 @@ static void is_renewed_beside(int first)
     const char *heartbeats;
 
     grant_three(one, leases);
-    heartbeats = lease_heartbeat_table(first ? NULL : hand);
+    heartbeats = lease_heartbeat_table();
     t_own_begin(hand, t_engine()->begin);
     if (first)
         t_native_sql(hand, "SELECT rowlock.make_heartbeat(%lld)",
@@ -377,7 +377,7 @@ static void is_untouched(void *hand, long token)
     t_int(lease_rows(hand, token), 1);
     t_int(lease_beats(hand, token), 1);
     t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s",
-                            lease_heartbeat_table(hand), lease_instant(HOUR))),
+                            lease_heartbeat_table(), lease_instant(HOUR))),
           0);
 }
 
@@ -679,7 +679,7 @@ static void ends_beside_a_late_grant(int (*work)(struct rowlock_connection *, vo
     struct rowlock_connection *connection = t_open();
     struct rowlock_lease *lease = t_granted(connection, t_x("late"), HOUR);
     void *hand = t_native(), *late = t_native();
-    const char *beats = lease_heartbeat_table(hand);
+    const char *beats = lease_heartbeat_table();
     struct thread *thread;
 
     t_own_begin(late, t_engine()->begin);

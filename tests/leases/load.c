@@ -273,7 +273,7 @@ static void expire_those_of(void *hand, int pid)
 {
     t_try_sql(hand,
               "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
-              lease_heartbeat_table(NULL), lease_instant(-1000), lease_table(), (long)pid);
+              lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)pid);
     if (!t_facts()->plain && strcmp(t_facts()->engine, "postgresql") == 0)
         t_try_sql(hand, "UPDATE %s SET expires = %s WHERE expires IS NOT NULL AND pid = %ld",
                   lease_table(), lease_instant(-1000), (long)pid);

@@ -349,7 +349,7 @@ static void die(struct death *death)
 /* Of a client that got the token before it died: it keeps the lease, which is what it asked for. */
 static void shorten_leases(void *hand)
 {
-    t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(hand),
+    t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(),
                  t_is_postgresql() ? "expires = least(expires, clock_timestamp() + interval '3 s')"
                                    : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 "
                                      "SECOND)");

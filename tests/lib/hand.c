@@ -138,15 +138,45 @@ static const char *own_session(int locked)
 
 #define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
 
+/* The arguments of PostgreSQL's functions for these names. */
+const char *hand_arrays(const char *wants)
+{
+    char *out = buffer();
+    char names[300] = "", modes[120] = "", limits[120] = "", counts[120] = "";
+    char copy[300], *rest = copy, *want;
+
+    snprintf(copy, sizeof copy, "%s", wants);
+    while ((want = strsep(&rest, ","))) {
+        char *name = strsep(&want, ":"), *mode = strsep(&want, ":"), *limit = strsep(&want, ":");
+        const char *comma = *names ? "," : "";
+        int permit = mode && *mode == 'p';
+
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", comma, name);
+        snprintf(modes + strlen(modes), sizeof modes - strlen(modes), "%s%s", comma,
+                 permit ? "permit" : mode && *mode == 's' ? "shared" : "exclusive");
+        snprintf(limits + strlen(limits), sizeof limits - strlen(limits), "%s%s", comma,
+                 permit ? limit : "NULL");
+        snprintf(counts + strlen(counts), sizeof counts - strlen(counts), "%s%s", comma,
+                 permit ? want : "1");
+    }
+    snprintf(out, SIZE, "'{%s}', '{%s}', '{%s}', '{%s}'", names, modes, limits, counts);
+    return out;
+}
+
+static const char *grant_arguments(const char *wants)
+{
+    return t_is_postgresql() ? hand_arrays(wants) : t_say("'%s'", hand_wants(wants));
+}
+
 const char *hand_grant_call(void *hand, struct hand_terms terms)
 {
     static _Thread_local unsigned calls;
     char *text = buffer(), own[60];
 
     snprintf(own, sizeof own, "owner %ld by %u", t_engine()->session(hand), ++calls);
-    snprintf(text, SIZE, "%s('%s', '%s', %ld, %ld, %lld, %s, 'here', 4711, 'work', 'a note')%s",
+    snprintf(text, SIZE, "%s(%s, '%s', %ld, %ld, %lld, %s, 'here', 4711, 'work', 'a note')%s",
              t_is_postgresql() ? BEGIN "SELECT * FROM rowlock.grant_lease" : "CALL rowlock_grant",
-             hand_wants(terms.wants), terms.owner ? terms.owner : own,
+             grant_arguments(terms.wants), terms.owner ? terms.owner : own,
              terms.ttl_ms ? terms.ttl_ms : 60000, terms.wait_ms, terms.ticket, own_session(1),
              t_is_postgresql() && !terms.wait_ms && !terms.open ? "; COMMIT" : "");
     return text;
@@ -202,18 +232,16 @@ long long hand_renew(void *hand, long long token, long ttl_ms)
 const char *hand_rows(void *hand, long long token)
 {
     return hand_row(
-        hand,
-        "SELECT (SELECT count(*) FROM %s WHERE token = %lld), (SELECT count(*) FROM (SELECT token "
-        "FROM %s%s) b WHERE token = %lld)",
-        lease_table(), token, t_table("heartbeat"),
-        t_is_postgresql() ? " UNION SELECT token FROM rowlock.lease WHERE expires IS NOT NULL" : "",
-        token);
+        hand, "SELECT (SELECT count(*) FROM %s WHERE token = %lld), (SELECT count(DISTINCT token) FROM "
+              "%s WHERE token = %lld)",
+        lease_table(), token, lease_heartbeat_table(), token);
 }
 
 void hand_release(void *hand, long long token)
 {
     t_int(hand_number(hand,
-                      t_is_postgresql() ? "SELECT rowlock.release_lease(%lld)"
+                      t_is_postgresql()
+                          ? "SELECT 1 - rowlock.end_lease(%lld, session => pg_backend_pid())::int"
                                         : "CALL rowlock_release_lease(%lld, NULL, NULL)",
                       token),
           0);
@@ -224,10 +252,10 @@ long long hand_queue(void *hand, const char *wants, int locked)
     const char *row = hand_row(
         hand,
         t_is_postgresql()
-            ? "SELECT status, '', '', number FROM rowlock.enqueue('%s', 'waiter %ld', %s, 60000, "
+            ? "SELECT status, '', '', number FROM rowlock.enqueue(%s, 'waiter %ld', %s, 60000, "
               "'here', 4711, 'work', 'a note')"
-            : "CALL rowlock_enqueue('%s', 'waiter %ld', %s, 60000, 'here', 4711, 'work', 'a note')",
-        hand_wants(wants), t_engine()->session(hand), own_session(locked));
+            : "CALL rowlock_enqueue(%s, 'waiter %ld', %s, 60000, 'here', 4711, 'work', 'a note')",
+        grant_arguments(wants), t_engine()->session(hand), own_session(locked));
 
     if (strncmp(row, "0|", 2) != 0)
         t_fail(__FILE__, __LINE__, "%s: no ticket: %s", wants, row);
@@ -236,19 +264,21 @@ long long hand_queue(void *hand, const char *wants, int locked)
 
 const char *hand_place(void *hand, const char *wants, long long ticket, int locked)
 {
-    return hand_row(hand,
-                    t_is_postgresql() ? "SELECT status, number, before, free, locked "
-                                        "FROM rowlock.place('%s', %lld, %s, 60000)"
-                                      : "CALL rowlock_place('%s', %lld, %s, 60000)",
-                    hand_wants(wants), ticket, own_session(locked));
+    if (t_is_postgresql())
+        return hand_row(hand,
+                        "SELECT status, number, before, free, locked "
+                        "FROM rowlock.place(%lld, %s, 60000)",
+                        ticket, own_session(locked));
+    return hand_row(hand, "CALL rowlock_place('%s', %lld, %s, 60000)", hand_wants(wants), ticket,
+                    own_session(locked));
 }
 
 long long hand_overtake(void *hand, const char *wants, long long own, long long called)
 {
-    return hand_number(hand,
-                       t_is_postgresql() ? "SELECT rowlock.overtake('%s', %lld, %lld, 5000)"
-                                         : "CALL rowlock_overtake('%s', %lld, %lld, 5000)",
-                       hand_wants(wants), own, called);
+    if (t_is_postgresql())
+        return hand_number(hand, "SELECT rowlock.overtake(%lld, %lld, 5000)", own, called);
+    return hand_number(hand, "CALL rowlock_overtake('%s', %lld, %lld, 5000)", hand_wants(wants),
+                       own, called);
 }
 
 void hand_start_await(void *hand, int kind, long long number, long ms, long long own)
@@ -276,8 +306,6 @@ long hand_waiters(void *hand)
 
 void hand_expire(void *hand, long long token)
 {
-    if (t_is_postgresql())
-        hand_row(hand, "SELECT rowlock.make_heartbeat(%lld)", token);
-    hand_row(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(NULL),
+    hand_row(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
              lease_instant(-1000), token);
 }

@@ -38,6 +38,8 @@ const char *hand_finish(void *hand);
 /* Names in plain letters, "a:x:0:0,b:p:3:1", as the functions expect them, in one of several static
    buffers, used in turn. */
 const char *hand_wants(const char *wants);
+/* The same as the arguments of PostgreSQL's functions: four arrays. */
+const char *hand_arrays(const char *wants);
 /* One grant, as the library sends it. */
 struct hand_terms {
     const char *wants;

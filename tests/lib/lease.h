@@ -25,8 +25,9 @@ void lease_await_expiry(void *session, long token);
 
 /* SQL of the engine: */
 const char *lease_table(void);
-/* On PostgreSQL every lease has a heartbeat afterwards, unless the session is NULL. */
-const char *lease_heartbeat_table(void *session);
+/* The table with the expiry: on PostgreSQL that of the leases. */
+int lease_has_one_row(void);
+const char *lease_heartbeat_table(void);
 /* a table of rowlock's schema by its name there ("waiter") */
 const char *t_table(const char *which);
 /* a name as the tables have it, in a static buffer for four calls */

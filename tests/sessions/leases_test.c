@@ -185,7 +185,7 @@ TEST(a_lease_without_its_heartbeat_is_swept)
     void *hand = t_native();
 
     lease_put(hand, 111, "beatless", "exclusive", 600000);
-    t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table(hand));
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table());
     t_lock_once(own, t_x("beatless"), 0);
     t_int(lease_rows(hand, 111), 0);
 }
