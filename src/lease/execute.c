@@ -112,19 +112,14 @@ static bool is_file(const struct rowlock_request *r)
     return !r->connection->dialect->procedural;
 }
 
-/* PostgreSQL's INSERT has no NOWAIT, so a try of technique insert waits too, at least a
-   millisecond. */
 static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step,
                        int64_t deadline_ms)
 {
-    bool waits = r->connection->installed.technique == ROWLOCK_INSERT &&
-                 rowlock__sql(r->connection, ROWLOCK_SQL_BEGIN);
-
     if (is_file(r))
         return wait_for_file(step, deadline_ms);
     if (step->limit_ms != 0)
         return step->limit_ms;
-    return r->hook ? HOOK_MS : waits;
+    return r->hook ? HOOK_MS : 0;
 }
 
 static struct rowlock_value keeper_of(const struct rowlock_request *r)

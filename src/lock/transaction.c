@@ -201,8 +201,7 @@ static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_er
     for (size_t i = 0; !code && i < attempt->wants.n; i++) {
         const struct rowlock_want *want = &attempt->wants.want[i];
 
-        if (attempt->connection->installed.technique == ROWLOCK_INSERT &&
-            want->mode == ROWLOCK_SHARED)
+        if (rowlock__inserts(attempt->connection) && want->mode == ROWLOCK_SHARED)
             return rowlock__fail(error, ROWLOCK_EMODE, "'%s': technique insert has no shared lock",
                                  want->name);
         code = rowlock__check_width(attempt->connection, want->name, error);

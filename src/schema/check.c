@@ -97,12 +97,18 @@ int rowlock__check_present(struct rowlock_connection *connection, struct rowlock
     return check(connection, false, error);
 }
 
+bool rowlock__inserts(const struct rowlock_connection *connection)
+{
+    return connection->installed.technique == ROWLOCK_INSERT &&
+           !rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE);
+}
+
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
                          struct rowlock_error *error)
 {
     const struct rowlock_installed *installed = &connection->installed;
 
-    if (installed->technique != ROWLOCK_INSERT || !installed->id_width ||
+    if (!rowlock__inserts(connection) || !installed->id_width ||
         rowlock__utf8_length(name, strlen(name)) <= installed->id_width)
         return ROWLOCK_OK;
     return rowlock__fail(error, ROWLOCK_EINVAL,

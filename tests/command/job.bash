@@ -43,7 +43,7 @@ is_due_in() {
     local now
     case $ROWLOCK_TEST_ENGINE in
     sqlite) now="CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)" ;;
-    postgresql) now="rowlock.now_ms()" ;;
+    postgresql) now="floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint" ;;
     mariadb) now="TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000" ;;
     esac
     sql "UPDATE ${ours}job SET due = $now + $2 WHERE name = '$1'"

@@ -263,7 +263,7 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
         const char *engine, *claim;
     } words[] = {
         {"postgresql",
-         "SELECT rowlock.claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', rowlock.now_ms() "
+         "SELECT rowlock.claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint "
          "+ (%lld), 9, 0, 0, 'lost', 'node', 1, 0, 1)"},
         {"mariadb",
          "CALL rowlock_claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', TIMESTAMPDIFF("

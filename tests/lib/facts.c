@@ -30,9 +30,7 @@ static const struct facts facts[] = {
     {"sqlite", "insert", ROWLOCK_INSERT, SHARED_REFUSED, .wraps = 1},
     {"postgresql", "native", ROWLOCK_NATIVE, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
      .writer_queues = 1},
-    {"postgresql", "row", ROWLOCK_ROW, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
-     .must_be_known = 1},
-    {"postgresql", "insert", ROWLOCK_INSERT, SHARED_REFUSED, POSTGRESQL},
+    {"postgresql", "insert", ROWLOCK_INSERT, SHARED_TOGETHER, POSTGRESQL, .first_come = 1},
     /* a simulation (yugabytedb.pl), used by tests/command/yugabytedb_conformance.bats; technique
        row */
     {"postgresql", "yugabytedb", ROWLOCK_ROW, SHARED_TOGETHER, POSTGRESQL},

@@ -117,7 +117,7 @@ const struct engine t_engine_postgresql = {
     .default_read_only = "SET default_transaction_read_only = on",
     .settings = "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings "
                 "WHERE name NOT LIKE 'transaction\\_%' AND name NOT IN ('application_name')",
-    .now_ms = "rowlock.now_ms()",
+    .now_ms = "floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint",
     .meta = "rowlock.meta",
     .unreachable = "postgresql://rowlock:hunter2@127.0.0.1:1/test",
     .stranger = "postgresql://nobody_here:hunter2@127.0.0.1:%d/test",

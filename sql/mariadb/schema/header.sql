@@ -1,4 +1,4 @@
--- rowlock's schema, version 2, for MariaDB: run it with the mariadb client in the database of your
+-- rowlock's schema, version 1, for MariaDB: run it with the mariadb client in the database of your
 -- choice. It stops at once if rowlock is installed already, so that the technique cannot change
 -- while sessions hold locks. Its own lock admits one installer at a time; an error ends the client,
 -- and with it the lock. Another client must end its session too after an error.

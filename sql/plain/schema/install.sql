@@ -1,4 +1,4 @@
--- rowlock's tables on a database without rowlock's functions, schema version 2. A name is stored as
+-- rowlock's tables on a database without rowlock's functions, schema version 1. A name is stored as
 -- the hexadecimal digits of its bytes, in upper case: so it is the same on every engine, whatever
 -- the collation. Times are milliseconds since 1970 UTC. Each statement commits by itself; the row
 -- of rowlock_meta is inserted last.

@@ -6,7 +6,7 @@ INSERT INTO rowlock_meta (only_one, version, technique, object, id_width, owned)
     SELECT 1, 2, 'insert', 'rowlock_object', 255,
            NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'rowlock_object')
      WHERE true
-    ON CONFLICT (only_one) DO UPDATE SET version = 2, owned = max(owned, excluded.owned);
+    ON CONFLICT (only_one) DO UPDATE SET version = 1, owned = max(owned, excluded.owned);
 CREATE TABLE IF NOT EXISTS rowlock_object (
     uuid      VARCHAR(32)  NOT NULL PRIMARY KEY,
     id        VARCHAR(255) NOT NULL UNIQUE,

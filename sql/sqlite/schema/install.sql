@@ -1,4 +1,4 @@
--- rowlock's tables on SQLite, schema version 2. The file has one write lock, which serves as the
+-- rowlock's tables on SQLite, schema version 1. The file has one write lock, which serves as the
 -- lock of every name until a transaction ends. The tables hold the locks that outlive a
 -- transaction, the leases, and the queue for them. Times are milliseconds since 1970 UTC.
 
