@@ -70,7 +70,7 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     if (!code)
         code = rowlock__learn_session(a->request.connection, error);
     if (!code && step->act == ROWLOCK_ACT_GRANT && !step->ticket)
-        code = rowlock__verify(a->request.connection, error);
+        code = rowlock__verify(a->request.connection, NULL, error);
     if (code)
         return rowlock__had_no_room(a->request.connection, code, error)
                    ? ROWLOCK_EABORTED
@@ -313,13 +313,12 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
 }
 
 /* Notes that this session has the token's session lock. */
-static void mark(const struct acquisition *a, struct rowlock_lease *lease)
+static void mark(const struct acquisition *a)
 {
-    struct rowlock_connection *connection = a->request.connection;
+    int64_t *place = rowlock__mark_of(a->request.connection, 0);
 
-    lease->session = connection->link ? rowlock__marking_session(connection) : 0;
-    lease->sessions = connection->sessions;
-    connection->marks += lease->session != 0;
+    if (place && rowlock__sql(a->request.connection, ROWLOCK_SQL_VERIFY))
+        *place = a->machine.token;
 }
 
 static int take_over(struct acquisition *a, struct rowlock_lease *lease,
@@ -426,7 +425,7 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
     }
     rowlock__wait_ends(connection);
     if (!code && a->machine.code == ROWLOCK_OK) {
-        mark(a, lease);
+        mark(a);
         code = take_over(a, lease, error);
     }
     if (code || a->machine.code == ROWLOCK_DECLINED)

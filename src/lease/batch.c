@@ -128,7 +128,7 @@ static int make_ready(struct rowlock_connection *connection)
     if (!code)
         code = rowlock__learn_session(connection, NULL);
     if (!code)
-        code = rowlock__verify(connection, NULL);
+        code = rowlock__verify(connection, NULL, NULL);
     return code || connection->verified > 0 ? code : ROWLOCK_EMODE;
 }
 

@@ -30,8 +30,6 @@ struct rowlock_lease {
     atomic_bool lost;        /* the database reported it, or the end passed */
     atomic_bool released;
     atomic_bool simple; /* one name, exclusively, granted at once */
-    int64_t session;    /* has the token's session lock; 0: none of ours, */
-    unsigned sessions;  /* and which of the connection's it is */
     int64_t release_ms; /* the time of the first release; 0: not yet */
     int lane; /* of the connection's group, from 1: the session that granted it; 0: none */
     bool release_unsure;   /* a release got no answer: finding no row then is not a loss */
@@ -51,7 +49,7 @@ void rowlock__lease_delete(struct rowlock_lease *lease);
    its owner (NULL: any). */
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
-/* The session that has the lease's session lock, if it is the connection's present one; else 0. */
+/* The connection's session, if that has the lease's session lock; else 0. */
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease);
 
 /* Records a grant or renewal that was sent at `sent_ms`, for `ttl_ms`: never shortens the lease.

@@ -63,7 +63,11 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
 
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease)
 {
-    return rowlock__int_value(lease->sessions == lease->connection->sessions ? lease->session : 0);
+    struct rowlock_connection *connection = lease->connection;
+
+    return rowlock__int_value(connection->link && rowlock__mark_of(connection, lease->token)
+                                  ? connection->driver->backend_id(connection->link)
+                                  : 0);
 }
 
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)

@@ -56,10 +56,10 @@ static bool was_brief(const struct rowlock_lease *lease)
 /* The release has released the session lock, too. After a failure that is not known. */
 static void unmark(struct rowlock_lease *lease, int code)
 {
-    if (code || lease->sessions != lease->connection->sessions || !lease->session)
-        return;
-    lease->session = 0;
-    lease->connection->marks--;
+    int64_t *mark = code ? NULL : rowlock__mark_of(lease->connection, lease->token);
+
+    if (mark)
+        *mark = 0;
 }
 
 static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,

@@ -30,12 +30,13 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                                   .data = &answer,
                                   .deadline_ms = deadline_ms,
                                   .end_ms = atomic_load(&lease->end_ms)};
+    struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, query.end_ms};
     int code = rowlock__check_replaced(connection, error);
 
     if (code)
         atomic_store(&lease->lost, true);
     else
-        code = rowlock__verify(connection, error);
+        code = rowlock__verify(connection, &budget, error);
     query.alone = connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_RENEW_FREE) &&
                   lease->owner[0];
     if (!code && query.alone) {

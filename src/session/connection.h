@@ -56,8 +56,7 @@ struct rowlock_connection {
     int verified;
     struct rowlock_value verification[4]; /* numbers, or texts in: */
     char verification_text[4][48];
-    unsigned sessions; /* how many this connection has had */
-    int marks;         /* session locks of leases that this session has */
+    int64_t mark[40]; /* the leases whose session locks this session has: their tokens; 0: none */
     /* Statements with another table name; text NULL: as in the dialect. */
     struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
 };
@@ -203,10 +202,13 @@ int rowlock__can_reconnect(const struct rowlock_connection *connection);
 int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error);
 /* Asks the server once in a session, and never on a wrapped connection, for what the statements
    ..._FREE need, and sets `verified`. */
-int rowlock__verify(struct rowlock_connection *connection, struct rowlock_error *error);
+int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_budget *budget,
+                    struct rowlock_error *error);
+/* The place of that token in `mark`, or (0) a free place; NULL: there is none. */
+int64_t *rowlock__mark_of(struct rowlock_connection *connection, int64_t token);
 /* The id of the session, for a statement that takes a session lock; 0: the session has enough of
    them. The server has memory for 64 locks of each session, and refuses every lock without it. */
-int64_t rowlock__marking_session(const struct rowlock_connection *connection);
+int64_t rowlock__marking_session(struct rowlock_connection *connection);
 /* The same as an additional call of another batch; false if there is nothing to ask. After the
    answer the caller calls rowlock__session_answered. */
 bool rowlock__session_question(struct rowlock_connection *connection, struct rowlock_call *call);

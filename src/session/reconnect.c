@@ -159,31 +159,40 @@ static void verified_row(void *data, const struct rowlock_value *columns, unsign
     connection->verified = 1;
 }
 
-int rowlock__verify(struct rowlock_connection *connection, struct rowlock_error *error)
+int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
 {
     struct rowlock_value session;
+    struct rowlock_call draw, verify;
     int code = ROWLOCK_OK;
 
     if (connection->verified || connection->wrapped || !rowlock__sql(connection, ROWLOCK_SQL_VERIFY))
         return ROWLOCK_OK;
     session = rowlock__int_value(connection->driver->backend_id(connection->link));
+    draw = rowlock__call(connection, ROWLOCK_SQL_NEXT_NUMBER, NULL, NULL, NULL);
+    verify = rowlock__call(connection, ROWLOCK_SQL_VERIFY, &session, verified_row, connection);
     for (int i = 0; !code && !connection->verified && i < 2; i++) {
         if (i > 0)
-            code = rowlock__ask(connection, ROWLOCK_SQL_NEXT_NUMBER, NULL, NULL, NULL, error);
+            code = rowlock__send(connection, ROWLOCK_INSIDE, &draw, budget, error);
         if (!code)
-            code = rowlock__ask(connection, ROWLOCK_SQL_VERIFY, &session, verified_row, connection,
-                                error);
+            code = rowlock__send(connection, ROWLOCK_INSIDE, &verify, budget, error);
     }
     if (!code && !connection->verified)
         connection->verified = -1;
     return code;
 }
 
-#define MARKS 40
-
-int64_t rowlock__marking_session(const struct rowlock_connection *connection)
+int64_t *rowlock__mark_of(struct rowlock_connection *connection, int64_t token)
 {
-    return connection->marks < MARKS ? connection->driver->backend_id(connection->link) : 0;
+    for (size_t i = 0; i < sizeof connection->mark / sizeof *connection->mark; i++)
+        if (connection->mark[i] == token)
+            return &connection->mark[i];
+    return NULL;
+}
+
+int64_t rowlock__marking_session(struct rowlock_connection *connection)
+{
+    return rowlock__mark_of(connection, 0) ? connection->driver->backend_id(connection->link) : 0;
 }
 
 /* Replaces the link, and returns the old one. */
@@ -193,8 +202,8 @@ static struct rowlock_link *put_link(struct rowlock_connection *connection,
     struct rowlock_link *old = connection->link;
 
     connection->link = link;
-    connection->verified = connection->marks = 0;
-    connection->sessions++;
+    connection->verified = 0;
+    memset(connection->mark, 0, sizeof connection->mark);
     return old;
 }
 

@@ -163,7 +163,7 @@ static void expires_by_the_database(void *hand, const char *name)
            "1");
     t_text(t_native_sql(hand,
                         "SELECT count(*) FROM %s b JOIN %s l ON l.token = b.token WHERE l.name = "
-                        "'%s' AND (b.expires > %s OR acquired > %s)",
+                        "'%s' AND (b.expires > %s OR l.acquired > %s)",
                         lease_heartbeat_table(), lease_table(), t_key(name),
                         lease_instant(TTL_MS + 50), lease_instant(50)),
            "0");

@@ -273,7 +273,7 @@ TEST(p5_of_several_leases_each_is_renewed_or_reported)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-static void is_renewed_beside(int first)
+static void is_renewed_beside(void)
 {
     struct rowlock_connection *one = t_open_with(&(struct rowlock_options){.statement_ms = 3000});
     struct rowlock_lease *leases[3];
@@ -284,9 +284,6 @@ static void is_renewed_beside(int first)
     grant_three(one, leases);
     heartbeats = lease_heartbeat_table();
     t_own_begin(hand, t_engine()->begin);
-    if (first)
-        t_native_sql(hand, "SELECT rowlock.make_heartbeat(%lld)",
-                     (long long)rowlock_token(leases[1]));
     t_native_sql(hand, "UPDATE %s SET stop = stop WHERE token = %lld", heartbeats,
                  (long long)rowlock_token(leases[1]));
     t_fails(rowlock_renew_all(leases, 3, HOUR, codes, &t_error), ETIMEDOUT);
@@ -304,9 +301,7 @@ static void is_renewed_beside(int first)
 TEST(p5_a_lease_that_a_transaction_has_locked_does_not_delay_the_others)
 {
     if (t_facts()->server) /* SQLite has one writer */
-        is_renewed_beside(0);
-    if (!t_facts()->plain && strcmp(t_facts()->engine, "postgresql") == 0)
-        is_renewed_beside(1); /* none has a heartbeat yet */
+        is_renewed_beside();
 }
 
 TEST(p5_a_renewal_of_several_leases_survives_a_lost_connection)

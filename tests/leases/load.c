@@ -267,16 +267,12 @@ static int file_worker(const void *data, int to)
     return write(to, "!", 1) != 1 || code != 0;
 }
 
-/* The leases of that process. On PostgreSQL a lease that was not renewed has its expiry in its row;
-   a heartbeat that is inserted while its holder releases it would remain. */
+/* The leases of that process. */
 static void expire_those_of(void *hand, int pid)
 {
     t_try_sql(hand,
               "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
               lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)pid);
-    if (!t_facts()->plain && strcmp(t_facts()->engine, "postgresql") == 0)
-        t_try_sql(hand, "UPDATE %s SET expires = %s WHERE expires IS NOT NULL AND pid = %ld",
-                  lease_table(), lease_instant(-1000), (long)pid);
 }
 
 /*

@@ -454,8 +454,9 @@ static void queue_silently(const char *name, int owner)
 {
     t_native_sql(t_native(),
                  t_is_postgresql()
-                     ? "SELECT number FROM rowlock.enqueue(encode(convert_to('%s', 'UTF8'), 'hex') "
-                       "|| ':x:0:0', 'silent %d', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)"
+                     ? "SELECT number FROM rowlock.enqueue(ARRAY['%s'], ARRAY['exclusive'], "
+                       "ARRAY[NULL::integer], ARRAY[1], 'silent %d', pg_backend_pid(), 1000, 'h', "
+                       "1, 'c', NULL)"
                      : "CALL rowlock_enqueue(CONCAT(HEX('%s'), ':x:0:0'), 'silent %d', "
                        "CONNECTION_ID(), 1000, 'h', 1, 'c', NULL)",
                  name, owner);
