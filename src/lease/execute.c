@@ -504,6 +504,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     struct answer answer = {.reply = reply, .refused = refused};
     int64_t until_ms = rowlock__now_ms() + PREPARE_MS;
     struct round_trip next = round_trip_of(request, step, deadline_ms), round_trip = next;
+    bool tried = next.id == ROWLOCK_SQL_GRANT_FREE;
 
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
@@ -516,10 +517,9 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
             request, &round_trip, deadline_ms, &answer, error);
         next = next_of(request, step, deadline_ms, &round_trip, &answer);
     }
-    /* granted after all: the verification may be out of date */
-    if (round_trip.id == ROWLOCK_SQL_GRANT && !reply->code && reply->status == ROWLOCK_STATUS_OK &&
-        step->act == ROWLOCK_ACT_GRANT && request->connection->verified > 0)
-        request->connection->verified = 0;
+    if (tried && round_trip.id == ROWLOCK_SQL_GRANT && !reply->code &&
+        reply->status == ROWLOCK_STATUS_OK)
+        request->connection->verified = 0; /* it may be out of date */
     for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
         last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
         reply->code = prepare(request, error);
