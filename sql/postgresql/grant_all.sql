@@ -14,6 +14,7 @@ granted AS (
     INSERT INTO rowlock.lease (token, n, name, owner, expires, acquired, quiet_until, host, pid,
                                command, note)
     {free_of asked}
+     ORDER BY n.name -- as others that lock several names
     ON CONFLICT (name, n) DO NOTHING
     RETURNING name, token)
 SELECT a.place, g.token, CASE WHEN $2::bigint = pg_catalog.pg_backend_pid()

@@ -4,7 +4,7 @@
 -- has moved, the row is inserted at the name's generation, and the unique key decides. CASE keeps
 -- the name lock last. What follows is ON CONFLICT (name, n) DO NOTHING.
 SELECT n.token, n.n, n.name, n.owner, pg_catalog.clock_timestamp() + {interval n.ttl_ms},
-       pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp() + {interval n.quiet_ms},
+       {own_now}, pg_catalog.clock_timestamp() + {interval n.quiet_ms},
        n.host, n.pid, n.command, n.note
   FROM (SELECT w.*, coalesce(c.token, 0) AS n, pg_catalog.nextval('rowlock.number') AS token
           FROM % w

@@ -175,7 +175,7 @@ BEGIN
             EXIT WHEN name IS NULL;
             CONTINUE WHEN NOT want.live AND sweeps
                 AND pg_catalog.current_setting('transaction_read_only') = 'off'
-                AND rowlock.sweep(others, their_modes, CASE WHEN may_wait THEN 1500 ELSE 1 END);
+                AND rowlock.sweep(others, their_modes, CASE WHEN may_wait THEN 900 ELSE 1 END);
             IF NOT may_wait OR NOT (want.live OR sweeps)
                OR pg_catalog.clock_timestamp() >= until THEN
                 status := 3;
@@ -465,12 +465,14 @@ COMMENT ON FUNCTION rowlock.release(bigint) IS
     'lease ends at COMMIT.';
 
 -- Ends the leases that expired before that time, at most `batch` (NULL: all), and deletes the
--- tickets of dead waiters. Waits for no lock. Returns the number of leases and tickets.
+-- tickets of dead waiters, and gates without members and waiters. Waits for no lock. Returns the
+-- number of leases and tickets.
 CREATE FUNCTION rowlock.sweep_some(before timestamptz, batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint := 0;
     dead bigint;
+    gate rowlock.lease;
 BEGIN
     FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
                  WHERE l.token > 0 AND l.expires <= before ORDER BY l.token LIMIT batch LOOP
@@ -482,6 +484,10 @@ BEGIN
     FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w WHERE batch IS NULL
                  ORDER BY w.ticket LOOP
         removed := removed + rowlock.remove_dead(dead)::integer;
+    END LOOP;
+    FOR gate IN SELECT g.* FROM rowlock.lease g WHERE g.token = 0 LIMIT batch FOR UPDATE SKIP LOCKED
+        LOOP
+        {close_gate};
     END LOOP;
     RETURN removed;
 END $$;

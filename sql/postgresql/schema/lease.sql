@@ -30,8 +30,7 @@ BEGIN
     NEW.n := NEW.token;
     LOOP
         INSERT INTO rowlock.lease AS l (name, n, token, mode, expires, acquired, least)
-        VALUES (NEW.name, {generation_of NEW.name}, 0, 'gate', '-infinity',
-                pg_catalog.clock_timestamp(), NEW.n - 1)
+        VALUES (NEW.name, {generation_of NEW.name}, 0, 'gate', '-infinity', {own_now}, NEW.n - 1)
             ON CONFLICT ON CONSTRAINT lease_pkey
             DO UPDATE SET least = least(l.least, NEW.n - 1) WHERE l.token = 0;
         EXIT WHEN FOUND;
@@ -161,12 +160,7 @@ BEGIN
         ELSE
             DELETE FROM rowlock.lease l WHERE l.name = cur.name AND l.n = cur.n;
             --@
-            DELETE FROM rowlock.lease l
-             WHERE l.name = gate.name AND l.n = gate.n AND l.token = 0
-               AND NOT EXISTS (SELECT FROM rowlock.lease m
-                                WHERE m.name = gate.name AND m.n > gate.least)
-               AND NOT EXISTS (SELECT FROM rowlock.waiter w
-                                WHERE w.name = gate.name AND w.ticket > gate.served);
+            {close_gate};
         END IF;
     END LOOP;
     IF session = pg_catalog.pg_backend_pid() THEN
@@ -206,15 +200,13 @@ BEGIN
         RETURN at;
     ELSIF gated THEN
         INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired, queued, served, least)
-        SELECT l.name, generation, 0, 'gate', '-infinity', pg_catalog.clock_timestamp(), l.queued,
-               l.served, l.least
+        SELECT l.name, generation, 0, 'gate', '-infinity', {own_now}, l.queued, l.served, l.least
           FROM rowlock.lease l WHERE l.name = move.name COLLATE "C" AND l.n = move.at;
         UPDATE rowlock.lease l SET token = generation, mode = 'moved', queued = false
          WHERE l.name = move.name COLLATE "C" AND l.n = move.at;
     ELSE
         INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
-        VALUES (move.name, move.at, generation, 'moved', '-infinity',
-                pg_catalog.clock_timestamp())
+        VALUES (move.name, move.at, generation, 'moved', '-infinity', {own_now})
             ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
         IF NOT FOUND THEN
             RETURN NULL;
@@ -222,50 +214,36 @@ BEGIN
     END IF;
     --@
     INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
-    VALUES (move.name, generation + 1, generation, 'moved', '-infinity',
-            pg_catalog.clock_timestamp());
+    VALUES (move.name, generation + 1, generation, 'moved', '-infinity', {own_now});
     RETURN generation;
 END $$;
 
--- Removes what rowlock.move has left, as far as no statement can need it: each statement that writes
--- a lease locks the table before it takes its snapshot, so with this lock none runs that began
--- before the moves which are seen here. The least mark of each name stays. A name whose last move
--- was a day ago is forgotten, with its name lock, because functions look before they lock the table.
--- Removes gates too that nobody stands behind. It waits for writers 20 ms at most, and others wait
--- as long for it: so it is for a transaction of its own. Returns the number of rows.
-CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS bigint
+-- Removes what rowlock.move has left, as far as no statement can need it: each statement that
+-- writes a lease locks the table before it takes its snapshot, so with this lock none runs that
+-- began before the moves which are seen here. The least mark of each name stays. Names whose last
+-- move was a day ago are forgotten, some in each call, with the name lock, because functions look
+-- before they lock the table. It waits for writers 20 ms at most, and others wait as long for it.
+CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
-DECLARE
-    gate rowlock.lease;
-    removed bigint := 0;
-    more bigint;
 BEGIN
-    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    FOR gate IN SELECT g.* FROM rowlock.lease g WHERE g.token = 0 FOR UPDATE SKIP LOCKED LOOP
-        DELETE FROM rowlock.lease l
-         WHERE l.name = gate.name AND l.n = gate.n
-           AND NOT EXISTS (SELECT FROM rowlock.lease m
-                            WHERE m.name = gate.name AND m.n > gate.least)
-           AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = gate.name);
-    END LOOP;
     IF NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token < 0) THEN
-        RETURN 0;
+        RETURN;
     END IF;
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     LOCK TABLE rowlock.lease IN SHARE ROW EXCLUSIVE MODE;
     --@
-    WITH least AS MATERIALIZED (SELECT l.name, min(l.n) AS n FROM rowlock.lease l
-                                 WHERE l.token < 0 GROUP BY l.name)
-    DELETE FROM rowlock.lease l USING least k
-     WHERE l.name = k.name AND l.n > k.n AND l.token < 0;
-    GET DIAGNOSTICS removed = ROW_COUNT;
     DELETE FROM rowlock.lease l
-     WHERE l.token < 0 AND l.acquired < before
-       AND NOT EXISTS (SELECT FROM rowlock.lease m WHERE m.name = l.name AND m.n <> l.n)
+     USING (SELECT o.name, min(o.n) AS n FROM rowlock.lease o WHERE o.token < 0 GROUP BY o.name) k
+     WHERE l.name = k.name AND l.n > k.n AND l.token < 0;
+    DELETE FROM rowlock.lease l
+     WHERE l.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM rowlock.lease o
+         WHERE o.token < 0 AND o.acquired < before
+           AND NOT EXISTS (SELECT FROM rowlock.lease m WHERE m.name = o.name AND m.n <> o.n)
+         LIMIT 200))
        AND pg_catalog.pg_try_advisory_xact_lock({key_of l.name});
-    GET DIAGNOSTICS more = ROW_COUNT;
-    RETURN removed + more;
 EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-    RETURN 0;
+    NULL;
 END $$;
 
 -- Grants one name of a lease, under its name lock: 0; 3 and 13 as rowlock.look; 11: `number` is the
@@ -303,8 +281,8 @@ BEGIN
             EXIT WHEN mode = 'exclusive' AND ticket = 0;
             INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired, queued, served,
                                        least)
-            VALUES (take.name, at, 0, 'gate', '-infinity', pg_catalog.clock_timestamp(),
-                    take.ticket <> 0, CASE WHEN take.ticket = 0 THEN take.token ELSE 0 END,
+            VALUES (take.name, at, 0, 'gate', '-infinity', {own_now}, take.ticket <> 0,
+                    CASE WHEN take.ticket = 0 THEN take.token ELSE 0 END,
                     take.token - 1)
                 ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
             CONTINUE;
@@ -350,13 +328,16 @@ BEGIN
         UPDATE rowlock.lease l
            SET token = take.token, mode = 'exclusive', owner = take.owner,
                expires = pg_catalog.clock_timestamp() + {interval ttl_ms},
-               acquired = pg_catalog.clock_timestamp(), quiet_until = quiet, waited = waiting_ms,
+               acquired = {own_now}, quiet_until = quiet, waited = waiting_ms,
                host = take.host, pid = take.pid, command = take.command, note = take.note,
                queued = EXISTS (SELECT FROM rowlock.waiter w
                                  WHERE w.name = cur.name
                                    AND w.ticket > greatest(take.ticket, cur.served)),
                served = greatest(l.served, take.ticket), stop = false, alone = take.alone
          WHERE l.name = cur.name AND l.n = cur.n;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'rowlock: the row of "%" is gone', name USING ERRCODE = 'XX000';
+        END IF;
     ELSE
         IF cur.token = 0 AND (ticket > 0 OR pg_catalog.mod(token, 61::bigint) = 0::bigint OR token <= cur.least) THEN
             UPDATE rowlock.lease l
@@ -370,8 +351,8 @@ BEGIN
                                    quiet_until, waited, host, pid, command, note, alone)
         VALUES (take.name, CASE WHEN cur.token = 0 THEN take.token ELSE at END, take.token,
                 take.mode, limit_, count_, take.owner,
-                pg_catalog.clock_timestamp() + {interval ttl_ms}, pg_catalog.clock_timestamp(),
-                quiet, waiting_ms, take.host, take.pid, take.command, take.note, take.alone)
+                pg_catalog.clock_timestamp() + {interval ttl_ms}, {own_now}, quiet, waiting_ms,
+                take.host, take.pid, take.command, take.note, take.alone)
             ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
         IF NOT FOUND THEN -- a waiter has just queued, or a fast grant was faster
             SELECT t.* INTO status, number, detail
@@ -410,7 +391,7 @@ END $$;
 
 -- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
 -- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
--- that, or after a deadlock with another sweep.
+-- that. Below deadlock_timeout the sweep gives up, and not a release that wants the same rows.
 CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
@@ -508,7 +489,7 @@ BEGIN
         AND EXISTS (SELECT FROM rowlock.waiter w
                      WHERE w.ticket = grant_lease.ticket AND w.alive_until IS NULL);
     IF status = 0 AND token IS NULL THEN
-        PERFORM rowlock.sweep(names, modes, CASE WHEN wait_ms = 0 THEN 250 ELSE 1500 END);
+        PERFORM rowlock.sweep(names, modes, CASE WHEN wait_ms = 0 THEN 250 ELSE 900 END);
         token := rowlock.next_number();
         --@
         IF pg_catalog.cardinality(names) = 1 THEN

@@ -28,13 +28,13 @@ BEGIN
 END $$;
 
 -- See dialect.h, enqueue. The ticket is drawn under the locks of the names' rows, so its number is
--- greater than `served` of each. The rows need not survive a crash of the server, which ends all
--- waiters.
+-- greater than `served` of each. A transaction may have one locked that ends the lease: then the
+-- caller repeats the call. The rows need not survive a crash of the server, which ends all waiters.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
     OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off SET lock_timeout = '2s' AS $$
 DECLARE
     want record;
     locked boolean := false;
@@ -56,7 +56,7 @@ BEGIN
             INSERT INTO rowlock.lease AS l (name, n, token, mode, expires, acquired, queued, served,
                                             least)
             VALUES (want.name, {generation_of want.name COLLATE "C"}, 0, 'gate', '-infinity',
-                    pg_catalog.clock_timestamp(), true, pg_catalog.nextval('rowlock.number'),
+                    {own_now}, true, pg_catalog.nextval('rowlock.number'),
                     pg_catalog.currval('rowlock.number'))
                 ON CONFLICT ON CONSTRAINT lease_pkey
                 DO UPDATE SET queued = true,

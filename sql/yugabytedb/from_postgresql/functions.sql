@@ -65,8 +65,7 @@ BEGIN
 END $$;
 
 -- Nothing has moved.
-CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS bigint
+CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
 BEGIN
-    RETURN 0;
 END $$;
