@@ -52,13 +52,12 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
-/* PostgreSQL does not tell an expired lease from a live one. Asks once in a call, unless it waits. */
+/* PostgreSQL's answer does not tell an expired lease from a live one. */
 static int sweep_expired(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
     int code;
 
-    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_VERIFY) ||
-        (attempt->cleared && is_over(attempt)))
+    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_VERIFY))
         return ROWLOCK_OK;
     attempt->swept = false;
     code = do_outside(attempt, rowlock__sweep, again, error);

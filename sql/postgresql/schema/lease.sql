@@ -59,8 +59,8 @@ BEGIN
 END $$;
 
 -- Looks for leases of one name that conflict with a lease of that mode; a lock is like a lease,
--- exclusive or shared. 0: none, or only expired ones; 3: `number` is the token of the first to
--- expire; 13: permits with another limit are held, or waited for ahead of the ticket (0: by any).
+-- exclusive or shared. 0: none, or only expired ones; 3: `number` is the token of the live one that
+-- is the first to expire; 13: permits with another limit are held, or waited for ahead of the ticket (0: by any).
 -- by_clock false: every row counts, because a row that survived a sweep may be renewed.
 CREATE FUNCTION rowlock.look(name text, mode text, limit_ integer, count_ integer, ticket bigint,
                              by_clock boolean, OUT status integer, OUT number bigint,
@@ -72,10 +72,11 @@ BEGIN
     SELECT pg_catalog.count(*) FILTER (WHERE NOT l.alike) AS others,
            coalesce(pg_catalog.sum(l."count") FILTER (WHERE l.alike), 0) AS permits,
            pg_catalog.max(l."limit") FILTER (WHERE l."limit" <> limit_) AS other_limit,
-           pg_catalog.min(l.expires) AS expires,
-           (pg_catalog.array_agg(l.token ORDER BY l.expires, l.token))[1] AS token
+           pg_catalog.min(l.expires) FILTER (WHERE l.live) AS expires,
+           (pg_catalog.array_agg(l.token ORDER BY l.live DESC, l.expires, l.token))[1] AS token
       INTO found_
       FROM (SELECT o.token, o.expires, o."count", o."limit",
+                   o.expires > pg_catalog.clock_timestamp() AS live,
                    look.mode = 'permit' AND o.mode = 'permit' AS alike
               FROM {leases_named look.name COLLATE "C"} o
              WHERE NOT (look.mode = 'shared' AND o.mode = 'shared')

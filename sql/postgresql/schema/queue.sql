@@ -94,6 +94,7 @@ DECLARE
     own record;
     way record;
     each record;
+    far bigint := 0;
     ahead bigint;
 BEGIN
     before := 0;
@@ -117,11 +118,12 @@ BEGIN
               FROM (SELECT w.ticket, w.alive_until FROM rowlock.waiter w
                      WHERE w.name = own.name AND (w.name, w.ticket) < (own.name, place.ticket)
                      ORDER BY w.ticket DESC LIMIT 300) q;
-            before := greatest(before, each.before);
-            IF each.before > 16 AND each.alive_until > pg_catalog.clock_timestamp() THEN
+            far := each.before;
+            IF far > 16 AND each.alive_until > pg_catalog.clock_timestamp() THEN
                 status := 11;
                 number := greatest(number, each.ticket);
                 name := own.name;
+                before := greatest(before, far);
                 free := 0;
                 CONTINUE;
             END IF;
@@ -139,7 +141,7 @@ BEGIN
                 name := own.name;
             END IF;
         END LOOP;
-        before := CASE WHEN ahead < 17 THEN ahead ELSE greatest(before, ahead) END;
+        before := greatest(before, CASE WHEN ahead < 17 THEN ahead ELSE greatest(far, ahead) END);
         SELECT k.* INTO way FROM rowlock.look(own.name, own.mode, own."limit", own."count",
                                               place.ticket, true) k;
         IF way.status <> 0 THEN
