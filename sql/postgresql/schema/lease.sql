@@ -293,6 +293,15 @@ BEGIN
          WHERE l.name = cur.name AND l.n = cur.n AND l.token = 0 FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
         --@
+        IF ticket <> 0 THEN
+            SELECT * INTO own FROM rowlock.waiter w
+             WHERE w.name = cur.name AND w.ticket = take.ticket;
+            IF NOT FOUND THEN
+                status := 12;
+                RETURN;
+            END IF;
+            waiting_ms := greatest(0, ({in_ms pg_catalog.clock_timestamp() - own.since})::bigint);
+        END IF;
         SELECT k.status, k.number, k.detail INTO status, number, detail
           FROM rowlock.look(name, mode, limit_, count_, ticket, false) k;
         IF status <> 0 THEN
@@ -309,15 +318,6 @@ BEGIN
                         ORDER BY w.ticket DESC LIMIT 1);
             RETURN;
         END LOOP;
-        IF ticket <> 0 THEN
-            SELECT * INTO own FROM rowlock.waiter w
-             WHERE w.name = cur.name AND w.ticket = take.ticket;
-            IF NOT FOUND THEN
-                status := 12;
-                RETURN;
-            END IF;
-            waiting_ms := greatest(0, ({in_ms pg_catalog.clock_timestamp() - own.since})::bigint);
-        END IF;
         EXIT;
     END LOOP;
     quiet := CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
