@@ -9,7 +9,7 @@ load lib
 teardown() {
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.job;
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.job;
          DELETE FROM rowlock.run"
 }
 
@@ -98,7 +98,7 @@ expire() { # the lease of a token: its client died
     [ "$(claim mail 'every 1s' "at_least => '1 h'" | cut -d' ' -f1)" = claimed ]
     db "SELECT rowlock.finish(token) FROM rowlock.run"
     [ "$(claim mail 'every 1s' "at_least => '1 h'")" = running ]
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat"
+    sql "DELETE FROM rowlock.lease"
     rowlock hold job:mail --for 1h --note 'new disks'
     make_due
     [ "$(claim mail 'every 50w')" = running ]

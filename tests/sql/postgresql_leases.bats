@@ -12,7 +12,7 @@ load lib
 teardown() {
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter;
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.waiter;
          DELETE FROM rowlock.job; DELETE FROM rowlock.run;
          ALTER TABLE rowlock.lease RESET (autovacuum_enabled);
          ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled);

@@ -91,34 +91,6 @@ is_locked() { # NAME: as seen by another session
     answer a '^20s$'
 }
 
-@test "unlock removes the lock's row at COMMIT, and no row that others hold or wait for" {
-    kept=0
-    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || kept=1
-    count="SELECT count(*) FROM rowlock.names() n WHERE n = 'x'"
-    [ "$(db "$count")" = $kept ]
-    open_session a
-    in_session a BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.unlock('x')"
-    [ "$(db "$count")" = $kept ] # other sessions still see it,
-    is_locked x                  # and it is locked
-    in_session a COMMIT
-    [ "$(db "$count")" = 0 ]
-
-    db "SELECT rowlock.prepare('x')"
-    in_session a BEGIN "SELECT rowlock.exclusive('x')"
-    db "SELECT rowlock.unlock('x')" # another session's: unchanged, without waiting
-    [ "$(db "$count")" = $kept ]
-    open_session b
-    ask b BEGIN "SELECT rowlock.exclusive('x'), 'got it'"
-    until_true somebody_waits
-    ask a "SELECT rowlock.unlock('x')" COMMIT
-    answer b 'got it'
-    is_locked x
-    in_session b "SELECT rowlock.unlock('x')" COMMIT
-    [ "$(db "$count")" = 0 ]
-    db "SELECT rowlock.unlock(7)"
-    [ "$(db "SELECT count(*) FROM rowlock.names() n WHERE n = '7'")" = 0 ]
-}
-
 @test "vacuum returns how many it removed, and keeps locked ones" {
     db "SELECT rowlock.vacuum()"
     [ "$(db "SELECT rowlock.vacuum()")" = 0 ]

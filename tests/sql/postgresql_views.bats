@@ -13,7 +13,7 @@ teardown() {
     end_started
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter"
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.waiter"
 }
 
 @test "a lease in holders, and its waiters in waiters, in their order" {

@@ -217,7 +217,8 @@ BEGIN
     PERFORM rowlock.check_use(name);
     SELECT * INTO answer FROM rowlock.lock(
         ARRAY[name], ARRAY[mode], ARRAY[coalesce(token, 0::bigint)],
-        greatest(0, least(2147483647, pg_catalog.ceil({in_ms wait})))::bigint,
+        CASE WHEN wait IS NOT NULL
+             THEN greatest(0, least(2147483647, pg_catalog.ceil({in_ms wait}))) END::bigint,
         CASE WHEN wait IS NULL AND limit_ > interval '0' AND limit_ < interval '30 s'
              THEN ({in_ms limit_})::bigint ELSE 30000 END, true);
     IF answer.status > 3 OR wait IS NULL AND answer.status <> 0 THEN
@@ -310,7 +311,7 @@ END $$;
 COMMENT ON FUNCTION rowlock.try_shared(bigint, interval) IS
     'Same as rowlock.try_shared; the name is the decimal text of the key.';
 
--- On PostgreSQL a lock needs no preparation, and leaves nothing behind: these four do nothing.
+-- A lock needs no preparation here, and leaves nothing behind: these four only check the name.
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
@@ -321,6 +322,7 @@ COMMENT ON FUNCTION rowlock.prepare(text) IS
 
 CREATE FUNCTION rowlock.prepare(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    PERFORM rowlock.check_use(key::text);
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(bigint) IS
     'Same as rowlock.prepare; the name is the decimal text of the key.';
@@ -335,6 +337,7 @@ COMMENT ON FUNCTION rowlock.unlock(text) IS
 
 CREATE FUNCTION rowlock.unlock(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    PERFORM rowlock.check_use(key::text);
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(bigint) IS
     'Same as rowlock.unlock; the name is the decimal text of the key.';
