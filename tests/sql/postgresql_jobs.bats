@@ -24,10 +24,12 @@ claimed() { # the same, of a run that must be claimed: its token
     [ "$state" = claimed ] && echo "$token"
 }
 outcome() { db "SELECT outcome || ' ' || exit FROM rowlock.run WHERE token = $1"; }
-make_due() { db "UPDATE rowlock.job SET due = floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint - 1, version = version + 1"; }
+make_due() {
+    db "UPDATE rowlock.job SET version = version + 1,
+        due = floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint - 1"
+}
 expire() { # the lease of a token: its client died
-    db "INSERT INTO rowlock.heartbeat (token, expires) VALUES ($1, now() - interval '1 s')
-            ON CONFLICT (token) DO UPDATE SET expires = excluded.expires"
+    db "UPDATE rowlock.lease SET expires = now() - interval '1 s' WHERE token = $1"
 }
 
 @test "one client claims a run, and has it until it finishes" {

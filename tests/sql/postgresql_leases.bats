@@ -15,7 +15,6 @@ teardown() {
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.waiter;
          DELETE FROM rowlock.job; DELETE FROM rowlock.run;
          ALTER TABLE rowlock.lease RESET (autovacuum_enabled);
-         ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled);
          ALTER TABLE rowlock.waiter RESET (autovacuum_enabled);
          ALTER TABLE rowlock.job RESET (autovacuum_enabled);
          ALTER TABLE rowlock.run RESET (autovacuum_enabled)"
@@ -44,35 +43,10 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$next" -gt "$token" ]
 }
 
-heartbeats_of() { # TOKEN
-    sql "SELECT count(*) FROM rowlock.heartbeat WHERE token = $1"
-}
-
-@test "a lease of one name has a heartbeat from its first renewal, break, or claim of a job" {
-    for name in renewed broken; do
-        token=$(rowlock acquire --ttl 1h $name)
-        # a try of technique insert may wait, and such a grant makes it at once
-        [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || [ "$(heartbeats_of "$token")" = 0 ]
-        [ "$(item $name '$[0].token')" = "$token" ]
-        [ $name = broken ] || rowlock renew $name --token "$token"
-        [ $name = renewed ] || rowlock break $name
-        [ "$(heartbeats_of "$token")" = 1 ]
-        run rowlock release $name --token "$token"
-        [ "$status" = $([ $name = broken ] && echo 123 || echo 0) ]
-    done
-    # shellcheck disable=SC2016 # the job's shell expands it
-    rowlock job j --every 1h -- sh -c 'psql -qXAt "$0" -c "TABLE rowlock.heartbeat" |
-        wc -l >found' "$ROWLOCK_TEST_ADMIN"
-    [ "$(cat found)" = 1 ]
-    [ "$(sql "SELECT count(*) FROM rowlock.heartbeat")" = 0 ]
-}
-
 @test "p1 above READ COMMITTED no statement ends a lease that was renewed after its snapshot" {
     for call in "rowlock.vacuum()" "rowlock.release(TOKEN)" "rowlock.renew(TOKEN, '1 min')"; do
         token=$(db "SELECT rowlock.acquire('x', '5 min')")
-        sql "UPDATE rowlock.lease SET expires = clock_timestamp()
-             WHERE token = $token AND expires IS NOT NULL;
-             UPDATE rowlock.heartbeat SET expires = clock_timestamp() WHERE token = $token"
+        sql "UPDATE rowlock.lease SET expires = clock_timestamp() WHERE token = $token"
         open_session old
         ask old "BEGIN ISOLATION LEVEL REPEATABLE READ"
         ask old "SELECT count(*) || ' lease' FROM rowlock.lease"
@@ -87,7 +61,7 @@ heartbeats_of() { # TOKEN
     done
 }
 
-@test "a release that waits for a first renewal leaves no heartbeat, and the lease stays released" {
+@test "a release that waits for a renewal ends the lease, and it stays released" {
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     open_session renewal
     ask renewal BEGIN "SELECT 'renewed' || rowlock.renew($token, '10 min')"
@@ -101,19 +75,9 @@ heartbeats_of() { # TOKEN
     ask renewal "COMMIT"
     wait $!
     [ "$(cat released)" = t ]
-    [ "$(heartbeats_of "$token")" = 0 ]
     next=$(db "SELECT rowlock.acquire('x', '5 min')")
     [ "$next" -gt "$token" ]
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
-}
-
-@test "a heartbeat without its lease, as a plain release may leave it, renews nothing" {
-    sql "INSERT INTO rowlock.heartbeat (token, expires)
-         VALUES (1, clock_timestamp() + interval '1 min')"
-    fails_with RL005 "SELECT rowlock.renew(1, '5 min')"
-    sql "UPDATE rowlock.heartbeat SET expires = clock_timestamp()"
-    db "SELECT rowlock.vacuum()"
-    [ "$(heartbeats_of 1)" = 0 ]
 }
 
 @test "a lease and a transaction of the command call no procedural function for a free name" {
@@ -136,11 +100,12 @@ heartbeats_of() { # TOKEN
 
 @test "a grant of two names reads no other leases, however many are held" {
     read=$(sql "BEGIN;
-        INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
-            SELECT t % 500, 'other ' || t, 0, 'exclusive', 'other', 'host', 1, 'command'
+        INSERT INTO rowlock.lease (token, name, owner, host, pid, command, expires)
+            SELECT t % 500 + 1, 'other ' || t, 'other', 'host', 1, 'command', 'infinity'
               FROM generate_series(1, 5000) t;
         ANALYZE rowlock.lease;
-        SELECT status FROM rowlock.grant_lease('61:x:0:0,62:x:0:0', 'me', 60000, 0, 0, 0, 'host', 1,
+        SELECT status FROM rowlock.grant_lease('{a,b}', '{exclusive,exclusive}', '{NULL,NULL}',
+                                               '{1,1}', 'me', 60000, 0, 0, 0, 'host', 1,
                                                'command', NULL);
         SELECT seq_tup_read FROM pg_stat_xact_user_tables
          WHERE schemaname = 'rowlock' AND relname = 'lease';
@@ -161,22 +126,22 @@ expects_one_waiter() { # [ANALYZE]: the planner, of a table that had more
     db "SELECT rowlock.prepare('x')"
     expects_one_waiter
     read=$(sql "BEGIN;
-        SELECT status FROM rowlock.place('78:x:0:0', 2000, pg_backend_pid(), 1000);
-        SELECT rowlock.overtake('78:x:0:0', 2000, 0, 1000) > 0;
-        SELECT rowlock.remove_unseen(1);
+        SELECT status FROM rowlock.place(2000, pg_backend_pid(), 1000);
+        SELECT rowlock.overtake(2000, 0, 1000) > 0;
+        SELECT rowlock.remove_dead(1);
         INSERT INTO rowlock.waiter (ticket, name, mode)
             SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i;
-        SELECT status FROM rowlock.place('78:x:0:0', 2000, pg_backend_pid(), 1000);
-        SELECT rowlock.remove_unseen(1);
+        SELECT status FROM rowlock.place(2000, pg_backend_pid(), 1000);
+        SELECT rowlock.remove_dead(1);
         SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
          WHERE schemaname = 'rowlock' AND relname = 'waiter';
-        SELECT rowlock.overtake('78:x:0:0', 2000, 0, 1000) > 0;
+        SELECT rowlock.overtake(2000, 0, 1000) > 0;
         SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
          WHERE schemaname = 'rowlock' AND relname = 'waiter';
         SELECT count(*) FROM rowlock.waiter WHERE roll_call IS NULL;
         ROLLBACK")
     echo "$read"
-    [ "$(sed -n 6p <<<"$read")" -lt 40 ]
+    [ "$(sed -n 6p <<<"$read")" -lt 80 ]
     [ "$(sed -n 8p <<<"$read")" -lt 10000 ]
     [ "$(sed -n 9p <<<"$read")" = 1 ] # the caller's own
 }
@@ -187,8 +152,8 @@ how_far_back() { # prints how many are ahead of tickets 100 and 2000, and the nu
             SELECT i, 'x', 'exclusive' FROM generate_series(1, 2000) i
              UNION ALL
             SELECT i, 'y', 'exclusive' FROM generate_series(-2000, -1) i;
-        SELECT before FROM rowlock.place('78:x:0:0', 100, 0, 1000);
-        SELECT before FROM rowlock.place('78:x:0:0', 2000, 0, 1000);
+        SELECT before FROM rowlock.place(100, 0, 1000);
+        SELECT before FROM rowlock.place(2000, 0, 1000);
         SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
          WHERE schemaname = 'rowlock' AND relname = 'waiter';
         ROLLBACK"
@@ -212,66 +177,16 @@ how_far_back() { # prints how many are ahead of tickets 100 and 2000, and the nu
         INSERT INTO rowlock.waiter (ticket, name, mode, alive_until)
             SELECT i, 'x', 'exclusive', clock_timestamp() + interval '1 min'
               FROM generate_series(1, 50) i;
-        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 50, 0, 60000);
-        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 17, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place(50, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place(17, 0, 60000);
         UPDATE rowlock.waiter SET alive_until = clock_timestamp() - interval '1 s'
          WHERE ticket BETWEEN 40 AND 44;
-        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 46, 0, 60000);
-        SELECT status, number, before, free FROM rowlock.place('78:x:0:0', 45, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place(46, 0, 60000);
+        SELECT status, number, before, free FROM rowlock.place(45, 0, 60000);
         SELECT count(*) FROM rowlock.waiter;
         ROLLBACK")
     echo "$read"
     [ "$(tr '\n' ' ' <<<"$read")" = "11|49|49|0 11|16|16|1 11|45|45|0 11|39|12|1 45 " ]
-}
-
-@test "a session that holds many leases takes session locks for some, and can release them all" {
-    {
-        echo "CREATE TEMP TABLE granted (token bigint);"
-        for i in {100..249}; do
-            echo "SELECT rowlock.prepare('$i'); -- technique row
-                INSERT INTO granted SELECT g.token FROM rowlock.grant_lease(
-                encode('$i', 'hex') || ':x:0:0', 'me $i', 60000, 0, 0, pg_backend_pid(), 'host', 1,
-                'command', NULL) g;"
-        done
-        echo "SELECT count(token) FROM granted;
-            SELECT count(*) BETWEEN 20 AND 100 FROM pg_locks
-             WHERE locktype = 'advisory' AND pid = pg_backend_pid();
-            SELECT sum(rowlock.release_lease(token, NULL, NULL)) FROM granted;
-            SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid();"
-    } >holds
-    read=$(psql -qXAt "$ROWLOCK_TEST_ADMIN" -f holds 2>&1)
-    echo "$read"
-    [ "$(tail -n 4 <<<"$read" | tr '\n' ' ')" = "150 t 0 0 " ]
-}
-
-@test "beside an old snapshot, a search for leases begins at the name's least token" {
-    open_session snapshot
-    ask snapshot "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.meta"
-    answer snapshot 1
-    for _ in $(seq 1200); do
-        echo "SELECT rowlock.release(rowlock.acquire('x', '1 min'));"
-    done >pairs
-    db "$(cat pairs)" >released
-    [ "$(grep -c t released)" = 1200 ]
-    [ "$(db "SELECT count(*) FROM rowlock.least_token WHERE name = 'x'")" = 1 ]
-    read=$(db "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'")
-    echo "$read index entries for 1200 pairs"
-    [ "$read" -lt 500000 ] # 720,000 if each search reads all
-    if [ "$ROWLOCK_TEST_TECHNIQUE" != row ]; then # there it also deletes the row of the name lock
-        # a vacuum has deleted the name's least token, and is not committed: no grant waits for it
-        open_session vacuum
-        ask vacuum "BEGIN; SELECT rowlock.vacuum() >= 0"
-        answer vacuum t
-        { echo "SET statement_timeout = '10s';"; head -n 300 pairs; } | db "$(cat)" >released
-        [ "$(grep -c t released)" = 300 ]
-        ask vacuum "COMMIT"
-    fi
-    ask snapshot "COMMIT"
-    token=$(rowlock acquire x --ttl 5m)
-    is_refused x
-    rowlock release x --token "$token"
-    rowlock vacuum
-    [ "$(db "SELECT count(*) FROM rowlock.least_token")" = 0 ]
 }
 
 pages() { # CALL OTHER: how many pages the second call reads, when its statements have been planned
@@ -288,11 +203,9 @@ expects_no_row() { # TABLE
 
 @test "a lease is searched by the index of names, also if the planner expects no lease" {
     db "SELECT rowlock.prepare('a'), rowlock.prepare('b')"
-    for table in lease heartbeat waiter; do expects_no_row $table; done
-    sql "INSERT INTO rowlock.lease (token, name, mode)
-            SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i;
-        INSERT INTO rowlock.heartbeat (token, expires)
-            SELECT i, 'infinity' FROM generate_series(1, 30000) i;
+    for table in lease waiter; do expects_no_row $table; done
+    sql "INSERT INTO rowlock.lease (token, name, expires)
+            SELECT i, 'n' || i, 'infinity' FROM generate_series(1, 30000) i;
         INSERT INTO rowlock.waiter (ticket, name, mode)
             SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i"
     while read -r first second; do
@@ -310,17 +223,16 @@ shared('a') shared('b')
 acquire('a','5min') acquire('b','5min')
 acquire('c','5min','shared') acquire('d','5min','shared')
 acquire('e','5min','permit',2) acquire('f','5min','permit',2)
-look('x',true) look('y',true)
-look_lease('78:x:0:0',true) look_lease('79:x:0:0',true)
-expired('78:x:0') expired('79:x:0')
+look('x','exclusive',NULL,1,0,true) look('y','exclusive',NULL,1,0,true)
+leased('{x}','{exclusive}') leased('{y}','{exclusive}')
+sweep('{x}','{exclusive}',1) sweep('{y}','{exclusive}',1)
 break('x',0,true) break('y',0,true)
-adopt('78:x:0:0','o',1000) adopt('79:x:0:0','o',1000)
 list('x') list('y')
 holders('x') holders('y')
 TEXT
 }
 
-@test "lists look up each lease, heartbeat and run once, also if the planner expects none" {
+@test "lists look up each lease and run once, also if the planner expects none" {
     pages_read() { # by all sessions; a session reports its reads when it ends
         db "SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))
               FROM pg_statio_user_tables WHERE schemaname = 'rowlock'"
@@ -331,12 +243,10 @@ TEXT
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || sql "TRUNCATE rowlock.prepared"
     db "SELECT rowlock.vacuum()"
     # of the test above, indexes would keep a level more until they are vacuumed
-    sql "TRUNCATE rowlock.lease, rowlock.heartbeat, rowlock.job, rowlock.run"
-    for table in lease heartbeat job run; do expects_no_row $table; done
-    sql "INSERT INTO rowlock.lease (token, name, mode)
-            SELECT i, 'job:j' || i, 'exclusive' FROM generate_series(1, 1000) i;
-        INSERT INTO rowlock.heartbeat (token, expires)
-            SELECT i, now() + interval '1 hour' FROM generate_series(1, 1000) i;
+    sql "TRUNCATE rowlock.lease, rowlock.job, rowlock.run"
+    for table in lease job run; do expects_no_row $table; done
+    sql "INSERT INTO rowlock.lease (token, name, expires)
+            SELECT i, 'job:j' || i, now() + interval '1 hour' FROM generate_series(1, 1000) i;
         INSERT INTO rowlock.job (name, version, schedule, due, running)
             SELECT 'j' || i, 1, 'every 5m', 0, i % 2 * i FROM generate_series(1, 1000) i;
         INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
@@ -360,25 +270,6 @@ rowlock.list(NULL) 1000
 all_jobs 1001
 troubled_jobs 1000
 TEXT
-}
-
-@test "a held lease is found by its token, however many of its name have ended" {
-    scans() { # of the index of names; a session reports its scans when it ends
-        db "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'"
-    }
-    sql "INSERT INTO rowlock.lease (token, name, mode)
-            SELECT -i, 'x', 'exclusive' FROM generate_series(1, 5000) i;
-        DELETE FROM rowlock.lease;
-        ANALYZE rowlock.lease"
-    token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    before=$(scans)
-    db "SELECT rowlock.renew($token, '5 min')" "SELECT rowlock.fence('x', $token)" \
-        "SELECT rowlock.exclusive('x', $token)" \
-        "SELECT rowlock.check_lease('x', $token), rowlock.renew_lease($token, 1000, 'x', o.owner),
-                rowlock.release_lease($token, 'x', o.owner)
-           FROM rowlock.lease o WHERE token = $token"
-    [ "$(scans)" = "$before" ]
-    [ "$(sql "SELECT count(*) FROM rowlock.lease")" = 0 ]
 }
 
 @test "a release succeeds although its history raises a failed assertion, or is cancelled" {
@@ -411,7 +302,7 @@ TEXT
     token=$(db "SELECT rowlock.acquire('x', '1 min')")
     rowlock renew x --token "$token" --ttl 10m
     [ "$(db "SELECT expires > now() + interval '5 min'
-               FROM rowlock.heartbeat WHERE token = $token")" = t ]
+               FROM rowlock.lease WHERE token = $token")" = t ]
     rowlock break x
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
     [[ $output == *broken* ]]
@@ -424,7 +315,7 @@ TEXT
 
 @test "renew prolongs and never shortens; a lease that has expired and was swept is lost" {
     token=$(db "SELECT rowlock.acquire('x', '10 min')")
-    expires="SELECT expires - now() FROM rowlock.heartbeat WHERE token = $token"
+    expires="SELECT expires - now() FROM rowlock.lease WHERE token = $token"
     db "SELECT rowlock.renew($token, '1 s')"
     [ "$(db "SELECT ($expires) > interval '5 min'")" = t ]
     db "SELECT rowlock.renew($token, '1 day')"

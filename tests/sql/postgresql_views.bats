@@ -142,7 +142,7 @@ teardown() {
         [[ $(ROWLOCK_TEST_URL=$url rowlock jobs seen) == *done* ]] || wrong=1
     done
     owner="'the owner called a'" # the application waits, calls the roll, and gives up
-    db "SELECT number FROM rowlock.enqueue('71:x:0:0', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
+    db "SELECT number FROM rowlock.enqueue('{q}', '{exclusive}', '{NULL}', '{1}', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
     called() {
         ROWLOCK_TEST_URL=postgresql://$application@${ROWLOCK_TEST_URL#*@} \
             db "SELECT place FROM rowlock.request('q', '1 min', $owner, '2 s')" || wrong=1
@@ -176,6 +176,6 @@ TEXT
 @test "every function has a comment, which marks internal ones" {
     [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace
                AND obj_description(p.oid, 'pg_proc') IS NULL")" = 0 ]
-    [ "$(sql "SELECT obj_description('rowlock.lift_numbers()'::regprocedure, 'pg_proc')")" = \
+    [ "$(sql "SELECT obj_description('rowlock.session_key(bigint)'::regprocedure, 'pg_proc')")" = \
         "internal: called only by rowlock's own functions and library" ]
 }

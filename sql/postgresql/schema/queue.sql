@@ -309,9 +309,9 @@ BEGIN
                l.note, ({in_ms l.acquired})::bigint, ({in_ms l.expires})::bigint,
                ({in_ms l.expires - pg_catalog.clock_timestamp()})::bigint, l."limit", l."count",
                l.stop
-          FROM rowlock.lease l
-         WHERE l.token > 0 AND (list.name IS NULL OR l.name = list.name COLLATE "C")
-           AND l.expires > pg_catalog.clock_timestamp()
+          FROM (SELECT o.* FROM rowlock.lease o
+                 WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) l
+         WHERE l.token > 0 AND l.expires > pg_catalog.clock_timestamp()
          ORDER BY l.name, l.token;
     RETURN QUERY
         WITH locked AS MATERIALIZED ({transactions})
@@ -332,9 +332,9 @@ BEGIN
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
                w.command, w.note, ({in_ms w.since})::bigint, NULL::bigint, NULL::bigint, w."limit",
                w."count", false
-          FROM rowlock.waiter w
-         WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
-           AND CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
+          FROM (SELECT o.* FROM rowlock.waiter o
+                 WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) w
+         WHERE CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
                     ELSE {session_key_of w.ticket} IN (SELECT m.key FROM session_locked m) END
          ORDER BY w.name, w.ticket;
 END $$;
