@@ -24,8 +24,7 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
         local of="WHERE token = (SELECT token FROM ${ours}lease WHERE name = '$1')"
         case $ROWLOCK_TEST_ENGINE in
         sqlite) sql "UPDATE rowlock_heartbeat SET expires = expires - 3600000 - $2 * 1000 $of" ;;
-        postgresql) sql "SELECT rowlock.make_heartbeat(token) FROM rowlock.lease WHERE name = '$1';
-                         UPDATE rowlock.heartbeat
+        postgresql) sql "UPDATE rowlock.lease
                          SET expires = expires - interval '1 hour $2 seconds' $of" ;;
         mariadb) sql "UPDATE rowlock_heartbeat
                       SET expires = expires - INTERVAL 3600 + $2 SECOND $of" ;;

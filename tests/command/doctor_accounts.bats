@@ -77,9 +77,9 @@ paste_advice() {
     paste_advice
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        echo "REVOKE UPDATE (stop) ON rowlock.heartbeat FROM $(role c);
+        echo "REVOKE DELETE ON rowlock.lease FROM $(role c);
             REVOKE USAGE ON SEQUENCE rowlock.number FROM $(role c)" | paste_in
-        expected="GRANT UPDATE (stop) ON rowlock.heartbeat TO $(role c); "
+        expected="GRANT DELETE ON rowlock.lease TO $(role c); "
         expected+="GRANT USAGE ON SEQUENCE rowlock.number TO $(role c);"
         ;;
     mariadb)

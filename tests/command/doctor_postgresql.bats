@@ -24,8 +24,8 @@ load doctor.bash
 
 @test "autovacuum: off for one table" {
     finds ok autovacuum '*on'
-    sql 'ALTER TABLE rowlock.heartbeat SET (autovacuum_enabled = off)'
-    finds warn autovacuum '*it is off for rowlock.heartbeat*'
+    sql 'ALTER TABLE rowlock.waiter SET (autovacuum_enabled = off)'
+    finds warn autovacuum '*it is off for rowlock.waiter*'
     sql "$(advice autovacuum)"
     finds ok autovacuum '*on'
 }

@@ -9,7 +9,7 @@ load lib
 
 # Those that decide who holds a name, each by itself. The sequences are mixed as one, and in the
 # full scope so are the other tables. Each other table is also restored alone.
-tables='heartbeat lease least_token origin' numbers='lifted lifted_for number'
+tables='lease origin' numbers='lifted lifted_for number'
 dump() { # FILE: also lists the entries of each table, and those of the sequences
     local table
     pg_dump -Fc --data-only --schema rowlock "$ROWLOCK_TEST_ADMIN" >"$1"
@@ -45,10 +45,17 @@ restore() {
     pg_restore --data-only -L "$second.list" -d "$ROWLOCK_TEST_ADMIN" "$second"
 }
 held() { # the names of leases that last, as the tables say
-    sql "SELECT DISTINCT l.name FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b USING (token)
-         WHERE coalesce(b.expires, l.expires) > now() ORDER BY 1"
+    sql "SELECT DISTINCT name FROM rowlock.lease WHERE token > 0 AND expires > now() ORDER BY 1"
 }
-# Each name has a least token that is greater than its lease in the other dump.
+# As if the searches for the rows of these names had been slow.
+move_names() { # NAME...
+    local name
+    for name; do
+        sql "INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+             VALUES ('$name', -99999, -100000, 'moved', '-infinity', clock_timestamp())"
+    done
+}
+# Each name has another generation in the other dump.
 make_dumps() {
     local name
     for name in a b; do rowlock acquire --ttl 1d "$name"; done >tokens
@@ -56,9 +63,7 @@ make_dumps() {
     dump old
     rowlock release a --token "$(head -n 1 tokens)"
     rowlock release b --token "$(tail -n 1 tokens)"
-    sql "INSERT INTO rowlock.least_token SELECT n, nextval('rowlock.number')
-         FROM unnest(ARRAY['a', 'b', 'c']) n
-         ON CONFLICT (name) DO UPDATE SET token = excluded.token" >/dev/null # if a search was slow
+    move_names a b c
     newest=$(rowlock acquire --ttl 1d b)
     rowlock acquire --ttl 1d c >/dev/null
     put_others 2
@@ -78,8 +83,8 @@ put_others() {
     needs_pg_dump
     make_dumps
     echo "others: $others"
-    [ "$(wc -w <<<"$others")" -ge 9 ]
-    [ "$(sets | wc -l)" -ge $((32 + $(wc -w <<<"$others"))) ]
+    [ "$(wc -w <<<"$others")" -ge 8 ]
+    [ "$(sets | wc -l)" -ge $((8 + $(wc -w <<<"$others"))) ]
     orders=("new old" "old new")
     [ "$ROWLOCK_TEST_EFFORT" = full ] || orders=("new old")
     for order in "${orders[@]}"; do
@@ -98,4 +103,31 @@ put_others() {
             [ -z "$(rowlock --json ls | jq -r '.[] | select(.state == "held").name' | uniq -d)" ]
         done < <(sets)
     done
+}
+
+@test "p1 a lease that is restored, or inserted by hand, is seen although its name has moved since" {
+    needs_pg_dump
+    rowlock acquire --ttl 1d exclusively >tokens
+    rowlock acquire --ttl 1d -s together >>tokens
+    pg_dump --data-only --table rowlock.lease "$ROWLOCK_TEST_ADMIN" >dump
+    rowlock break --now exclusively
+    rowlock break --now together
+    sql "DELETE FROM rowlock.lease"
+    move_names exclusively together byhand
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f dump >/dev/null
+    sql "INSERT INTO rowlock.lease (token, name, expires) VALUES (1, 'byhand', 'infinity')"
+    for name in exclusively together byhand; do
+        runs 75 rowlock acquire -n --ttl 1m "$name"
+        runs 75 rowlock run --tx -n "$name" -- true
+    done
+    rowlock run -n -s together -- true
+    rowlock check exclusively --token "$(head -n 1 tokens)"
+    # a lease that is there now is not hidden by a mark of a dump
+    rowlock acquire --ttl 1d now >/dev/null
+    sql "INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+         VALUES ('now', -99999, -100000, 'moved', '-infinity', now() - interval '1 h')"
+    runs 75 rowlock acquire -n --ttl 1m now
+    # nor can one be put beside it
+    run sql "INSERT INTO rowlock.lease (token, name, expires) VALUES (2, 'now', 'infinity')"
+    [ "$status" -ne 0 ]
 }

@@ -95,7 +95,7 @@ token() { # acquires and releases a lease
 @test "upgrade repairs too; run names the verb that repairs" {
     install_technique
     drop TABLE "${ours}waiter"
-    drop TABLE "${ours}heartbeat"
+    drop TABLE "${ours}subject"
     run -69 rowlock run -n x -- true
     [[ $output == *"run: rowlock schema install"* ]]
     run -0 rowlock --json schema upgrade

@@ -99,7 +99,7 @@ setup() {
         [ "$(stat -c %U "/proc/$pid/environ")" = root ]
     done
     grep -q "acquire --while-pid" printed
-    for table in lease heartbeat waiter; do sql "SELECT * FROM $ours$table" >>rows; done
+    for table in lease waiter; do sql "SELECT * FROM $ours$table" >>rows; done
     grep -q three rows
     cat printed rows
     run ! grep -q -- "$secret" printed rows

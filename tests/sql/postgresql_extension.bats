@@ -144,7 +144,7 @@ objects() {
     as_tester 'DROP EXTENSION rowlock'
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
     [ "$(sql "SELECT count(*) FROM pg_class
-               WHERE relname IN ('number', 'lease', 'heartbeat', 'counter', 'origin')")" = 0 ]
+               WHERE relname IN ('number', 'lease', 'waiter', 'counter', 'origin')")" = 0 ]
     run -69 rowlock run -n x -- true
     as_tester 'CREATE EXTENSION rowlock'
     rowlock run -w 20 x -- true

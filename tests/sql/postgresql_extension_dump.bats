@@ -13,14 +13,13 @@ fill() { # adds rows to every table but that of waiters, which exist only while 
     rowlock refresh rates --max-age 1d -- true
     rowlock expire rates
     token=$(rowlock acquire --ttl 1h --note 'new disks' x)
-    rowlock renew x --token "$token" # makes the heartbeat
+    rowlock renew x --token "$token"
 }
-# every row of every table, except the two that installing writes itself, and the names of technique
-# row
+# every row of every table, except the two that installing writes itself
 contents() {
     local table
     for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
-                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name', 'prepared')
+                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin')
                         ORDER BY 1"); do
         echo "-- $table"
         sql "SELECT t FROM rowlock.$table t ORDER BY t::text"
@@ -48,7 +47,7 @@ rise_above() {
     far=$(draw)
     [ "$far" -gt 4000000000000000000 ]
     contents >before
-    for table in lease heartbeat waiter counter job run subject expiry; do
+    for table in lease waiter counter job run subject expiry; do
         [ "$(sql "SELECT count(*) > 0 FROM rowlock.$table")" = t ]
     done
     # a dump also carries a table that no test fills

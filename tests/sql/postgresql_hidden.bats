@@ -91,12 +91,12 @@ refused_as_role() { # TABLE COMMAND...
 @test "p1_row level security on one table, for each verb that decides by its rows" {
     install_for_role
     token=$(rowlock acquire --ttl 1h x)
-    rowlock renew x --token "$token" # makes the heartbeat
+    rowlock renew x --token "$token"
     rowlock refresh --max-age 1h s -- true
     rowlock next c
     rowlock job --every 1h j -- true
     refused_as_role rowlock.meta run --tx -n x -- touch ran
-    for table in rowlock.lease rowlock.heartbeat; do
+    for table in rowlock.lease; do
         refused_as_role $table run --tx -n x -- touch ran
         refused_as_role $table run -n x -- touch ran
         refused_as_role $table run --limit 2 -n x -- touch ran
@@ -191,14 +191,14 @@ END
     install_technique
     sql "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql
          AS \$\$ BEGIN RETURN NULL; END \$\$"
-    for change in "CREATE RULE r AS ON INSERT TO rowlock.heartbeat DO INSTEAD NOTHING" \
-        "CREATE TABLE child () INHERITS (rowlock.heartbeat)" \
-        "ALTER TABLE rowlock.heartbeat SET UNLOGGED" \
-        "CREATE TRIGGER t BEFORE INSERT ON rowlock.heartbeat FOR EACH ROW
+    for change in "CREATE RULE r AS ON INSERT TO rowlock.waiter DO INSTEAD NOTHING" \
+        "CREATE TABLE child () INHERITS (rowlock.waiter)" \
+        "ALTER TABLE rowlock.waiter SET UNLOGGED" \
+        "CREATE TRIGGER t BEFORE INSERT ON rowlock.waiter FOR EACH ROW
          EXECUTE FUNCTION odd()"; do
         sql "$change"
         echo "$change"
-        finds FAIL tables "*: rowlock.heartbeat*  -> *;"
+        finds FAIL tables "*: rowlock.waiter*  -> *;"
         sql "$(advice tables)"
         finds ok tables '*nothing hides, changes or adds rows'
     done
