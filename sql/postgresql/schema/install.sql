@@ -217,7 +217,10 @@ BEGIN
             SELECT {origin_of o} AS origin, f.last_value AS lifted_for,
                    greatest(l.last_value, above) AS floor, n.last_value INTO numbers
               FROM rowlock.origin o, rowlock.lifted_for f, rowlock.lifted l, rowlock.number n;
-            IF NOT FOUND THEN
+            IF NOT FOUND AND above > 0 THEN -- amid a restore, whose origin will lift the numbers
+                RETURN pg_catalog.setval('rowlock.lifted', greatest(l.last_value, above))
+                  FROM rowlock.lifted l;
+            ELSIF NOT FOUND THEN
                 RAISE EXCEPTION 'rowlock: cannot draw a number: the table rowlock.origin is empty'
                     USING ERRCODE = '55000',
                         HINT = 'If no restore is under way: INSERT INTO rowlock.origin DEFAULT '
