@@ -104,7 +104,7 @@ paste_advice() {
     paste_advice
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        echo "REVOKE ALL ON rowlock.history, rowlock.setting FROM $(role h)" | paste_in
+        echo "REVOKE ALL ON rowlock.history FROM $(role h)" | paste_in
         needed="REVOKE DELETE ON rowlock.lease FROM $(role h)"
         ;;
     mariadb)

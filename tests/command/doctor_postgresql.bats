@@ -78,8 +78,9 @@ fails_self_test() { # PATTERN
 
 @test "self-test: a slow hand-over" {
     sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
-             \$\$ BEGIN PERFORM pg_sleep(6); RETURN OLD; END \$\$;
-         CREATE TRIGGER slow BEFORE DELETE ON rowlock.lease FOR EACH ROW EXECUTE FUNCTION slow()"
+             \$\$ BEGIN PERFORM pg_sleep(6); RETURN NEW; END \$\$;
+         CREATE TRIGGER slow BEFORE UPDATE ON rowlock.lease FOR EACH ROW WHEN (NEW.token = 0)
+             EXECUTE FUNCTION slow()"
     finds warn self-test '*the hand-over to a second session took * ms  -> *look at the load*'
     sql 'DROP TRIGGER slow ON rowlock.lease; DROP FUNCTION slow'
 }
