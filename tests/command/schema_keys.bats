@@ -44,7 +44,7 @@ setup_file() {
 
 techniques() { # that this server has
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) echo native row insert ;;
+    postgresql) echo native insert ;;
     mariadb) if is_mysql; then echo row; else echo row insert; fi ;;
     esac
 }

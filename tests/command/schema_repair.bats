@@ -94,13 +94,13 @@ token() { # acquires and releases a lease
 
 @test "upgrade repairs too; run names the verb that repairs" {
     install_technique
-    drop TABLE "${ours}waiter"
+    drop TABLE "${ours}lease"
     drop TABLE "${ours}subject"
     run -69 rowlock run -n x -- true
     [[ $output == *"run: rowlock schema install"* ]]
     run -0 rowlock --json schema upgrade
     [ "$(json '$.schema' <<<"$output")" = repaired ]
-    [[ $(json '$.missing' <<<"$output") == *"table "*waiter* ]]
+    [[ $(json '$.missing' <<<"$output") == *"table "*lease* ]]
     rowlock run -n x -- true
     run rowlock schema upgrade
     [ "$output" = "the schema is current" ]

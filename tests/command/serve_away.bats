@@ -79,7 +79,7 @@ sets() {
     case $ROWLOCK_TEST_ENGINE in
     mariadb) sql "SELECT count(*) FROM mysql.general_log WHERE command_type <> 'Prepare'
                   AND argument LIKE 'CALL rowlock_subject_list%'" ;;
-    postgresql) grep -cE "LOG:  (statement|execute).*SELECT pg_catalog.convert_to\(subject" \
+    postgresql) grep -cE "LOG:  (statement|execute).*SELECT pg_catalog.convert_to\(s.name" \
         "$own_log" || true ;;
     esac
 }
