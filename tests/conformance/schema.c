@@ -228,6 +228,12 @@ TEST(eight_nodes_install_at_once)
     }
 }
 
+/* A lock of rowlock writes a row into the table. On PostgreSQL only other programs do. */
+static int writes_rows(void)
+{
+    return t_facts()->code == ROWLOCK_INSERT && strcmp(t_facts()->engine, "postgresql") != 0;
+}
+
 TEST(the_article_s_table_is_used_where_it_is_there_already_and_stays)
 {
     struct rowlock_plan plan = {.technique = ROWLOCK_INSERT, .table = "businessobjectlock"};
@@ -243,12 +249,14 @@ TEST(the_article_s_table_is_used_where_it_is_there_already_and_stays)
     t_ok(t_begin(connection, t_x(t_name(1)), 0));
     t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
     t_ok(rowlock_commit(connection, &t_error));
-    t_fails(t_begin(connection,
-                    t_x("a name of more than eighty characters is too wide for the "
-                        "column of that table, and is not to be cut off"),
-                    0),
-            EINVAL);
-    t_contains(t_error.text, "80");
+    if (writes_rows()) {
+        t_fails(t_begin(connection,
+                        t_x("a name of more than eighty characters is too wide for the "
+                            "column of that table, and is not to be cut off"),
+                        0),
+                EINVAL);
+        t_contains(t_error.text, "80");
+    }
     t_ok(rowlock_uninstall(connection, &t_error));
     t_text(t_sql(connection, "SELECT count(*) FROM businessobjectlock"), "0");
     t_sql(connection, "DROP TABLE businessobjectlock");
@@ -261,7 +269,7 @@ TEST(a_committed_row_of_another_program_is_reported_and_vacuumed)
     const char *name = t_name(1);
     int64_t removed = 0;
 
-    if (t_facts()->code != ROWLOCK_INSERT)
+    if (!writes_rows())
         return;
     connection = t_open();
     t_sql(connection,

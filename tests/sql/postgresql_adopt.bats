@@ -48,15 +48,15 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql
 @test "p12_a trigger with the name of one of rowlock's, and code of another role, is refused" {
     install
     sql "GRANT USAGE ON SCHEMA rowlock TO $mallory; GRANT TRIGGER ON rowlock.lease TO $mallory;
-         GRANT EXECUTE ON FUNCTION rowlock.reveal_lease() TO $mallory;
-         DROP TRIGGER reveal_lease ON rowlock.lease; DROP VIEW rowlock.names CASCADE;
+         GRANT EXECUTE ON FUNCTION rowlock.see_foreign() TO $mallory;
+         DROP TRIGGER see_foreign ON rowlock.lease; DROP VIEW rowlock.names CASCADE;
          SET ROLE $mallory;
          CREATE FUNCTION public.evil(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
-         CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease FOR EACH ROW
-             WHEN (public.evil(NEW.token)) EXECUTE FUNCTION rowlock.reveal_lease()"
+         CREATE TRIGGER see_foreign BEFORE INSERT ON rowlock.lease FOR EACH ROW
+             WHEN (public.evil(NEW.token)) EXECUTE FUNCTION rowlock.see_foreign()"
     run -64 install
-    [[ $output == *'a trigger reveal_lease is on rowlock.lease'* ]]
-    sql "DROP TRIGGER reveal_lease ON rowlock.lease"
+    [[ $output == *'a trigger see_foreign is on rowlock.lease'* ]]
+    sql "DROP TRIGGER see_foreign ON rowlock.lease"
     install
 }
 
