@@ -45,7 +45,7 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 23 /* at most, of an install or an upgrade */
+#define ROWLOCK_PIECES 20 /* at most, of an install or an upgrade */
 
 /* The names of the pieces that an install, or an upgrade, runs, in order. Some dialects lack some
    pieces. Returns their number. */
