@@ -3,7 +3,7 @@
 # Rows of rowlock's tables that PostgreSQL hides, changes or adds: by row level security, rules,
 # inheritance, and triggers that a session does not fire. No session decides on rows that it cannot
 # see.
-# Runs on: postgresql/native postgresql/row postgresql/insert
+# Runs on: postgresql/native postgresql/insert
 
 load lib
 load ../command/doctor.bash

@@ -4,7 +4,7 @@
 # has the tests that run on MariaDB too.
 # Runs on: postgresql
 # Quick: first
-# Rest: postgresql/native postgresql/row
+# Rest: postgresql/native
 
 # shellcheck disable=SC2154
 load lib

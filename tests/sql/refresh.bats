@@ -5,7 +5,7 @@
 # each server come first.
 # Runs on: postgresql mariadb
 # Quick: first
-# Rest: postgresql/native postgresql/row mariadb
+# Rest: postgresql/native mariadb
 
 if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
     load lib

@@ -5,7 +5,7 @@
 # first.
 # Runs on: postgresql mariadb
 # Quick: first
-# Rest: postgresql/native postgresql/row mariadb
+# Rest: postgresql/native mariadb
 
 about() { # [HOST PID PROGRAM NOTE]: as arguments of a request
     if [ $# = 4 ]; then echo "'$1', $2, '$3', '$4'"; else echo NULL, NULL, NULL, NULL; fi
