@@ -21,19 +21,21 @@
  * THE CLOCK. The process Clock may declare any lease expired at any moment. A renewal that commits
  * undoes that.
  *
- * THE CODE (sql/postgresql/schema/)
- *   Fast      the statement of the fast grant: table lock, snapshot, name lock (a try), token, INSERT
- *   Function  the grant by function, without or with a ticket; move: the new generation of a name
- *   Ender     the fast release, and the release or break by function (end_row)
- *   Renewer   the statement of a renewal      Fenced   the fence
- *   Locker    a transaction lock: the name lock, then a look in a new statement
- *   Waiter    enqueue, then Function with the ticket, or a withdrawal
- *   Tidy      tidy: table lock, snapshot, removal of what moves have left
- *   Restorer  a lease that a restore inserts, by the trigger on the table
+ * THE CODE (sql/postgresql/schema/, src/dialect/dialect.h)
+ *   Fast      the statement grant_free: table lock, snapshot, name lock (a try), token, INSERT
+ *   Function  rowlock.grant_lease: rowlock.lock_names, rowlock.sweep, then rowlock.take; rowlock.move
+ *             gives the name a new generation
+ *   Ender     the statement release_free; rowlock.end_lease, which also ends what has expired
+ *   Renewer   rowlock.renew_lease      Fenced   rowlock.fence
+ *   Own       rowlock.lock_name with a token: transactions beneath their own lease
+ *   Locker    a transaction lock, rowlock.lock: the name lock, then rowlock.leased, a new statement
+ *   Waiter    rowlock.enqueue, then Function with the ticket, or rowlock.withdraw
+ *   Tidy      rowlock.tidy: table lock, snapshot, removal of what moves have left
+ *   Restorer  a lease that a restore inserts, by the trigger rowlock.see_foreign
  *
- * Switches (-D): NF NG NE NR NC NX NW NT NS: the population (Fast, Function, Ender, Renewer, Fenced,
- * Locker, Waiter, Tidy, Restorer); MOVES: the moves that may happen; INIT: 1 the name has moved once,
- * 2 it is leased, 3 there is a gate that nobody needs; M1 to M19: mutations (run.sh).
+ * Switches (-D): NF NG NE NR NC NX NW NT NS NO: the population (Fast, Function, Ender, Renewer, Fenced,
+ * Locker, Waiter, Tidy, Restorer, Own); MOVES: the moves that may happen; INIT: 1 the name has moved once,
+ * 2 it is leased, 3 there is a gate that nobody needs; M1 to M20: mutations (run.sh).
  */
 #ifndef NF
 #define NF 0
@@ -61,6 +63,9 @@
 #endif
 #ifndef NS
 #define NS 0
+#endif
+#ifndef NO
+#define NO 0
 #endif
 #ifndef MOVES
 #define MOVES 1
@@ -96,6 +101,7 @@ byte at[TOKENS+1];                                     /* the key of a grant, wh
 /* ghosts */
 byte sure;                      /* the tokens whose holders may believe that they have the lease */
 byte fenced, locked;            /* the tokens that a transaction has fenced; lockers inside */
+byte O, beneath;                /* the lock of a transaction beneath the lease; how many are inside */
 byte over;                      /* the tokens whose lease has ended */
 
 #define SEEN(p) (x[p]==me -> u[p] : c[p])
@@ -315,7 +321,7 @@ dead: skip; rollback();
   if :: ticket && (tickets & BIT(ticket)) -> oldticket = BIT(ticket); commit() :: else fi;     /* dead: others delete its ticket */
 dead2: skip; FINISH }
 
-inline pick() { atomic { (granted > 0 || ended+NE+NR+NC >= NF+NG+NE+NR+NC+NX+NW+NT+NS || INIT==2);
+inline pick() { atomic { (granted > 0 || ended+NE+NR+NC+NO >= NF+NG+NE+NR+NC+NX+NW+NT+NS+NO || INIT==2);
   if :: seq>=1 && at[1]!=255 -> tok = 1 :: seq>=2 && at[2]!=255 -> tok = 2
 #if TOKENS > 2
      :: seq>=3 && at[3]!=255 -> tok = 3
@@ -373,6 +379,19 @@ proctype Fenced(byte me) { LOCALS;             /* SELECT .. WHERE n = (the least
 #endif
   d_step { fenced = fenced & ~BIT(tok) }
 dead: skip; FINISH }
+
+proctype Own(byte me) { LOCALS;
+  pick();
+#ifndef M20                                    /* mutation: the row alone, FOR KEY SHARE, excludes no sibling */
+  if :: d_step { O==0 -> O = me } :: goto dead fi;
+#endif
+  p = at[tok];
+  if :: c[p]==LEASE(tok) :: else -> goto dead fi;
+  if :: d_step { (x[p]==0 || !strong[p]) && c[p]==LEASE(tok) -> ks[p] = ks[p] | BIT(me); fenced = fenced | BIT(tok); beneath++;
+          assert(beneath==1); check() }
+     :: (x[p]==0 || !strong[p]) && c[p]!=LEASE(tok) -> goto dead fi;
+  d_step { fenced = fenced & ~BIT(tok); beneath-- }
+dead: skip; d_step { if :: O==me -> O = 0 :: else fi }; FINISH }
 
 proctype Locker(byte me) { LOCALS;
 #ifdef M8                                      /* mutation: one statement, whose snapshot is older than the lock */
@@ -465,4 +484,5 @@ init { byte k = 1, n; atomic {
   n=0; do :: n<NW -> run Waiter(k); k++; n++ :: else -> break od;
   n=0; do :: n<NT -> run Tidy(k); k++; n++ :: else -> break od;
   n=0; do :: n<NS -> run Restorer(k); k++; n++ :: else -> break od;
+  n=0; do :: n<NO -> run Own(k); k++; n++ :: else -> break od;
   run Clock(); n=0; k=0 } }

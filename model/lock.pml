@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock.pml: the protocol of transaction locks and leases for ONE name, under READ COMMITTED.
+ * lock.pml: transaction locks and leases of ONE name where a lease is a row of identity and a
+ * heartbeat: MariaDB and MySQL, and the plain dialect (src/emulate). PostgreSQL has one row: lease.pml.
  *
  * For readers who know SQL and not SPIN: a proctype is a client session, and SPIN tries EVERY
  * interleaving of the steps of all sessions. "if :: g1 -> a :: g2 -> b fi" takes any branch whose
@@ -17,31 +18,29 @@
  * THE CLOCK. The process Clock may declare any heartbeat expired at any moment (bExp). A renewal
  * that commits undoes that.
  *
- * THE CODE. The names are those of PostgreSQL's functions (sql/postgresql/schema/). MariaDB's
- * procedures are called rowlock_...; SQLite's are in C, in src/emulate.
- *   take_T            rowlock.name_lock (native: pg_advisory_xact_lock[_shared]; row: FOR UPDATE / FOR
- *                     SHARE), which a grant calls through rowlock.name_lock_all
- *   plain_read, look  rowlock.look_lease of a grant, rowlock.look of a transaction lock
- *                     (rowlock.leased, rowlock.expired)
- *   sweep             rowlock.sweep for each token: under T, in rowlock.clear_lease of a grant, or in
- *                     rowlock.clear of a transaction lock, whose exception block is undo_sweep
- *   presweep          the statements `expired` (rowlock.expired) and `sweep`, which the library sends
+ * THE CODE. The names are those of MariaDB's procedures (sql/mariadb/schema/), and of the functions
+ * of src/emulate.
+ *   take_T            rowlock_name_lock (a row, FOR UPDATE or LOCK IN SHARE MODE), rowlock__name_lock;
+ *                     a grant calls it through rowlock_name_lock_all
+ *   plain_read, look  rowlock_find_conflict; rowlock_look of a transaction lock
+ *   sweep             rowlock_sweep for each token, under T, in a grant or in a transaction lock, whose
+ *                     savepoint is undo_sweep; rowlock__end_expired
+ *   presweep          the statements `expired` (rowlock_expired) and `sweep`, which the library sends
  *                     before it acquires T
- *   Acquirer          rowlock.grant_any; the statements try_name and grant_free, and the fast path of
- *                     rowlock.grant_lease, where the name is free
- *   Renewer           rowlock.renew
- *   Ender             rowlock.release, rowlock.break with now (rowlock.remove_lease)
- *   Fenced            rowlock.fence
- *   Own               rowlock.lock_own_lease
- *   Locker            rowlock.begin_lock (begin-and-lock); rowlock.lock and rowlock.wait_lease
- *                     (lock-later)
+ *   Acquirer          rowlock_grant; rowlock__emulate_grant
+ *   Renewer           rowlock_renew_lease; rowlock__emulate_renew
+ *   Ender             rowlock_release_lease, or rowlock_break with now; rowlock__emulate_release
+ *   Fenced            rowlock_fence; rowlock__emulate_fence
+ *   Own               rowlock_lock_own_lease
+ *   Locker            rowlock_begin_lock (begin-and-lock), rowlock_lock (lock-later);
+ *                     rowlock__emulate_lock
  *
  * Switches (-D):
  *   NAX NAS NLX NLS NF NO NR NE  the population: X/S acquirers, X/S lockers, fenced, own-lease,
  *                renewers, enders
  *   INNODB       DELETE waits for the row lock before it tests the clock; ROLLBACK TO SAVEPOINT keeps
  *                row locks
- *   RENEWCLOCK   renewal also tests "expires > clock" (default: it tests existence, like rowlock.renew)
+ *   RENEWCLOCK   renewal also tests "expires > clock" (default: it tests existence, like rowlock_renew_lease)
  *   NOCRASH NOLT no crashes, no lock_timeout (used to search deadlocks)
  *   KEEPER       nothing expires or is released before the fenced transactions have ended
  *   PRE          sweep in autocommit first; PRE1: the same, with one commit per token
@@ -49,12 +48,7 @@
  *                the savepoint)
  *   SWEEPALL     sweep only if no conflicting lease looks live (mend)
  *   AUTOC        presweep in literal autocommit
- *   LEAST        a grant may store its token as the least token of the name (table least_token): no
- *                session then reads leases with a smaller one
- *   LAZY         PostgreSQL: the lease row has the first expiry, and a renewal inserts the heartbeat if
- *                it has none yet. The lease row is locked before the heartbeat. (Default: a grant
- *                inserts both, and the heartbeat is locked first.)
- *   M1..M11      mutations (see run.sh)
+ *   M1..M6      mutations (see run.sh)
  */
 #ifndef NTOK
 #define NTOK (NAX+NAS)
@@ -83,10 +77,6 @@
 bool lC[NTOK+1], lDel[NTOK+1], lIns[NTOK+1], lExcl[NTOK+1]; byte lX[NTOK+1], lS[NTOK+1];   /* table lease */
 /* table of heartbeats */
 bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];
-#ifdef LAZY
-byte lK[NTOK+1], lN[NTOK+1];   /* lease row FOR KEY SHARE: set of sessions; FOR NO KEY UPDATE: its holder */
-#define FREE_ROW(t) ((lX[t]==0 || lX[t]==me) && (lS[t] & ~BIT(me))==0 && (lK[t] & ~BIT(me))==0 && lN[t]==0)
-#endif
 byte tX, tS;            /* the name lock T: exclusive holder; set of shared holders */
 byte seq, maxX, maxAny; /* token sequence (not transactional); highest committed exclusive / any token */
 byte done;              /* sessions that have ended */
@@ -112,28 +102,11 @@ byte inF[NTOK+1], inO[NTOK+1], inLX, inLS; /* the sessions inside their critical
 #endif
 #define CONFL(a,b) (lExcl[a] || lExcl[b])
 
-#ifdef LEAST
-byte least;             /* the stored least token of the name; in the transaction of the grant */
-#define READ(i) (i >= least)
-#else
 #define READ(i) true
-#endif
-/* Stores it: the token of a grant that, under the exclusive name lock, found no lease. */
-#if defined(M7)                                /* mutation: the own lease is not read either */
-#define STORE(x, tok) if :: x -> least = tok+1 :: skip fi
-#elif defined(M8)                              /* mutation: a shared grant, beside other shared leases */
-#define STORE(x, tok) if :: least = tok :: skip fi
-#elif defined(LEAST)
-#define STORE(x, tok) if :: x -> least = tok :: skip fi
-#else
-#define STORE(x, tok) skip
-#endif
 
 inline check() {   /* inside the d_step that commits or enters: the claims S1, S2, S4 */
   for (i : 1 .. NTOK) {
-#ifndef LAZY
     assert(lC[i] == bC[i]);                                                       /* S4 rows in pairs */
-#endif
     assert(inO[i] <= 1 && !(inO[i] && inF[i]));                                    /* S2 siblings of one token */
     assert(!(inLX && (inF[i] || inO[i])));                                         /* S2 X locker / lease side */
     assert(!(inLS && lExcl[i] && (inF[i] || inO[i])));                             /* S2 S locker / X lease side */
@@ -148,10 +121,6 @@ inline check() {   /* inside the d_step that commits or enters: the claims S1, S
 }
 inline commit() { d_step {
   for (i : 1 .. NTOK) {
-#ifdef LAZY
-    if :: lX[i]==me -> if :: lDel[i] -> bExp[i]=0 :: lIns[i] -> bExp[i]=0; gA[i]=1 :: else fi :: else fi;
-    lK[i] = lK[i] & ~BIT(me); if :: lN[i]==me -> lN[i]=0 :: else fi;
-#endif
     if :: lX[i]==me -> if :: lDel[i] -> lC[i]=0 :: lIns[i] -> lC[i]=1 :: else fi; lX[i]=0; lDel[i]=0; lIns[i]=0 :: else fi;
     if :: bX[i]==me -> if :: bDel[i] -> bC[i]=0; bExp[i]=0 :: bIns[i] -> bC[i]=1; bExp[i]=0; gA[i]=1
                           :: bUpd[i] -> bExp[i]=0; gA[i]=1 :: else fi; bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi;
@@ -161,9 +130,6 @@ inline rollback() { d_step {
   for (i : 1 .. NTOK) {
     if :: lX[i]==me -> lX[i]=0; lDel[i]=0; lIns[i]=0 :: else fi;
     if :: bX[i]==me -> bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi;
-#ifdef LAZY
-    lK[i] = lK[i] & ~BIT(me); if :: lN[i]==me -> lN[i]=0 :: else fi;
-#endif
     lS[i] = lS[i] & ~BIT(me) }
   i = 0; if :: tX==me -> tX=0 :: else fi; tS = tS & ~BIT(me) } }
 inline undo_sweep() { d_step {   /* ROLLBACK TO the sweep's savepoint */
@@ -188,31 +154,6 @@ inline sweep(x) {
   do
   :: tk > NTOK -> break
   :: else ->
-#ifdef LAZY
-     if                                       /* SELECT FROM lease WHERE token = tk and expired FOR UPDATE */
-     :: d_step { !lC[tk] || !bExp[tk] -> res=LIVE }
-     :: d_step { lC[tk] && bExp[tk] -> res=GONE }
-     fi;
-     if                                       /* it waits, and does not look at the clock again */
-     :: d_step { res==GONE && lC[tk] && FREE_ROW(tk) -> lX[tk]=me; swept=swept|BIT(tk) }
-     :: d_step { res==GONE && !lC[tk] -> res=LIVE }
-     :: res==GONE && LT -> res=TMO
-     :: res==GONE && CRASHES -> goto dead
-     :: res!=GONE -> skip
-     fi;
-     if                                       /* DELETE FROM heartbeat .. AND expires <= clock, DELETE FROM lease */
-#ifdef M10                                    /* mutation: not decided again after the wait for the row */
-     :: d_step { res==GONE && (!bC[tk] || bX[tk]==0 || bX[tk]==me) -> if :: bC[tk] -> bX[tk]=me; bDel[tk]=1 :: else fi; lDel[tk]=1 }
-#else
-     :: d_step { res==GONE && !bExp[tk] -> res=LIVE }
-     :: d_step { res==GONE && bExp[tk] && !bC[tk] -> lDel[tk]=1 }
-     :: d_step { res==GONE && bExp[tk] && bC[tk] && (bX[tk]==0 || bX[tk]==me) -> bX[tk]=me; bDel[tk]=1; lDel[tk]=1 }
-#endif
-     :: res==GONE && LT -> res=TMO
-     :: res==GONE && CRASHES -> goto dead
-     :: res!=GONE -> skip
-     fi;
-#else
      if                                       /* DELETE FROM heartbeat WHERE token = tk AND expires <= clock */
 #ifdef M5
      :: d_step { bC[tk] && bX[tk]==0 -> bX[tk]=me; bDel[tk]=1; swept=swept|BIT(tk); res=GONE }
@@ -234,7 +175,6 @@ inline sweep(x) {
      :: res==GONE && CRASHES -> goto dead
      :: res!=GONE -> skip
      fi;
-#endif
 #ifdef PRE1
      /* autocommit sweep: one transaction per token */
      if :: pre && res!=TMO -> commit(); swept=0 :: pre && res==TMO -> rollback(); swept=0 :: else fi;
@@ -273,26 +213,17 @@ inline look(x, set) { d_step { plain_read(x, set);
  * time (also for a dead or lost one).
  */
 proctype Acquirer(byte me; bool x) { LOCALS;
-  presweep(x);                                                                    /* rowlock.expired, rowlock.sweep: own transactions */
-  take_T(x);                                                                      /* rowlock.name_lock_all */
+  presweep(x);                                                                    /* rowlock_expired, rowlock_sweep: own transactions */
+  take_T(x);                                                                      /* rowlock_name_lock_all */
 #if !defined(M1) && !defined(M6)
-  sweep(x);                                                                       /* rowlock.clear_lease */
+  sweep(x);                                                                       /* rowlock_sweep_wants */
 #endif
-  look(x, left); /* its last statement, rowlock.look_lease: any row left */
-#ifdef M9                                      /* mutation: stored although a lease was found */
-  if :: left && x -> least = seq+1; goto dead :: left -> goto dead :: else fi;
-#else
+  look(x, left); /* its last statement, rowlock_find_conflict: any row left */
   if :: left -> goto dead :: else fi;                                             /* busy */
-#endif
-  d_step { seq++; tok = seq; left=0 }                                              /* rowlock.next_number, after T */
-#ifdef LAZY
-  d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x }
-  if :: bX[tok]=me; bIns[tok]=1 :: skip fi;    /* rowlock.insert_lease; the statement grant_free writes none */
-#else
-  d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock.insert_lease */
-#endif
+  d_step { seq++; tok = seq; left=0 }                                              /* rowlock_draw, after T */
+  d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock_insert_lease */
   if
-  :: atomic { STORE(x, tok); commit();
+  :: atomic { commit();
        d_step { assert(x -> tok > maxAny : tok > maxX);                           /* S3 */
                 if :: x -> maxX = tok :: else fi; if :: tok > maxAny -> maxAny = tok :: else fi } }
   :: CRASHES
@@ -302,27 +233,8 @@ dead: skip; FINISH }
 inline pick() { atomic { (maxAny > 0 || done+NR+NE+NF+NO >= NPROC);                /* some token ever granted */
   if :: maxAny>=1 -> tok=1 :: maxAny>=2 -> tok=2 :: maxAny>=3 -> tok=3 :: maxAny==0 -> goto dead fi } }
 
-proctype Renewer(byte me) { LOCALS;                                                /* rowlock.renew: UPDATE heartbeat ... WHERE token = tok */
+proctype Renewer(byte me) { LOCALS;                                                /* rowlock_renew_lease: UPDATE heartbeat ... WHERE token = tok */
   pick();
-#ifdef LAZY
-  if
-  :: d_step { bC[tok] -> skip }
-  :: !bC[tok] ->                                                                   /* rowlock.make_heartbeat */
-     if
-#ifdef M11                                     /* mutation: it does not lock the lease row */
-     :: lC[tok] -> skip
-#else
-     :: d_step { lX[tok]==0 && lC[tok] -> lK[tok] = lK[tok]|BIT(me) }               /* SELECT FROM lease FOR KEY SHARE */
-#endif
-     :: !lC[tok] -> goto dead
-     :: CRASHES -> goto dead
-     fi;
-     if :: atomic { bX[tok]==0 && !bC[tok] -> bX[tok]=me; bIns[tok]=1; goto renewed }
-        :: d_step { bX[tok]==0 && bC[tok] -> skip }                                /* ON CONFLICT DO NOTHING */
-        :: CRASHES -> goto dead
-     fi
-  fi;
-#endif
 #ifndef M4
   if :: d_step { bC[tok] && RENEWABLE(tok) -> skip } :: else -> goto dead fi;                                          /* predicate on the version it sees */
 #endif
@@ -340,21 +252,14 @@ renewed: skip;
   if :: commit() :: CRASHES fi;                                                    /* slow fsync: time passes before this */
 dead: skip; FINISH }
 
-proctype Ender(byte me) { LOCALS;                                                  /* rowlock.release, or rowlock.break with now */
+proctype Ender(byte me) { LOCALS;                                                  /* rowlock_release_lease, or rowlock_break with now */
   pick();
 #ifdef KEEPER
   fdone == NF+NO;
 #endif
-#ifdef LAZY
-  if :: left = bC[tok] :: left = 1 fi;         /* release_free looks before it waits for the lease row, a function afterwards */
-  if :: d_step { lX[tok]==0 && lC[tok] && FREE_ROW(tok) -> lX[tok]=me; lDel[tok]=1 } :: !lC[tok] -> goto dead :: CRASHES -> goto dead fi;
-  if :: d_step { left && bC[tok] && bX[tok]==0 -> bX[tok]=me; bDel[tok]=1 } :: !left || !bC[tok] -> skip :: CRASHES -> goto dead fi;
-  left = 0;
-#else
   /* DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bDel[tok]=1 } :: !bC[tok] -> goto dead :: CRASHES -> goto dead fi;
   if :: d_step { (lX[tok]==0||lX[tok]==me) && lS[tok]==0 -> lX[tok]=me; lDel[tok]=1 } :: CRASHES -> goto dead fi;
-#endif
   if :: atomic { gA[tok]=0; commit() } :: CRASHES fi;
 dead: skip; FINISH }
 
@@ -364,12 +269,8 @@ proctype Fenced(byte me) { LOCALS;
   if :: d_step { tX==0 -> tS = tS|BIT(me) } :: CRASHES -> goto dead fi;
   if :: lC[tok] -> skip :: else -> goto dead fi;
 #else
-  if                                                                               /* rowlock.fence: SELECT FROM lease .. FOR SHARE */
-#ifdef LAZY
-  :: d_step { lX[tok]==0 && lN[tok]==0 && lC[tok] -> lS[tok] = lS[tok]|BIT(me) }
-#else
+  if                                                                               /* rowlock_fence: SELECT FROM lease .. FOR SHARE */
   :: d_step { lX[tok]==0 && lC[tok] -> lS[tok] = lS[tok]|BIT(me) }
-#endif
   :: !lC[tok] -> goto dead
   :: CRASHES -> goto dead
   fi;
@@ -378,31 +279,23 @@ proctype Fenced(byte me) { LOCALS;
   if :: d_step { inF[tok]--; lS[tok] = lS[tok] & ~BIT(me); tS = tS & ~BIT(me) } fi; /* COMMIT, ROLLBACK or crash: the same */
 dead: skip; d_step { fdone++ }; FINISH }
 
-proctype Own(byte me) { LOCALS;                                                    /* rowlock.lock_own_lease, and what is done under it */
+proctype Own(byte me) { LOCALS;                                                    /* rowlock_lock_own_lease, and what is done under it */
   pick();
   if :: lExcl[tok] -> skip :: else -> goto dead fi;
   if
-#ifdef LAZY
-  :: d_step { lX[tok]==0 && lS[tok]==0 && lN[tok]==0 && lC[tok] -> lN[tok]=me }    /* FOR NO KEY UPDATE: a renewal goes on */
-#else
   :: d_step { lX[tok]==0 && lS[tok]==0 && lC[tok] -> lX[tok]=me }                  /* FOR UPDATE */
-#endif
   :: !lC[tok] -> goto dead
   :: CRASHES -> goto dead
   fi;
   d_step { inO[tok]++; check() }
-#ifdef LAZY
-  d_step { inO[tok]--; lX[tok]=0; lN[tok]=0 }
-#else
   d_step { inO[tok]--; lX[tok]=0 }
-#endif
 dead: skip; d_step { fdone++ }; FINISH }
 
 proctype Locker(byte me; bool x) { LOCALS; bool later; byte n;
   if :: later = 0 :: later = 1 fi;                                                 /* begin-and-lock / lock-later */
   if :: !later -> presweep(x) :: else fi;
-  take_T(x);                                                                       /* rowlock.name_lock */
-again: skip;                                                                       /* rowlock.wait_lease */
+  take_T(x);                                                                       /* rowlock_name_lock */
+again: skip;                                                                       /* rowlock_lock: polls */
 #if !defined(M2) && !defined(M6)
   sweep(x);
 #endif
@@ -433,11 +326,7 @@ again: skip;                                                                    
   fi;
 dead: skip; FINISH; n=0; later=0 }
 
-#ifdef LAZY
-#define HAS_EXPIRY(t) lC[t]
-#else
 #define HAS_EXPIRY(t) bC[t]
-#endif
 proctype Clock() { byte i;
 end: do
   :: atomic { EXPIRABLE && (gA[1] || (HAS_EXPIRY(1) && !bExp[1])) -> gA[1]=0; bExp[1]=HAS_EXPIRY(1) }
@@ -453,9 +342,7 @@ end: do
      sweep must clear the name */
   skip; d_step { assert(tX==0 && tS==0);
     for (i : 1 .. NTOK) { assert(lX[i]==0 && bX[i]==0 && lS[i]==0);
-#ifndef LAZY
       assert(lC[i]==bC[i])
-#endif
     } }
 }
 init { byte k = 1; byte n; atomic {

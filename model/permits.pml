@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * permits.pml: leases of ONE name in all three modes: exclusive, shared, k of N permits. See
- * README.md for the method, and lock.pml for how to read Promela.
+ * permits.pml: leases of ONE name in all three modes, exclusive, shared, k of N permits, where a lease
+ * has a heartbeat: MariaDB, MySQL, the plain dialect. PostgreSQL has members.pml. See README.md for the method, and lock.pml for how to read Promela.
  *
  * The table lease has one row per permit: lN[t] of them under token t, all inserted and deleted
  * together, so that one row lock represents them. The table of heartbeats has one row per token.
- * Each granter is one call of rowlock.grant_any with a mode, each renewer one rowlock.renew, each
- * ender one rowlock.release. T is the name lock.
+ * Each granter is one call of rowlock_grant with a mode, each renewer one rowlock_renew_lease, each
+ * ender one rowlock_release_lease. T is the name lock.
  *
  * Switches:
  *   NP          granters that ask for WANT permits; N is the limit
@@ -88,7 +88,7 @@ inline rollback() { d_step {
     if :: bX[i]==me -> bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi };
   i = 0; if :: tX==me -> tX=0 :: else fi; tS = tS & ~BIT(me) } }
 
-/* rowlock.look_lease: the conflicts, by a plain read. todo: the tokens; held: the number of
+/* rowlock_find_conflicts: the conflicts, by a plain read. todo: the tokens; held: the number of
    permits; live: how many of those look live */
 inline read_rows() {
   todo = 0; held = 0; live = 0; hard = 0;
@@ -104,7 +104,7 @@ inline read_rows() {
         for (i : 1 .. NTOK) { if :: lC[i] && !(lX[i]==me && lDel[i]) && lMode[i]==P -> todo = todo | BIT(i) :: else fi };
      :: else fi; i = 0 }
 
-/* rowlock.clear_lease collects the tokens, rowlock.sweep deletes them one after another, by
+/* rowlock_sweep_wants collects the tokens, rowlock_sweep deletes them one after another, by
    number */
 inline sweep() {
   skip; d_step { read_rows(); tk = 1; res = 0;
@@ -136,7 +136,7 @@ inline sweep() {
      d_step { res = 0; tk++ }
   od }
 
-inline take_T() {                /* rowlock.name_lock: pg_advisory_xact_lock, or ..._shared for a shared lease; the row lock under technique row */
+inline take_T() {                /* rowlock_name_lock: the row lock, in share mode for a shared lease */
   if
   :: d_step { (mode==X || mode==P && tpx) && tX==0 && tS==0 -> tX=me }
   :: d_step { (mode==S || mode==P && !tpx) && tX==0 -> tS=tS|BIT(me) }
@@ -168,8 +168,8 @@ proctype Granter(byte me; byte mode; byte k) { byte i, j, tk, todo, held, live, 
 #endif
   }
   if :: todo -> goto dead :: else fi;         /* leased: ROLLBACK */
-  d_step { seq++; tok = seq }                 /* rowlock.next_number: the token, after T */
-  d_step { lX[tok]=me; lIns[tok]=1; lMode[tok]=mode; lN[tok]=k; bX[tok]=me; bIns[tok]=1 }   /* rowlock.insert_lease: k rows; heartbeat */
+  d_step { seq++; tok = seq }                 /* rowlock_draw: the token, after T */
+  d_step { lX[tok]=me; lIns[tok]=1; lMode[tok]=mode; lN[tok]=k; bX[tok]=me; bIns[tok]=1 }   /* rowlock_insert_lease: k rows; heartbeat */
   if :: atomic { commit(); granted = tok } :: skip fi; /* or the session died before COMMIT */
 dead: rollback(); d_step { done++; tok=0; todo=0; held=0; live=0; tk=0; hard=0; res=0 } }
 
@@ -178,14 +178,14 @@ inline pick() {                  /* any token ever granted: of a live holder, or
   if :: granted>=1 -> tok=1 :: granted>=2 -> tok=2 :: granted>=3 -> tok=3 :: granted>=4 -> tok=4 :: granted==0 -> goto dead fi }
 
 proctype Renewer(byte me) { byte i, j, held, sure, tok;
-  pick();                                     /* rowlock.renew: UPDATE heartbeat SET expires = greatest(...) WHERE token = tok AND NOT stop */
+  pick();                                     /* rowlock_renew_lease: UPDATE heartbeat SET expires = greatest(...) WHERE token = tok AND NOT stop */
   if :: bC[tok] :: !bC[tok] -> goto dead fi;
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bUpd[tok]=1 } :: bX[tok]==0 && !bC[tok] -> goto dead :: goto dead fi;
   if :: commit() :: skip fi;                  /* a slow disk: time passes before this COMMIT */
 dead: rollback(); d_step { done++; tok=0 } }
 
 proctype Ender(byte me) { byte i, j, held, sure, tok;
-  pick();                                     /* rowlock.release: DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
+  pick();                                     /* rowlock_release_lease: DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bDel[tok]=1; gA[tok]=0 } :: !bC[tok] -> goto dead :: goto dead fi;
   if :: d_step { lX[tok]==0 -> lX[tok]=me; lDel[tok]=1 } :: goto dead fi;
   if :: commit() :: skip fi;

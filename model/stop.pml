@@ -14,7 +14,7 @@
  *   CRASH  the holder may also die at any moment
  * Mutations:
  *   M1  renewal ignores stop: the holder continues for ever
- *   M2  break updates the lease row, which renewal never looks at
+ *   M2  break updates a row that renewal never looks at
  */
 bool lC = 1, bC = 1, bStop, stopped;     /* the rows; stopped: the COMMIT of a break was answered */
 byte bX; /* row lock of the heartbeat: 1 holder, 2 late renewal, 3 operator, 4 waiter */
@@ -28,7 +28,7 @@ bool lost, frozen, dead, granted, overlap;
 #endif
 
 /*
- * rowlock.renew: UPDATE heartbeat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT
+ * rowlock.renew_lease (elsewhere the heartbeat): UPDATE lease SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT
  * stop. The predicate is tested before the row lock, and again after it was acquired (EvalPlanQual;
  * InnoDB locks first).
  */
@@ -61,7 +61,7 @@ proctype Holder() { bool ok;
 #ifdef DEAF
   goto over;
 #endif
-  atomic { bX==0 -> if :: bC -> bX = 1 :: else -> goto over fi };                   /* rowlock.release */
+  atomic { bX==0 -> if :: bC -> bX = 1 :: else -> goto over fi };                   /* rowlock.end_lease */
   d_step { bC = 0; lC = 0; bX = 0 };
 over: lost = 1 }
 
@@ -70,20 +70,20 @@ proctype Zombie() { bool ok; renew(2, ok) }
 proctype Operator() {
   atomic { bX==0 -> if :: bC -> bX = 3 :: else -> stopped = 1; goto over fi };      /* rowlock.break */
 #ifdef NOW
-  d_step { bC = 0; lC = 0; bX = 0; stopped = 1 }                                    /* DELETE heartbeat, lease; COMMIT */
+  d_step { bC = 0; lC = 0; bX = 0; stopped = 1 }                                    /* DELETE; COMMIT */
 #else
 #ifdef M2
   d_step { bX = 0; stopped = 1 }
 #else
-  d_step { bStop = 1; bX = 0; stopped = 1 }                                         /* UPDATE heartbeat SET stop; COMMIT */
+  d_step { bStop = 1; bX = 0; stopped = 1 }                                         /* UPDATE lease SET stop; COMMIT */
 #endif
 #endif
 over: skip }
 
-proctype Waiter() {                                                               /* rowlock.grant_any, under T */
+proctype Waiter() {                                                               /* rowlock.grant_lease, under T */
   do
   :: !lC -> break
-  :: atomic { lC && left==0 && bX==0 -> bX = 4 };                                   /* rowlock.sweep: DELETE .. WHERE expires <= clock */
+  :: atomic { lC && left==0 && bX==0 -> bX = 4 };                                   /* rowlock.end_lease of rowlock.sweep: FOR UPDATE .. WHERE expires <= clock */
      if :: left==0 -> d_step { bC = 0; lC = 0; bX = 0 } :: else -> bX = 0 fi
   od;
   granted = 1 }
