@@ -17,7 +17,8 @@
  *   NW      writes of origin
  *   DEATHS  sessions that die while they lift
  *   BACK    the sequence alone is set back once
- *   RESTORE a write of origin sets the sequence back, too, not below the floor
+ *   RESTORE a write of origin sets the sequence back, too, not below the floor, and no statement that
+ *           draws is under way
  * Mutations:
  *   M1  the new number is computed before the wait for the lock (as an earlier version did)
  *   M2  the same, but the origin is checked again after the wait
@@ -60,6 +61,7 @@
 byte number = 1, floor, lifted_for;          /* the three sequences */
 byte origin = 1;                             /* the committed row, by its xmin and the start of the server */
 byte clock = LOST + 1, used = LOST, deaths = DEATHS;
+byte drawing;                                /* ghost: sessions within a draw */
 byte L;                                      /* the advisory lock of rowlock.next_number */
 
 /* SELECT greatest(...): one statement. The clock may have advanced or not: numbers may be ahead
@@ -101,7 +103,7 @@ unlock:
 proctype Session(byte me; bool fast) { byte n, saw, low, new, drawn, verified, known; bool valid;
   do
   :: n==K -> break
-  :: n<K ->
+  :: n<K -> drawing++;
      if
      :: !fast ->                             /* rowlock.next_number */
         saw = origin;                        /* the statement's snapshot */
@@ -133,13 +135,13 @@ proctype Session(byte me; bool fast) { byte n, saw, low, new, drawn, verified, k
      :: else
      fi;
 lifting: if :: valid :: else -> lift() fi;
-again: skip; d_step { valid=0; saw=0; low=0; new=0; drawn=0 }
+again: skip; d_step { drawing--; valid=0; saw=0; low=0; new=0; drawn=0 }
   od }
 
 proctype Writer() { byte n;
   do
 #ifdef RESTORE
-  :: d_step { n<NW && floor>1 && clock>used -> number = floor; origin++; n++ }
+  :: d_step { n<NW && floor>1 && clock>used && !drawing -> number = floor; origin++; n++ }
 #else
   :: n<NW -> d_step { origin++; n++ }
 #endif

@@ -13,21 +13,21 @@
  *
  * THE CODE. The steps are those of the state machine in src/lease, the statements those of
  * src/dialect/dialect.h.
- *   fast      rowlock.grant_lease with ticket 0
- *   enqueue   rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.session_lock)
+ *   fast      rowlock.grant_lease with ticket 0. (lease.pml shows that the statement grant_free, which a
+ *             gate stops, has the same effect.)
+ *   enqueue   rowlock.enqueue (the ticket's session lock before its COMMIT); it marks the lease as queued
  *   look      rowlock.place; it also answers a roll call (rowlock.place clears waiter.roll_call)
  *   await     blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket
  *             whose session lock is free (rowlock.remove_dead)
- *   turn      await, kind 1, and then T without a look between: rowlock.turn, with rowlock.grant_first for
- *             rowlock.grant_any (a turn that waits for a ticket first looks, then waits for the token:
+ *   turn      await, kind 1, and then T without a look between: rowlock.turn (a turn that waits for a ticket first looks, then waits for the token:
  *             the same steps)
  *   overtake  three visits of T while the name is free: rowlock.overtake. The first is the call: it
  *             marks every ticket before the caller's. The second only waits for T behind all sessions
  *             in its queue. The third strikes: it removes the tickets whose waiters did not answer.
- *   grant     wantT, then rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T,
- *             COMMIT in a second round trip, which releases the ticket's session lock
- *             (rowlock.session_unlock)
- *   release   rowlock.release, which also releases the token's session lock
+ *   grant     wantT, then rowlock.grant_lease with the ticket and wait_ms, rowlock.take under T, COMMIT
+ *             in a second round trip, which releases the ticket's session lock
+ *   release   rowlock.end_lease, which also releases the token's session lock; of a lease that is not
+ *             queued the statement release_free, which releases the session lock before its COMMIT
  *   withdraw  rowlock.withdraw
  * On SQLite and behind a pooler there are no session locks: every wait ends by itself (BOUND), and
  * a ticket is dead when its `alive_until` has passed.
@@ -59,7 +59,7 @@
  *   Q1  look before the ticket is committed      Q2  unlock before the COMMIT of the release
  *   Q3  token lock acquired after COMMIT         Q4  unlock the ticket before the grant's COMMIT
  *   Q5  grant without looking for earlier tickets under T
- *   Q6  own ticket locked after its COMMIT
+ *   Q6  own ticket locked after its COMMIT       Q7  release_free although the lease is queued
  */
 #ifndef NW
 #define NW 3
@@ -82,7 +82,7 @@
 #define NP (NW+NT)
 #define MAXT (NW+NW)                 /* tickets: each waiter may have to queue again once */
 bool row[MAXT+2]; byte slock[MAXT+2], owner[MAXT+2], arr[MAXT+2]; byte seq, arrivals;
-byte lease; bool expired; byte tlock[NP+2]; byte T; chan tq = [NP+1] of { byte };  /* T's queue is first in, first out */
+byte lease; bool expired, queued, ending; byte tlock[NP+2]; byte T; chan tq = [NP+1] of { byte };  /* T's queue is first in, first out */
 byte deaths, freezes, quits; byte called[MAXT+2], calls;
 bool frozen[NP+2], inT[NP+2], dead[NP+2], got[NP+2];   /* ghosts */
 
@@ -197,7 +197,7 @@ enqueue: skip;
 #ifndef Q6
   slock[tk] = me;                                                            /* lock own ticket */
 #endif
-  d_step { row[tk] = 1; arrivals++; arr[tk] = arrivals }                     /* COMMIT: visible now */
+  d_step { !ending -> row[tk] = 1; arrivals++; arr[tk] = arrivals; queued = 1 }         /* COMMIT: visible now */
 #ifdef Q6
   slock[tk] = me;
 #endif
@@ -251,7 +251,7 @@ wantT: skip;
   mishap();
   d_step { tq!me; inT[me] = 1 };                                              /* grant: block in T */
   atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me; inT[me] = 0 };
-  d_step { if :: lease && expired -> lease=0; expired=0 :: else fi };           /* sweep */
+  d_step { if :: lease && expired && !ending -> lease=0; expired=0 :: else fi };           /* sweep */
   mishap();
   look();
   if
@@ -279,7 +279,8 @@ grant: skip;
   d_step { /* COMMIT of the grant: lease row in, ticket row out, T free */
     assert(lease==0); p = 1;
     do :: p < tk -> assert(!(row[p] && slock[p]==owner[p] && (fast -> 0 : arr[p] < arr[tk]))); p++ :: else -> break od; p = 0;
-    lease=me; expired=0; got[me]=1; row[tk]=0; T=0 }
+    lease=me; expired=0; got[me]=1; row[tk]=0; T=0; queued = 0; p = 1;
+    do :: p <= MAXT -> queued = queued || row[p]; p++ :: else -> break od; p = 0 }
   slock[tk]=0;
 #ifdef Q3
   tlock[me]=me;
@@ -289,6 +290,18 @@ release: skip;
 #ifdef Q2
   tlock[me]=0;
 #endif
+#ifdef Q7
+#define ALONE true
+#else
+#define ALONE (!queued)
+#endif
+  if
+  :: atomic { lease==me && ALONE -> ending = 1 };                            /* DELETE .. AND NOT queued; the row is locked */
+     tlock[me]=0;                                                            /* RETURNING */
+     d_step { lease=0; expired=0; ending=0 }                                 /* COMMIT */
+     goto over
+  :: else -> skip
+  fi;
   d_step { if :: lease==me -> lease=0; expired=0 :: else fi };                  /* DELETE; COMMIT */
   tlock[me]=0;                                                               /* then unlock */
   goto over;

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/postgresql_play.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/harness.h"
+#include "lib/postgresql_gates.h"
+#include "lib/postgresql_players.h"
+#include "lib/test.h"
+
+#define MOST_STEPS 400
+#define MOST_DEATHS 2
+
+/* A search in depth: the choice at each step, and how many there were. */
+static struct {
+    int choice[MOST_STEPS], width[MOST_STEPS], depth;
+    bool exhausted;
+} search;
+
+static struct referee referee;
+static uint64_t seed;
+
+static unsigned draw(unsigned n)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)(seed >> 11) % n;
+}
+
+static PGconn *admin(void)
+{
+    return t_admin();
+}
+
+/* ---- waiting until nobody moves by himself --------------------------------------------------- */
+
+static int receive_all(void)
+{
+    int running = 0;
+
+    for (int i = 0; i < referee.players; i++) {
+        struct player *player = &referee.player[i];
+
+        if (player->state != RUNS && player->state != WAITS)
+            continue;
+        PQconsumeInput(player->session);
+        if (PQisBusy(player->session))
+            running++;
+        else
+            player_receive(&referee, player);
+    }
+    return running;
+}
+
+/* Asks the server which of them wait, and for what; returns whether all do. */
+static bool all_wait(void)
+{
+    PGresult *result = PQexec(admin(), "SELECT pid, classid, objid, objsubid FROM pg_locks "
+                                       "WHERE NOT granted");
+    bool all = true;
+
+    for (int i = 0; i < referee.players; i++) {
+        struct player *player = &referee.player[i];
+
+        if (player->state != RUNS && player->state != WAITS)
+            continue;
+        player->state = RUNS;
+        for (int row = 0; row < PQntuples(result); row++) {
+            if (atoi(PQgetvalue(result, row, 0)) != player->pid)
+                continue;
+            player->gate = PQgetvalue(result, row, 3)[0] != '2'
+                               ? -1
+                               : gates_at(PQgetvalue(result, row, 1), PQgetvalue(result, row, 2), i);
+            player->state = player->gate < 0 ? WAITS : AT_GATE;
+        }
+        all = all && player->state != RUNS;
+    }
+    PQclear(result);
+    return all;
+}
+
+static void settle(void)
+{
+    for (long long end = t_now() + T_TIMEOUT_MS; receive_all() && !all_wait();)
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "a session neither waits nor answers:%s", referee.story);
+}
+
+/* ---- one schedule ---------------------------------------------------------------------------- */
+
+static void connect_player(struct player *player)
+{
+    player->session = t_native_at(t_url());
+    player->pid = PQbackendPID(player->session);
+    gates_enter(player->session, player->number);
+}
+
+static void insert_lease(const char *expires)
+{
+    struct player *holder = &referee.player[0];
+
+    referee.first = referee.last = atoll(
+        gates_sql(admin(),
+                  "INSERT INTO rowlock.lease (token, name, n, owner, expires, acquired) VALUES "
+                  "(nextval('rowlock.number'), '%s', 0, '%s', clock_timestamp() + interval '%s', "
+                  "clock_timestamp()) RETURNING token",
+                  referee.name, holder->owner, expires));
+    holder->token = referee.first;
+    holder->hold = EXCLUSIVE;
+    holder->expired = expires[0] == '-';
+    gates_sql(holder->session, "SELECT pg_advisory_lock(rowlock.session_key(%lld))", holder->token);
+}
+
+static void set_up(const struct play *play, int schedule)
+{
+    const char *script = play->scripts;
+
+    referee.story[0] = referee.violation[0] = '\0';
+    referee.first = referee.last = 0;
+    referee.first_ended = false;
+    snprintf(referee.name, sizeof referee.name, "play %d %s", schedule, play->scripts);
+    for (referee.players = 0; *script; referee.players++) {
+        struct player *player = &referee.player[referee.players];
+        PGconn *session = player->session;
+        int length = (int)strcspn(script, "/"), pid = player->pid;
+
+        *player = (struct player){.session = session, .pid = pid, .number = referee.players};
+        snprintf(player->script, sizeof player->script, "%.*s", length, script);
+        snprintf(player->owner, sizeof player->owner, "owner %d %d", schedule, referee.players);
+        script += length + (script[length] == '/');
+        if (!session)
+            connect_player(player);
+    }
+    if (play->start == PLAY_MOVED)
+        gates_sql(admin(), "SELECT rowlock.move('%s', 0, nextval('rowlock.number'), false)",
+                  referee.name);
+    else if (play->start == PLAY_GATED)
+        gates_sql(admin(),
+                  "INSERT INTO rowlock.lease (token, name, mode, expires, acquired) VALUES (0, "
+                  "'%s', 'gate', '-infinity', clock_timestamp())",
+                  referee.name);
+    else if (play->start != PLAY_FREE)
+        insert_lease(play->start == PLAY_EXPIRED ? "-1 s" : "1 h");
+}
+
+static int ready(struct player **choices)
+{
+    int n = 0;
+
+    for (int i = 0; i < referee.players; i++) {
+        struct player *player = &referee.player[i];
+
+        /* a player that was refused has nothing to release, or to renew */
+        while (player->state == READY && strchr("RrN", player->script[player->at]) &&
+               !player->token) {
+            player->at++;
+            player->state = player->script[player->at] ? READY : DONE;
+        }
+        if (player->state == READY || player->state == AT_GATE)
+            choices[n++] = player;
+    }
+    return n;
+}
+
+static void go_on(struct player *player)
+{
+    if (player->state == READY) {
+        player_send(&referee, player);
+    } else {
+        story(&referee, " %d.", player->number);
+        player->state = RUNS;
+        gates_open(admin(), player->number, player->gate);
+    }
+}
+
+static void kill_player(struct player *player)
+{
+    story(&referee, " %dx", player->number);
+    t_engine()->kill(admin(), player->pid);
+    PQfinish(player->session);
+    connect_player(player);
+    player_died(&referee, player);
+}
+
+static int choose(int n, int step, bool random)
+{
+    if (random || step >= MOST_STEPS)
+        return (int)draw((unsigned)n);
+    if (step >= search.depth) {
+        search.choice[step] = 0;
+        search.depth = step + 1;
+    }
+    search.width[step] = n;
+    return search.choice[step] % n;
+}
+
+/* Nobody can go on: the others wait for what never comes. */
+static void stuck(void)
+{
+    violation(&referee, "nobody wakes the waiters");
+    for (int i = 0; i < referee.players; i++)
+        if (referee.player[i].state == WAITS)
+            kill_player(&referee.player[i]);
+}
+
+static long play_on(const struct play *play, bool random, struct played *played)
+{
+    struct player *choices[PLAYERS];
+    int deaths = 0, n;
+    long step = 0;
+
+    for (;; step++) {
+        settle();
+        n = ready(choices);
+        if (n == 0) {
+            for (int i = 0; i < referee.players; i++)
+                n += referee.player[i].state == WAITS;
+            if (n == 0)
+                return step;
+            stuck();
+            return step;
+        }
+        if (play->deaths && deaths < MOST_DEATHS && draw(8) == 0) {
+            deaths++;
+            kill_player(&referee.player[draw((unsigned)referee.players)]);
+        } else {
+            go_on(choices[choose(n, (int)step, random)]);
+        }
+        played->deaths += deaths;
+    }
+}
+
+/* What is left: a row for each holder, hidden by none, and no ticket that nobody would grant. */
+static void check_rows(const struct play *play)
+{
+    int holders = 0;
+    const char *found;
+
+    for (int i = 0; i < referee.players; i++)
+        holders += referee.player[i].hold != NOTHING;
+    found = gates_sql(
+        admin(),
+        "SELECT concat_ws(' ', (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND "
+        "l.token > 0 AND (l.n > 0 OR NOT EXISTS (SELECT FROM rowlock.lease o WHERE o.name = l.name "
+        "AND o.n < l.n))), (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND l.token "
+        "> 0), (SELECT count(*) FROM rowlock.waiter w WHERE w.name = n.name AND NOT EXISTS (SELECT "
+        "FROM rowlock.lease l WHERE l.name = w.name AND (l.token = 0 OR l.queued)))) "
+        "FROM (VALUES ('%s')) n (name)",
+        referee.name);
+    /* a call whose answer was lost may have a lease that nobody knows */
+    if (atoi(found) != atoi(strchr(found, ' ')) ||
+        (play->deaths ? atoi(found) < holders : atoi(found) != holders) ||
+        atoi(strrchr(found, ' ')) != 0)
+        violation(&referee, "%d holders, but leases that are seen, leases, stray tickets: %s",
+                  holders, found);
+}
+
+static void clear(struct played *played)
+{
+    played->moved += atol(gates_sql(
+        admin(), "WITH d AS (DELETE FROM rowlock.lease WHERE name = '%s' RETURNING token, n) "
+                 "SELECT count(*) FROM d WHERE token < 0 AND n %% 2 <> 0",
+        referee.name));
+    gates_sql(admin(), "DELETE FROM rowlock.waiter WHERE name = '%s'", referee.name);
+    for (int i = 0; i < referee.players; i++)
+        gates_sql(referee.player[i].session, "SELECT pg_advisory_unlock_all()");
+}
+
+/* The next schedule in order. */
+static void advance(void)
+{
+    int last = search.depth - 1;
+
+    while (last >= 0 && search.choice[last] + 1 >= search.width[last])
+        last--;
+    search.exhausted = last < 0;
+    search.depth = last + 1;
+    if (last >= 0)
+        search.choice[last]++;
+}
+
+struct played play(const struct play *play)
+{
+    static char violation_text[sizeof referee.violation];
+    struct played played = {0};
+
+    memset(&search, 0, sizeof search);
+    memset(&referee, 0, sizeof referee);
+    seed = 88172645463325252U;
+    gates_move(admin(), play->moves || play->start == PLAY_MOVED);
+    for (int i = 0; i < play->most && !played.violation; i++) {
+        bool random = play->deaths || search.exhausted || i >= play->most / 2;
+
+        set_up(play, i);
+        gates_move(admin(), play->moves);
+        played.steps += play_on(play, random, &played);
+        check_rows(play);
+        clear(&played);
+        played.schedules++;
+        if (!random)
+            advance();
+        snprintf(violation_text, sizeof violation_text, "%s", referee.violation);
+        played.violation = violation_text[0] ? violation_text : NULL;
+        if (search.exhausted && referee.players == 2 && !play->deaths)
+            break;
+    }
+    for (int i = 0; i < referee.players; i++)
+        PQfinish(referee.player[i].session);
+    played.all = search.exhausted;
+    played.grants = referee.grants;
+    played.refusals = referee.refusals;
+    played.locks = referee.locks;
+    played.fences = referee.fences;
+    played.taken = referee.taken;
+    played.tidied = referee.tidied;
+    return played;
+}

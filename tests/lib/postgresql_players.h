@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Players are sessions that execute a script on one name, a letter for each call:
+ *
+ *     G grant_free, or nothing          g grant by function         T wait for the turn of E's ticket
+ *     R release_free, or by function    r release by function       E enqueue       W withdraw
+ *     S P grant of a shared lease, of one of two permits            N renew         K break now
+ *     F fence, COMMIT     f the same at REPEATABLE READ, with a snapshot from before
+ *     X transaction lock, COMMIT        O transaction beneath the first lease, COMMIT
+ *     V tidy              D a restore inserts a lease at the name's first generation
+ *
+ * The referee compares each answer with those of the other players, and knows what must never be.
+ */
+#ifndef TEST_POSTGRESQL_PLAYERS_H
+#define TEST_POSTGRESQL_PLAYERS_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+
+#define PLAYERS 3
+
+enum player_state { READY, RUNS, AT_GATE, WAITS, DONE };
+enum hold { NOTHING, EXCLUSIVE, SHARED, PERMIT };
+
+struct player {
+    PGconn *session;
+    int number, pid;
+    char script[16];
+    int at, step; /* the call of the script, and its statement */
+    enum player_state state;
+    int gate;
+    char owner[24];
+    long long token, ticket;
+    int kind; /* of a turn: 0 a ticket, 1 a lease, -1 the name is free */
+    long long awaited;
+    int tries;
+    /* what the referee knows */
+    enum hold hold;
+    bool expired; /* the lease may be taken over */
+    bool locked, fenced, beneath;
+    unsigned ahead; /* the players that had a ticket when the call was sent */
+    bool again;     /* the call is repeated, because its session died */
+};
+
+struct referee {
+    char name[40];
+    long long first, last; /* tokens: of the first lease, of the last exclusive grant */
+    bool first_ended;
+    struct player player[PLAYERS];
+    int players;
+    char story[4000], violation[4300];
+    /* counts of all schedules */
+    long grants, refusals, locks, fences, taken, adopted, tidied;
+};
+
+/* Sends the next statement of the player's call. */
+void player_send(struct referee *referee, struct player *player);
+/* Reads the answer that has arrived, and judges it. */
+void player_receive(struct referee *referee, struct player *player);
+/* The session was ended: the call is unknown, and is repeated by function, or given up. */
+void player_died(struct referee *referee, struct player *player);
+
+void story(struct referee *referee, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void violation(struct referee *referee, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
