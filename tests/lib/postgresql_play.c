@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/postgresql_play.h"
 
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,11 +84,27 @@ static bool all_wait(void)
     return all;
 }
 
+/* Until one of them answers, or soon. */
+static void listen_to_all(void)
+{
+    struct pollfd polls[PLAYERS];
+    nfds_t n = 0;
+
+    for (int i = 0; i < referee.players; i++)
+        if (referee.player[i].state == RUNS)
+            polls[n++] = (struct pollfd){PQsocket(referee.player[i].session), POLLIN, 0};
+    poll(polls, n, 1);
+}
+
 static void settle(void)
 {
-    for (long long end = t_now() + T_TIMEOUT_MS; receive_all() && !all_wait();)
+    long long end = t_now() + T_TIMEOUT_MS;
+
+    while (receive_all() && !all_wait()) {
+        listen_to_all();
         if (t_now() > end)
             t_fail(__FILE__, __LINE__, "a session neither waits nor answers:%s", referee.story);
+    }
 }
 
 /* ---- one schedule ---------------------------------------------------------------------------- */
@@ -112,6 +129,7 @@ static void insert_lease(const char *expires)
     holder->token = referee.first;
     holder->hold = EXCLUSIVE;
     holder->expired = expires[0] == '-';
+    holder->wakes = holder->pid;
     gates_sql(holder->session, "SELECT pg_advisory_lock(rowlock.session_key(%lld))", holder->token);
 }
 
@@ -289,7 +307,8 @@ struct played play(const struct play *play)
     struct played played = {0};
 
     memset(&search, 0, sizeof search);
-    memset(&referee, 0, sizeof referee);
+    referee.grants = referee.refusals = referee.locks = referee.fences = 0;
+    referee.taken = referee.tidied = 0;
     seed = 88172645463325252U;
     gates_move(admin(), play->moves || play->start == PLAY_MOVED);
     for (int i = 0; i < play->most && !played.violation; i++) {
@@ -308,8 +327,6 @@ struct played play(const struct play *play)
         if (search.exhausted && referee.players == 2 && !play->deaths)
             break;
     }
-    for (int i = 0; i < referee.players; i++)
-        PQfinish(referee.player[i].session);
     played.all = search.exhausted;
     played.grants = referee.grants;
     played.refusals = referee.refusals;

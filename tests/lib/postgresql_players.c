@@ -104,14 +104,14 @@ static void send_grant(struct referee *referee, struct player *player, const cha
 static void send_release(struct referee *referee, struct player *player, bool fast)
 {
     const char *values[] = {number(player->token), referee->name, player->owner,
-                            number(player->pid)};
+                            number(player->wakes)};
 
     player->hold = NOTHING;
     if (fast && player->step == 0)
         send_values(player, gates_of(ROWLOCK_SQL_RELEASE_FREE), 4, values);
     else
         send_text(player, "SELECT rowlock.end_lease(%lld, '%s', '%s', session => %d)::integer",
-                  player->token, referee->name, player->owner, player->pid);
+                  player->token, referee->name, player->owner, player->wakes);
 }
 
 static void send_turn(struct referee *referee, struct player *player)
@@ -214,7 +214,7 @@ void player_send(struct referee *referee, struct player *player)
         break;
     case 'K':
         for (int i = 0; i < referee->players; i++)
-            referee->player[i].expired = true;
+            referee->player[i].breakable = referee->player[i].hold != NOTHING;
         send_text(player, "SELECT rowlock.break('%s', 0, true)", referee->name);
         break;
     case 'V':
@@ -250,6 +250,12 @@ static void next_step(struct player *player, int step)
     player->state = READY;
 }
 
+/* Whether another session may end its lease. */
+static bool may_end(const struct player *player)
+{
+    return player->expired || player->breakable;
+}
+
 static bool conflict(enum hold a, enum hold b)
 {
     return a != NOTHING && b != NOTHING && !(a == SHARED && b == SHARED) &&
@@ -269,9 +275,9 @@ static void granted(struct referee *referee, struct player *player, long long to
 
         if (other == player)
             continue;
-        if (conflict(hold, other->hold) && !other->expired)
+        if (conflict(hold, other->hold) && !may_end(other))
             violation(referee, "granted to %d while %d has it", player->number, i);
-        if (conflict(hold, other->hold) && other->expired) {
+        if (conflict(hold, other->hold) && may_end(other)) {
             other->hold = NOTHING;
             referee->taken++;
             referee->first_ended = true;
@@ -296,7 +302,8 @@ static void granted(struct referee *referee, struct player *player, long long to
     referee->first = referee->first ? referee->first : token;
     player->token = token;
     player->hold = hold;
-    player->expired = false;
+    player->expired = player->breakable = false;
+    player->wakes = player->pid;
 }
 
 static void ended(struct referee *referee, const struct player *player, bool by_it)
@@ -338,10 +345,27 @@ static void judge_renewal(struct referee *referee, struct player *player, bool f
     story(referee, found ? "ok" : "lost");
     if (found && player->hold != NOTHING)
         player->expired = false;
-    else if (!found && player->hold != NOTHING && !player->expired)
+    else if (!found && player->hold != NOTHING && !may_end(player))
         violation(referee, "the lease of %d was lost", player->number);
     else if (!found)
         player->hold = NOTHING;
+    next_call(player);
+}
+
+/* It ends what it finds. A lease that was granted since is not `breakable`. */
+static void judge_break(struct referee *referee, struct player *player, bool found)
+{
+    story(referee, found ? "broken" : "nothing");
+    for (int i = 0; i < referee->players && found; i++) {
+        struct player *other = &referee->player[i];
+
+        if (!other->breakable)
+            continue;
+        ended(referee, other, true);
+        other->hold = NOTHING;
+    }
+    for (int i = 0; i < referee->players; i++)
+        referee->player[i].breakable = false;
     next_call(player);
 }
 
@@ -383,7 +407,7 @@ static void judge_transaction(struct referee *referee, struct player *player, ch
         for (int i = 0; i < referee->players; i++)
             if (&referee->player[i] != player &&
                 (referee->player[i].locked ||
-                 (referee->player[i].hold != NOTHING && !referee->player[i].expired)))
+                 (referee->player[i].hold != NOTHING && !may_end(&referee->player[i]))))
                 violation(referee, "%d locked it while %d has it", player->number, i);
     } else if (player->step == acts) {
         referee->fences++;
@@ -444,8 +468,7 @@ static void judge(struct referee *referee, struct player *player, const PGresult
         next_call(player);
         break;
     case 'K':
-        referee->first_ended = true;
-        next_call(player);
+        judge_break(referee, player, value[0] > 0);
         break;
     case 'W':
         next_call(player);
@@ -491,6 +514,7 @@ void player_died(struct referee *referee, struct player *player)
     const char *queued = memchr(player->script, 'E', (size_t)player->at + (*call == 'E'));
 
     player->locked = player->fenced = player->beneath = false;
+    player->wakes = 0;
     forget_ticket(referee, player);
     if (player->state == DONE)
         return;

@@ -36,7 +36,8 @@ struct player {
     int tries;
     /* what the referee knows */
     enum hold hold;
-    bool expired; /* the lease may be taken over */
+    int wakes; /* the session, if it has the session lock of its token */
+    bool expired, breakable; /* the lease may be taken over, or broken */
     bool locked, fenced, beneath;
     unsigned ahead; /* the players that had a ticket when the call was sent */
     bool again;     /* the call is repeated, because its session died */

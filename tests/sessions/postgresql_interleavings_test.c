@@ -5,6 +5,7 @@
  * Runs on: postgresql/native
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/harness.h"
 #include "lib/postgresql_gates.h"
@@ -21,7 +22,7 @@ static void plays(struct play scene)
     if (!installed++)
         gates_install(t_admin(), PLAYERS);
     if (!scene.most)
-        scene.most = t_effort(60, 4000);
+        scene.most = getenv("PLAYS") ? atoi(getenv("PLAYS")) : t_effort(60, 4000);
     played = play(&scene);
     printf("# %s start %d%s%s: %ld schedules (%s), %ld steps, %ld grants, %ld refusals, %ld locks, "
            "%ld fences, %ld taken over, %ld moves, %ld tidied, %ld deaths, %lld ms\n",
@@ -33,8 +34,79 @@ static void plays(struct play scene)
         t_fail(__FILE__, __LINE__, "%s: %s", scene.scripts, played.violation);
 }
 
-TEST(p1_two_grants)
+/* The scenes of one list, each with its scripts and what they begin with. */
+static void plays_all(const struct play *scenes)
 {
-    plays((struct play){.scripts = "GR/GR"});
-    plays((struct play){.scripts = "GR/gR"});
+    for (; scenes->scripts; scenes++)
+        plays(*scenes);
+}
+
+#define FREE(scripts) {scripts, PLAY_FREE, 0, 0, 0}
+#define HELD(scripts) {scripts, PLAY_HELD, 0, 0, 0}
+#define EXPIRED(scripts) {scripts, PLAY_EXPIRED, 0, 0, 0}
+#define GATED(scripts) {scripts, PLAY_GATED, 0, 0, 0}
+#define MOVES(scripts) {scripts, PLAY_FREE, 0, 1, 0}
+#define MOVED(scripts) {scripts, PLAY_MOVED, 0, 1, 0}
+#define HELD_MOVES(scripts) {scripts, PLAY_HELD, 0, 1, 0}
+#define DEATHS(scripts, start, moves) {scripts, start, 0, moves, 1}
+#define SCENES(...) plays_all((const struct play[]){__VA_ARGS__, {NULL, PLAY_FREE, 0, 0, 0}})
+
+TEST(p1_grants_of_one_name)
+{
+    SCENES(FREE("GR/GR"), FREE("GR/gR"), FREE("gR/gR"), FREE("GRGR/GR"), GATED("GR/gR"));
+}
+
+TEST(p1_grants_and_transaction_locks)
+{
+    SCENES(FREE("GR/X"), FREE("gR/X"), FREE("X/X"), FREE("GX/XG"), HELD("R/X"), FREE("SR/X"));
+}
+
+TEST(p1_shared_leases_and_permits)
+{
+    SCENES(FREE("SR/SR"), FREE("PR/GR"), FREE("SR/gR"), FREE("SR/PR"), GATED("SR/GR"),
+           FREE("PR/PR/PR"), FREE("SR/PR/GR"), FREE("SR/SR/X"), FREE("PR/gR/GR"));
+}
+
+TEST(p1_a_takeover_and_its_renewal)
+{
+    SCENES(EXPIRED("N/gR"), EXPIRED("R/gR"), EXPIRED("NR/gR"), EXPIRED("NR/F/gR"),
+           EXPIRED("N/X/gR"), HELD("N/K"), HELD("R/K"), HELD("R/K/GR"));
+}
+
+TEST(p4_a_fence_keeps_its_lease)
+{
+    SCENES(HELD("R/F"), HELD("r/F"), HELD("R/f"), HELD("NR/F"), HELD("K/F"), EXPIRED("F/gR"),
+           EXPIRED("f/gR"), HELD("R/O"), HELD("NR/O"), HELD("O/O"), HELD("R/F/GR"),
+           HELD("R/F/ETR"), HELD("R/f/ETR"), HELD("R/O/O"), HELD("R/F/X"));
+}
+
+TEST(p7_waiters)
+{
+    SCENES(HELD("R/ETR"), HELD("r/ETR"), HELD("R/EW"), FREE("GR/ETR"), GATED("gR/ETR"),
+           HELD("R/ETR/GR"), HELD("R/ETR/ETR"), HELD("R/EW/ETR"), HELD("NR/F/ETR"),
+           FREE("GR/ETR/X"), FREE("SR/ETR/GR"), EXPIRED("NR/ETR/gR"));
+}
+
+TEST(p1_names_that_move)
+{
+    SCENES(MOVED("GR/GR"), MOVED("GR/gR"), MOVES("gR/gR"), MOVES("GRGR/gR"), MOVES("gR/GR/X"),
+           MOVES("gR/GR/ETR"), MOVES("gR/ETR/ETR"), MOVES("gRgR/EW"), MOVES("gNR/GR/X"),
+           MOVES("PR/SR/gR"), MOVES("gR/D"), MOVED("D/GR"), MOVED("D/gR/GR"));
+}
+
+TEST(p1_tidy)
+{
+    SCENES(MOVED("GR/V"), MOVED("gR/V"), MOVES("gR/GR/V"), MOVED("gR/GR/V"), MOVED("GR/GR/V"),
+           MOVES("gR/ETR/V"), MOVED("gR/X/V"), MOVED("GR/VV/X"), MOVED("PR/GR/V"),
+           HELD_MOVES("R/F/V"), MOVES("gRV/GR/GR"), MOVED("ETR/V/GR"), MOVED("EW/GR/V"),
+           HELD_MOVES("R/ETR/V"), MOVED("D/V/GR"), GATED("SR/V"), GATED("ETR/V"));
+}
+
+TEST(p6_deaths)
+{
+    SCENES(DEATHS("GR/GR/GR", PLAY_FREE, 0), DEATHS("GR/gR/X", PLAY_FREE, 0),
+           DEATHS("R/ETR/GR", PLAY_HELD, 0), DEATHS("R/ETR/ETR", PLAY_HELD, 0),
+           DEATHS("R/F/gR", PLAY_EXPIRED, 0), DEATHS("SR/PR/GR", PLAY_FREE, 0),
+           DEATHS("gR/GR/V", PLAY_MOVED, 1), DEATHS("gR/ETR/V", PLAY_MOVED, 1),
+           DEATHS("NR/F/ETR", PLAY_HELD, 1));
 }
