@@ -14,6 +14,7 @@
 
 #define MOST_STEPS 400
 #define MOST_DEATHS 2
+#define LIMITED_MS 2500 /* longer than the limited waits for rows and tables */
 
 /* A search in depth: the choice at each step, and how many there were. */
 static struct {
@@ -216,13 +217,28 @@ static int choose(int n, int step, bool random)
     return search.choice[step] % n;
 }
 
-/* Nobody can go on: the others wait for what never comes. */
-static void stuck(void)
+/* Nobody can go on. Waits of a limited time end by themselves; after that, the others wait for what
+   never comes. */
+static bool is_stuck(void)
 {
+    struct player *choices[PLAYERS];
+
+    for (long long end = t_now() + LIMITED_MS; t_now() < end; settle())
+        if (receive_all() == 0 || !all_wait() || ready(choices) > 0)
+            return false;
     violation(&referee, "nobody wakes the waiters");
     for (int i = 0; i < referee.players; i++)
         if (referee.player[i].state == WAITS)
             kill_player(&referee.player[i]);
+    return true;
+}
+
+static bool somebody_waits(void)
+{
+    for (int i = 0; i < referee.players; i++)
+        if (referee.player[i].state == WAITS)
+            return true;
+    return false;
 }
 
 static long play_on(const struct play *play, bool random, struct played *played)
@@ -234,14 +250,10 @@ static long play_on(const struct play *play, bool random, struct played *played)
     for (;; step++) {
         settle();
         n = ready(choices);
-        if (n == 0) {
-            for (int i = 0; i < referee.players; i++)
-                n += referee.player[i].state == WAITS;
-            if (n == 0)
-                return step;
-            stuck();
+        if (n == 0 && (!somebody_waits() || is_stuck()))
             return step;
-        }
+        if (n == 0)
+            continue;
         if (play->deaths && deaths < MOST_DEATHS && draw(8) == 0) {
             deaths++;
             kill_player(&referee.player[draw((unsigned)referee.players)]);
@@ -266,7 +278,7 @@ static void check_rows(const struct play *play)
         "l.token > 0 AND (l.n > 0 OR NOT EXISTS (SELECT FROM rowlock.lease o WHERE o.name = l.name "
         "AND o.n < l.n))), (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND l.token "
         "> 0), (SELECT count(*) FROM rowlock.waiter w WHERE w.name = n.name AND NOT EXISTS (SELECT "
-        "FROM rowlock.lease l WHERE l.name = w.name AND (l.token = 0 OR l.queued)))) "
+        "FROM rowlock.lease l WHERE l.name = w.name AND l.token >= 0 AND (l.token = 0 OR l.queued)))) "
         "FROM (VALUES ('%s')) n (name)",
         referee.name);
     /* a call whose answer was lost may have a lease that nobody knows */

@@ -323,6 +323,7 @@ static void judge_grant(struct referee *referee, struct player *player, bool got
         granted(referee, player, token, hold);
     } else {
         referee->refusals++;
+        player->token = 0;
         story(referee, "-");
     }
     next_call(player);
