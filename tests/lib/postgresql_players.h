@@ -61,6 +61,8 @@ void player_receive(struct referee *referee, struct player *player);
 /* The session was ended: the call is unknown, and is repeated by function, or given up. */
 void player_died(struct referee *referee, struct player *player);
 
+/* For the two files that play: postgresql_players.c and postgresql_referee.c. */
+void player_forgets_ticket(struct referee *referee, struct player *player);
 void story(struct referee *referee, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void violation(struct referee *referee, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
