@@ -11,25 +11,27 @@
  * the batch then have no answer, and ask alone. The server does not notice: it still executes the
  * batch, or rolls it back, at any time later, even if it has not yet read it.
  *
- * THE CODE (sql/postgresql/schema/batch.sql, src/lease/batch.c, group.c, acquire.c):
- *   Session      rowlock.batch: rowlock.release_batch, then rowlock.grant_batch. gather: `take` and
- *                `fits` of group.c; an answer: `answer_all` of batch.c
+ * THE CODE (src/lease/batch.c, group.c, acquire.c; PostgreSQL)
+ *   Session      one transaction of the statements release_all and grant_all. gather: `take` and
+ *                `fits` of group.c; an answer: `answer_all` of batch.c. release_all skips a row that
+ *                another session has locked; grant_all looks, tries the name locks, and inserts, and
+ *                the unique key decides, all in one statement
  *   Thread       rowlock_acquire and rowlock_release of a member: through the group; without an answer
  *                alone, with the same owner id
- *   alone        rowlock.grant_any, which adopts a lease that this owner has already; or
- *                rowlock.release, both in the thread's own session
+ *   alone        rowlock.grant_lease, which adopts a lease that this owner has already; or
+ *                rowlock.end_lease, both in the thread's own session
  *   Outsider     a lease of another process, whose holder crashes after the grant
  *   Locker       transaction locks of both names in one transaction (rowlock.lock), in the other
  *                order
  *
  * Switches: NTH threads; thread 2 wants name 1, the others name 0; SAME: all name 0. NOUT outsiders,
  * NL lockers, LOSSES of the session. Mutations:
- *   M1  a batch looks for conflicts before it takes the name locks
+ *   M1  a batch trusts its look, which is older than the name locks: there is no unique key
  *   M2  the threads are answered before the COMMIT
  *   M3  a thread without an answer asks alone with a new owner id
  *   M4  a release deletes the lease that the name has, not the one of its token
  *   M5  a batch waits for a name lock that another session holds
- *   M6  a name occurs twice in one batch
+ *   M6  a name occurs twice in one batch: no mistake, because the unique key refuses the second
  */
 #ifndef NTH
 #define NTH 2
@@ -91,6 +93,14 @@ inline unlock() {
 inline rollback() { d_step {
   for (i : 1 .. NROW) { if :: xX[i]==me -> xX[i]=0; xDel[i]=0; xIns[i]=0; xUpd[i]=0 :: else fi }
   i=0; unlock() } }
+/* whether another session inserts or ends a row of the name */
+#define BUSY(i, n) (xX[i] && xX[i]!=me && NAMEOF(i)==(n) && (xIns[i] || xDel[i]))
+#if NROW > 5
+#define MORE(n) (BUSY(6, n) || NROW > 6 && BUSY((NROW > 6 -> 7 : 6), n))
+#else
+#define MORE(n) false
+#endif
+#define others(n) (BUSY(1, n) || BUSY(2, n) || NROW > 2 && BUSY((NROW > 2 -> 3 : 1), n) || NROW > 3 && BUSY((NROW > 3 -> 4 : 1), n) || NROW > 4 && BUSY((NROW > 4 -> 5 : 1), n) || MORE(n))
 /* a row of the name that this session sees */
 inline find(n, found) { found=0;
   for (i : 1 .. NROW) { if :: xC[i] && NAMEOF(i)==n && !(xX[i]==me && xDel[i]) -> found=i :: else fi }; i=0 }
@@ -128,7 +138,7 @@ inline answer(committed) { d_step {
         for (i : 1 .. NTH) {
           if :: b & BIT(i) -> sent[i]=0;
                 if :: !committed -> ans[i]=REFUSED
-                   :: committed && (rel & BIT(i)) -> ans[i]=GONE
+                   :: committed && (rel & BIT(i)) -> ans[i] = (names & BIT(i) -> GONE : REFUSED)
                    :: else -> ans[i] = (granted & BIT(i) -> GRANTED : REFUSED)
                 fi; q[i]=0
              :: else fi }; i=0; busy[k]=0; batch[k]=0
@@ -141,45 +151,47 @@ end: do
        if :: b==0 -> goto end :: else fi;
        for (i : 1 .. NTH) { if :: b & BIT(i) -> sent[i]=1 :: else fi }; i=0;
        batch[k]=b; busy[k]=1 }
-     taken=0; granted=0;
-     n=1; do                                            /* rowlock.release_batch: by tokens */
+     taken=0; granted=0; names=0;                       /* names: the leases that it has ended */
+     n=1; do                                            /* release_all: by tokens */
      :: n<=NTH && (rel & BIT(n)) -> row = (old & BIT(n) -> NTH+n : n);
 #ifdef M4
         d_step { find(NAME(n), row) }
 #endif
         if
-        :: d_step { xC[row] && xX[row]==0 -> xX[row]=me; xDel[row]=1 }
-        :: !xC[row] -> skip
-        :: goto failed                                  /* lock_timeout, or the server ends the session */
+        :: d_step { xC[row] && xX[row]==0 -> xX[row]=me; xDel[row]=1; names=names|BIT(n) }
+        :: d_step { xC[row] && xX[row]!=0 && xX[row]!=me -> skip }                     /* SKIP LOCKED */
+        :: !xC[row] || xX[row]==me -> skip
+        :: goto failed                                  /* the server ends the session */
         fi; n++
      :: n<=NTH && !(rel & BIT(n)) -> n++
      :: else -> break
      od;
-#ifdef M1
      skip; d_step { n=1; do :: n<=NTH -> if :: b & ~rel & BIT(n) -> find(NAME(n), row); if :: row==0 -> granted=granted|BIT(n) :: else fi
-                                      :: else fi; n++ :: else -> break od }
-#endif
-     n=1; do                                            /* rowlock.try_name_lock for each want */
-     :: n<=NTH && (b & ~rel & BIT(n)) ->
+                                      :: else fi; n++ :: else -> break od; row=0 }   /* grant_all: its snapshot */
+     n=1; do                                            /* the name lock of each, a try */
+     :: n<=NTH && (granted & BIT(n)) ->
         if
         :: d_step { tX[NAME(n)]==0 || tX[NAME(n)]==me -> tX[NAME(n)]=me; taken=taken|BIT(n) }
 #ifndef M5
         :: tX[NAME(n)]!=0 && tX[NAME(n)]!=me -> skip
 #endif
         fi; n++
-     :: n<=NTH && !(b & ~rel & BIT(n)) -> n++
+     :: n<=NTH && !(granted & BIT(n)) -> n++
      :: else -> break
      od;
-     skip; d_step {                                     /* rowlock.grant_batch: one statement, after the locks */
-       n=1;
+     skip; d_step { granted = granted & taken; n=1 }
+     do                                                 /* INSERT .. ON CONFLICT DO NOTHING */
+     :: n<=NTH && (granted & BIT(n)) ->
 #ifdef M1
-       granted = granted & taken;
+        d_step { xX[n]=me; xIns[n]=1 };
 #else
-       do :: n<=NTH -> if :: taken & BIT(n) -> find(NAME(n), row); if :: row==0 -> granted=granted|BIT(n) :: else fi
-                          :: else fi; n++ :: else -> break od;
+        d_step { !others(NAME(n)) -> find(NAME(n), row); i=1; do :: i<=NTH -> if :: xX[i]==me && xIns[i] && NAME(i)==NAME(n) -> row=i :: else fi; i++ :: else -> break od; i=0; if :: row==0 -> xX[n]=me; xIns[n]=1 :: else -> granted=granted & ~BIT(n) fi; row=0 };
 #endif
-       for (n : 1 .. NTH) { if :: granted & BIT(n) -> xX[n]=me; xIns[n]=1 :: else fi };
-       n=0; row=0 }
+        n++
+     :: n<=NTH && !(granted & BIT(n)) -> n++
+     :: else -> break
+     od;
+     skip; d_step { n=0; row=0 };
 #ifdef M2
      answer(true);
 #endif

@@ -10,12 +10,12 @@
  * exclusive and shared.
  *
  * THE CODE (sql/postgresql/schema/)
- *   Granter  one grant by function, of a mode. It locks the gate, deletes the members that have
+ *   Granter  one grant by function, rowlock.take, of a mode. It locks the gate, deletes the members that have
  *            expired, looks in a new statement, and inserts its row, or makes the gate its lease.
  *            With MOVES it may move a gated name.
- *   Ender    a release: of a member, under the gate's lock, and the last one deletes the gate; or by
- *            the fast statement, which leaves the gate
- *   Renewer  the statement of a renewal    Locker  a transaction lock, exclusive or shared
+ *   Ender    rowlock.end_lease: of a member, under the gate's lock, and the last one deletes the gate; or one
+ *            that leaves the gate (no statement does so today)
+ *   Renewer  rowlock.renew_lease    Locker  a transaction lock, exclusive or shared (rowlock.lock)
  *
  * Switches: NP, NX, NS granters of permits, exclusive and shared leases; NR, NE renewers, enders; LX,
  * LS lockers; N the limit; MOVES; NEWLEAST: a grant may raise the gate's `least`.

@@ -189,12 +189,12 @@ ok|-|G-lost-one-name|group.pml|-DSAME -DNOUT=0
 ok|-|G-lost-two-names|group.pml|-DNOUT=0
 ok|-|G-three|group.pml|-DNTH=3 -DNOUT=0 -DLOSSES=0
 ok|q|G-locker|group.pml|-DNOUT=0 -DLOSSES=0 -DNL=1
-cex|q|g1-looks-before-the-lock|group.pml|-DM1
+cex|q|g1-trusts-its-look|group.pml|-DM1
 cex|q|g2-answers-before-commit|group.pml|-DNOUT=0 -DM2
 cex|q|g3-new-owner|group.pml|-DNOUT=0 -DM3
 cex|q|g4-release-by-name|group.pml|-DNTH=1 -DM4
 cex|q|g5-waits-for-a-name|group.pml|-DNOUT=0 -DLOSSES=0 -DNL=1 -DM5
-cex|q|g6-a-name-twice|group.pml|-DSAME -DNOUT=0 -DLOSSES=0 -DM6
+ok|q|G-a-name-twice|group.pml|-DSAME -DNOUT=0 -DLOSSES=0 -DM6
 ok|-|T-base|numbers.pml|-DNS=2
 ok|q|T-small|numbers.pml|-DNS=2 -DK=1
 ok|-|T-two-writes|numbers.pml|-DNS=2 -DNW=2 -DDEATHS=0
