@@ -117,19 +117,31 @@ static void connect_player(struct player *player)
     gates_enter(player->session, player->number);
 }
 
-static void insert_lease(const char *expires)
+static void insert_gate(void)
+{
+    gates_sql(admin(),
+              "INSERT INTO rowlock.lease (token, name, mode, expires, acquired) VALUES (0, '%s', "
+              "'gate', '-infinity', 'infinity')",
+              referee.name);
+}
+
+/* The lease of the first player, past the trigger that sees the rows of a restore. */
+static void insert_lease(bool shared, bool expired)
 {
     struct player *holder = &referee.player[0];
 
-    referee.first = referee.last = atoll(
-        gates_sql(admin(),
-                  "INSERT INTO rowlock.lease (token, name, n, owner, expires, acquired) VALUES "
-                  "(nextval('rowlock.number'), '%s', 0, '%s', clock_timestamp() + interval '%s', "
-                  "clock_timestamp()) RETURNING token",
-                  referee.name, holder->owner, expires));
+    if (shared)
+        insert_gate();
+    referee.first = referee.last = atoll(gates_sql(
+        admin(),
+        "INSERT INTO rowlock.lease (token, name, n, mode, owner, expires, acquired) SELECT t.t, "
+        "'%s', %s, '%s', '%s', clock_timestamp() + interval '%s', 'infinity' FROM (SELECT "
+        "nextval('rowlock.number') AS t) t RETURNING token",
+        referee.name, shared ? "t.t" : "0", shared ? "shared" : "exclusive", holder->owner,
+        expired ? "-1 s" : "1 h"));
     holder->token = referee.first;
-    holder->hold = EXCLUSIVE;
-    holder->expired = expires[0] == '-';
+    holder->hold = shared ? SHARED : EXCLUSIVE;
+    holder->expired = expired;
     holder->wakes = holder->pid;
     gates_sql(holder->session, "SELECT pg_advisory_lock(rowlock.session_key(%lld))", holder->token);
 }
@@ -158,12 +170,9 @@ static void set_up(const struct play *play, int schedule)
         gates_sql(admin(), "SELECT rowlock.move('%s', 0, nextval('rowlock.number'), false)",
                   referee.name);
     else if (play->start == PLAY_GATED)
-        gates_sql(admin(),
-                  "INSERT INTO rowlock.lease (token, name, mode, expires, acquired) VALUES (0, "
-                  "'%s', 'gate', '-infinity', clock_timestamp())",
-                  referee.name);
+        insert_gate();
     else if (play->start != PLAY_FREE)
-        insert_lease(play->start == PLAY_EXPIRED ? "-1 s" : "1 h");
+        insert_lease(play->start == PLAY_SHARED, play->start != PLAY_HELD);
 }
 
 static int ready(struct player **choices)
@@ -292,10 +301,10 @@ static void check_rows(const struct play *play)
 static void clear(struct played *played)
 {
     played->moved += atol(gates_sql(
-        admin(), "WITH d AS (DELETE FROM rowlock.lease WHERE name = '%s' RETURNING token, n) "
+        admin(), "WITH d AS (DELETE FROM rowlock.lease WHERE name LIKE '%s%%' RETURNING token, n) "
                  "SELECT count(*) FROM d WHERE token < 0 AND n %% 2 <> 0",
         referee.name));
-    gates_sql(admin(), "DELETE FROM rowlock.waiter WHERE name = '%s'", referee.name);
+    gates_sql(admin(), "DELETE FROM rowlock.waiter WHERE name LIKE '%s%%'", referee.name);
     for (int i = 0; i < referee.players; i++)
         gates_sql(referee.player[i].session, "SELECT pg_advisory_unlock_all()");
 }

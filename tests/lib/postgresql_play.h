@@ -12,6 +12,7 @@ enum play_start {
     PLAY_MOVED,   /* free, after it has moved */
     PLAY_HELD,    /* the first player has an exclusive lease */
     PLAY_EXPIRED, /* so, and it has expired */
+    PLAY_SHARED,  /* the first player has a shared lease, which has expired */
     PLAY_GATED    /* free, with a gate that nobody needs */
 };
 

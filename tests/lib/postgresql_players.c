@@ -88,16 +88,49 @@ static void send_grant_free(struct referee *referee, struct player *player)
     send_values(player, gates_of(ROWLOCK_SQL_GRANT_FREE), 12, values);
 }
 
-static void send_grant(struct referee *referee, struct player *player, const char *mode,
+/* An array with the value once, or for two names twice. */
+static const char *twice(const char *value, bool both)
+{
+    return both ? t_say("ARRAY[%s, %s]", value, value) : t_say("ARRAY[%s]", value);
+}
+
+static const char *names_of(const struct referee *referee, bool both)
+{
+    return both ? t_say("ARRAY['%s', '%s, too']", referee->name, referee->name)
+                : t_say("ARRAY['%s']", referee->name);
+}
+
+static void send_grant(struct referee *referee, struct player *player, const char *mode, bool both,
                        long long ticket, int wait_ms)
 {
     bool permit = strcmp(mode, "permit") == 0;
 
     send_text(player,
-              "SELECT status, token, number FROM rowlock.grant_lease(ARRAY['%s'], ARRAY['%s'], "
-              "ARRAY[%s]::integer[], ARRAY[1], '%s', " TTL ", %d, %lld, %d, 'host', 1, 'c', 'n')",
-              referee->name, mode, permit ? "2" : "NULL", player->owner, wait_ms, ticket,
+              "SELECT status, token, number FROM rowlock.grant_lease(%s, %s, %s::integer[], %s, "
+              "'%s', " TTL ", %d, %lld, %d, 'host', 1, 'c', 'n')",
+              names_of(referee, both), twice(t_say("'%s'", mode), both),
+              twice(permit ? "2" : "NULL", both), twice("1", both), player->owner, wait_ms, ticket,
               player->pid);
+}
+
+static void send_enqueue(struct referee *referee, struct player *player, bool both)
+{
+    send_text(player,
+              "SELECT number FROM rowlock.enqueue(%s, %s, %s::integer[], %s, '%s', %d, 60000, "
+              "'host', 1, 'c', 'n')",
+              names_of(referee, both), twice("'exclusive'", both), twice("NULL", both),
+              twice("1", both), player->owner, player->pid);
+}
+
+static void send_renewal(struct referee *referee, struct player *player)
+{
+    const char *values[] = {number(player->token), TTL, referee->name, player->owner};
+
+    if (player->step == 0)
+        send_values(player, gates_of(ROWLOCK_SQL_RENEW_FREE), 4, values);
+    else
+        send_text(player, "SELECT rowlock.renew_lease(%lld, " TTL ", '%s', '%s')", player->token,
+                  referee->name, player->owner);
 }
 
 static void send_release(struct referee *referee, struct player *player, bool fast)
@@ -118,8 +151,8 @@ static void send_turn(struct referee *referee, struct player *player)
     if (player->step == 0)
         send_text(player, "SELECT status, number FROM rowlock.place(%lld, %d, 60000)",
                   player->ticket, player->pid);
-    else if (player->kind < 0)
-        send_grant(referee, player, "exclusive", player->ticket, 1000);
+    else if (player->kind < 0 || player->two)
+        send_grant(referee, player, "exclusive", player->two, player->ticket, 1000);
     else
         send_text(player,
                   "SELECT status, token, number FROM rowlock.turn('%s', '%s', " TTL ", 30000, "
@@ -136,7 +169,8 @@ static void send_transaction(struct referee *referee, struct player *player, cha
     int last = call == 'X' || old ? 3 : 2;
 
     if (player->step == last) {
-        player->locked = player->fenced = player->beneath = false;
+        player->locked = NOTHING;
+        player->fenced = player->beneath = false;
         send_text(player, "COMMIT");
     } else if (player->step == 0) {
         send_text(player, "BEGIN ISOLATION LEVEL %s", old ? "REPEATABLE READ" : "READ COMMITTED");
@@ -146,6 +180,11 @@ static void send_transaction(struct referee *referee, struct player *player, cha
                     values);
     } else if (old && player->step == 1) {
         send_text(player, "SELECT count(*) FROM rowlock.lease WHERE name = '%s'", referee->name);
+    } else if (call == 'Y' || call == 'y') {
+        send_text(player,
+                  "SELECT status FROM rowlock.lock(ARRAY['%s'], ARRAY['%s'], ARRAY[0]::bigint[], "
+                  "0, 0, true)",
+                  referee->name, call == 'Y' ? "exclusive" : "shared");
     } else if (call == 'O') {
         send_text(player, "SELECT rowlock.lock_name('%s', false, %lld, true)", referee->name,
                   referee->first);
@@ -175,33 +214,35 @@ void player_forgets_ticket(struct referee *referee, struct player *player)
 void player_send(struct referee *referee, struct player *player)
 {
     char call = player->script[player->at];
-    const char *renewal[] = {number(player->token), TTL, referee->name, player->owner};
 
-    if (player->step == 0 && strchr("GgSPE", call) && !player->again)
+    if (player->step == 0 && strchr("GgSPAZEQ", call) && !player->again)
         player->ahead = with_tickets(referee, player);
     switch (call) {
     case 'G':
         send_grant_free(referee, player);
         break;
     case 'g':
-        send_grant(referee, player, "exclusive", 0, 0);
+    case 'A':
+        send_grant(referee, player, "exclusive", call == 'A', 0, 0);
         break;
     case 'S':
+    case 'Z':
+        send_grant(referee, player, "shared", call == 'Z', 0, 0);
+        break;
     case 'P':
-        send_grant(referee, player, call == 'S' ? "shared" : "permit", 0, 0);
+        send_grant(referee, player, "permit", false, 0, 0);
         break;
     case 'R':
     case 'r':
         send_release(referee, player, call == 'R');
         break;
     case 'N':
-        send_values(player, gates_of(ROWLOCK_SQL_RENEW_FREE), 4, renewal);
+        send_renewal(referee, player);
         break;
     case 'E':
-        send_text(player,
-                  "SELECT number FROM rowlock.enqueue(ARRAY['%s'], ARRAY['exclusive'], "
-                  "ARRAY[NULL]::integer[], ARRAY[1], '%s', %d, 60000, 'host', 1, 'c', 'n')",
-                  referee->name, player->owner, player->pid);
+    case 'Q':
+        player->two = call == 'Q';
+        send_enqueue(referee, player, player->two);
         break;
     case 'T':
         send_turn(referee, player);

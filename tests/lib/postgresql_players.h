@@ -2,12 +2,15 @@
 /*
  * Players are sessions that execute a script on one name, a letter for each call:
  *
- *     G grant_free, or nothing          g grant by function         T wait for the turn of E's ticket
- *     R release_free, or by function    r release by function       E enqueue       W withdraw
- *     S P grant of a shared lease, of one of two permits            N renew         K break now
- *     F fence, COMMIT     f the same at REPEATABLE READ, with a snapshot from before
- *     X transaction lock, COMMIT        O transaction beneath the first lease, COMMIT
- *     V tidy              D a restore inserts a lease at the name's first generation
+ *     G grant_free, or nothing        g grant by function         N renew       K break now
+ *     R release_free, or by function  r release by function       V tidy
+ *     S P grant of a shared lease, of one of two permits
+ *     A Z the same of two names at once: exclusive, shared
+ *     E enqueue      Q for two names  T wait for the ticket's turn, and acquire     W withdraw
+ *     F fence, COMMIT                 f at REPEATABLE READ, with a snapshot from before
+ *     X transaction lock, COMMIT      Y y by rowlock.lock, exclusive, shared; they end what expired
+ *     O transaction beneath the first lease, COMMIT
+ *     D a restore inserts a lease at the name's first generation
  *
  * The referee compares each answer with those of the other players, and knows what must never be.
  */
@@ -33,12 +36,14 @@ struct player {
     long long token, ticket;
     int kind; /* of a turn: 0 a ticket, 1 a lease, -1 the name is free */
     long long awaited;
+    bool two; /* the ticket is for two names */
     int tries;
     /* what the referee knows */
     enum hold hold;
     int wakes; /* the session, if it has the session lock of its token */
     bool expired, breakable; /* the lease may be taken over, or broken */
-    bool locked, fenced, beneath;
+    enum hold locked; /* by a transaction lock */
+    bool fenced, beneath;
     unsigned ahead; /* the players that had a ticket when the call was sent */
     bool again;     /* the call is repeated, because its session died */
 };

@@ -55,7 +55,7 @@ static void granted(struct referee *referee, struct player *player, long long to
             referee->taken++;
             referee->first_ended = true;
         }
-        if (other->locked)
+        if (conflict(hold, other->locked))
             violation(referee, "granted to %d during a transaction lock", player->number);
         if (other->fenced || other->beneath)
             violation(referee, "granted to %d during a fence", player->number);
@@ -116,6 +116,10 @@ static void judge_release(struct referee *referee, struct player *player, char c
 
 static void judge_renewal(struct referee *referee, struct player *player, bool found)
 {
+    if (player->step == 0 && !found) {
+        next_step(player, 1);
+        return;
+    }
     story(referee, found ? "ok" : "lost");
     if (found && player->hold != NOTHING)
         player->expired = false;
@@ -175,13 +179,14 @@ static void judge_transaction(struct referee *referee, struct player *player, ch
     if (player->step == acts && status != 0) {
         story(referee, "-%d", status);
         referee->refusals++;
-    } else if (player->step == acts && call == 'X') {
-        player->locked = true;
+    } else if (player->step == acts && strchr("XYy", call)) {
+        player->locked = call == 'y' ? SHARED : EXCLUSIVE;
         referee->locks++;
         for (int i = 0; i < referee->players; i++)
             if (&referee->player[i] != player &&
-                (referee->player[i].locked ||
-                 (referee->player[i].hold != NOTHING && !may_end(&referee->player[i]))))
+                (conflict(player->locked, referee->player[i].locked) ||
+                 (conflict(player->locked, referee->player[i].hold) &&
+                  !may_end(&referee->player[i]))))
                 violation(referee, "%d locked it while %d has it", player->number, i);
     } else if (player->step == acts) {
         referee->fences++;
@@ -214,10 +219,15 @@ static void judge(struct referee *referee, struct player *player, const PGresult
         judge_grant(referee, player, true, value[0], EXCLUSIVE);
         break;
     case 'g':
+    case 'A':
+        judge_grant(referee, player, value[0] == 0, value[1], EXCLUSIVE);
+        break;
     case 'S':
+    case 'Z':
+        judge_grant(referee, player, value[0] == 0, value[1], SHARED);
+        break;
     case 'P':
-        judge_grant(referee, player, value[0] == 0, value[1],
-                    call == 'g' ? EXCLUSIVE : call == 'S' ? SHARED : PERMIT);
+        judge_grant(referee, player, value[0] == 0, value[1], PERMIT);
         break;
     case 'R':
     case 'r':
@@ -225,9 +235,10 @@ static void judge(struct referee *referee, struct player *player, const PGresult
                       row && (value[0] != 0 || (call == 'R' && player->step == 0)));
         break;
     case 'N':
-        judge_renewal(referee, player, row);
+        judge_renewal(referee, player, row && value[0] == 0);
         break;
     case 'E':
+    case 'Q':
         player->ticket = value[0];
         next_call(player);
         break;
@@ -263,7 +274,8 @@ static void judge_error(struct referee *referee, struct player *player, const PG
         violation(referee, "error of %d: %s", player->number, PQerrorMessage(player->session));
     if (PQtransactionStatus(player->session) != PQTRANS_IDLE)
         gates_sql(player->session, "ROLLBACK");
-    player->locked = player->fenced = player->beneath = false;
+    player->locked = NOTHING;
+    player->fenced = player->beneath = false;
     next_call(player);
 }
 
@@ -285,23 +297,26 @@ void player_receive(struct referee *referee, struct player *player)
 void player_died(struct referee *referee, struct player *player)
 {
     char *call = &player->script[player->at];
-    const char *queued = memchr(player->script, 'E', (size_t)player->at + (*call == 'E'));
+    const char *queued = strpbrk(player->script, "EQ");
 
-    player->locked = player->fenced = player->beneath = false;
+    player->locked = NOTHING;
+    player->fenced = player->beneath = false;
     player->wakes = 0;
     player_forgets_ticket(referee, player);
     if (player->state == DONE)
         return;
-    if (*call == 'T' && queued) {
+    if (*call == 'T' && queued && queued < call) {
         player->at = (int)(queued - player->script);
         player->step = player->tries = 0;
-    } else if (strchr("GgSPE", *call)) {
-        player->again = *call != 'E' && player->state != READY;
+    } else if (strchr("GgSPAZEQ", *call)) {
+        player->again = *call != 'E' && *call != 'Q' && player->state != READY;
         *call = *call == 'G' ? 'g' : *call;
         player->step = 0;
     } else if (*call == 'R' || *call == 'r') {
         *call = 'r';
-    } else if (*call != 'N') {
+    } else if (*call == 'N') {
+        player->step = 0;
+    } else {
         next_call(player);
         return;
     }

@@ -2,7 +2,8 @@
 /*
  * Sessions on a real PostgreSQL, stopped between any two of their statements and inside them, in many
  * orders: of two sessions in all of them (full scope), of three in a sample. lib/postgresql_players.h
- * has the letters of the scripts. PLAYS=N plays each scene N times.
+ * has the letters of the scripts. ROWLOCK_TEST_PLAYS=N
+ * plays each scene N times.
  *
  * Runs on: postgresql/native
  */
@@ -30,7 +31,7 @@ static void plays(struct play scene)
 
     installs();
     if (!scene.most)
-        scene.most = getenv("PLAYS") ? atoi(getenv("PLAYS")) : t_effort(60, 4000);
+        scene.most = getenv("ROWLOCK_TEST_PLAYS") ? atoi(getenv("ROWLOCK_TEST_PLAYS")) : t_effort(20, 300);
     played = play(&scene);
     printf("# %s start %d%s%s: %ld schedules (%s), %ld steps, %ld grants, %ld refusals, %ld locks, "
            "%ld fences, %ld taken over, %ld moves, %ld tidied, %ld deaths, %lld ms\n",
@@ -119,6 +120,7 @@ static void plays_all(const struct play *scenes)
 #define FREE(scripts) {scripts, PLAY_FREE, 0, 0, 0}
 #define HELD(scripts) {scripts, PLAY_HELD, 0, 0, 0}
 #define EXPIRED(scripts) {scripts, PLAY_EXPIRED, 0, 0, 0}
+#define SHARED_(scripts) {scripts, PLAY_SHARED, 0, 0, 0}
 #define GATED(scripts) {scripts, PLAY_GATED, 0, 0, 0}
 #define MOVES(scripts) {scripts, PLAY_FREE, 0, 1, 0}
 #define MOVED(scripts) {scripts, PLAY_MOVED, 0, 1, 0}
@@ -133,7 +135,8 @@ TEST(p1_grants_of_one_name)
 
 TEST(p1_grants_and_transaction_locks)
 {
-    SCENES(FREE("GR/X"), FREE("gR/X"), FREE("X/X"), FREE("GX/XG"), HELD("R/X"), FREE("SR/X"));
+    SCENES(FREE("GR/X"), FREE("gR/X"), FREE("X/X"), FREE("GX/XG"), HELD("R/X"), FREE("SR/X"), FREE("SR/y"), FREE("GR/y"),
+           FREE("y/X"), FREE("PR/y/Y"));
 }
 
 TEST(p1_shared_leases_and_permits)
@@ -142,15 +145,22 @@ TEST(p1_shared_leases_and_permits)
            FREE("PR/PR/PR"), FREE("SR/PR/GR"), FREE("SR/SR/X"), FREE("PR/gR/GR"));
 }
 
+TEST(p1_leases_of_two_names)
+{
+    SCENES(FREE("AR/AR"), FREE("AR/GR"), FREE("ANR/gR"), FREE("ZR/ZR"), FREE("ZR/AR"), FREE("ZR/QW"),
+           FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"), FREE("ZNR/SR/QTR"));
+}
+
 TEST(p1_a_takeover_and_its_renewal)
 {
-    SCENES(EXPIRED("N/gR"), EXPIRED("R/gR"), EXPIRED("NR/gR"), EXPIRED("NR/F/gR"),
+    SCENES(SHARED_("N/gR"), SHARED_("NR/SR"), SHARED_("R/gR"), SHARED_("NR/gR/SR"), EXPIRED("N/Y"),
+           EXPIRED("NR/Y/gR"), EXPIRED("R/y"), SHARED_("N/Y"), SHARED_("NR/Y/PR"),EXPIRED("N/gR"), EXPIRED("R/gR"), EXPIRED("NR/gR"), EXPIRED("NR/F/gR"),
            EXPIRED("N/X/gR"), HELD("N/K"), HELD("R/K"), HELD("R/K/GR"));
 }
 
 TEST(p4_a_fence_keeps_its_lease)
 {
-    SCENES(HELD("R/F"), HELD("r/F"), HELD("ER/F"), HELD("ER/f"), HELD("R/f"), HELD("NR/F"), HELD("K/F"), EXPIRED("F/gR"),
+    SCENES(HELD("R/F"), HELD("r/F"), SHARED_("F/gR"),  HELD("ER/F"), HELD("ER/f"), HELD("R/f"), HELD("NR/F"), HELD("K/F"), EXPIRED("F/gR"),
            EXPIRED("f/gR"), HELD("R/O"), HELD("NR/O"), HELD("O/O"), HELD("R/F/GR"),
            HELD("R/F/ETR"), HELD("R/f/ETR"), HELD("R/O/O"), HELD("R/F/X"));
 }
