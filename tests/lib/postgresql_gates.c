@@ -159,6 +159,9 @@ void gates_restore(PGconn *admin)
 void gates_install(PGconn *admin, int players)
 {
     t_install();
+    /* as in production, longer than a sweep waits: so sweeps give up, and nobody is a victim */
+    gates_sql(admin, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET deadlock_timeout = "
+                     "''1s''', current_database()); END $$");
     gates_sql(admin, "%s", machinery);
     gates_change(admin, in_functions);
     gates_sql(admin, "INSERT INTO gates.original SELECT pg_get_functiondef(p.oid) FROM pg_proc p "

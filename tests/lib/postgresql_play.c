@@ -117,12 +117,28 @@ static void connect_player(struct player *player)
     gates_enter(player->session, player->number);
 }
 
-static void insert_gate(void)
+static void insert_gate(const char *which)
 {
     gates_sql(admin(),
-              "INSERT INTO rowlock.lease (token, name, mode, expires, acquired) VALUES (0, '%s', "
+              "INSERT INTO rowlock.lease (token, name, mode, expires, acquired) VALUES (0, '%s%s', "
               "'gate', '-infinity', 'infinity')",
-              referee.name);
+              referee.name, which);
+}
+
+static void insert_expired(const char *which)
+{
+    insert_gate(which);
+    gates_sql(admin(),
+              "INSERT INTO rowlock.lease (token, name, n, mode, expires, acquired) SELECT t.t, "
+              "'%s%s', t.t, 'shared', '-infinity', 'infinity' FROM (SELECT "
+              "nextval('rowlock.number') AS t) t",
+              referee.name, which);
+}
+
+static void insert_crossed(void)
+{
+    insert_expired(TOO);
+    insert_expired("");
 }
 
 /* The lease of the first player, past the trigger that sees the rows of a restore. */
@@ -131,7 +147,7 @@ static void insert_lease(bool shared, bool expired)
     struct player *holder = &referee.player[0];
 
     if (shared)
-        insert_gate();
+        insert_gate("");
     referee.first = referee.last = atoll(gates_sql(
         admin(),
         "INSERT INTO rowlock.lease (token, name, n, mode, owner, expires, acquired) SELECT t.t, "
@@ -170,7 +186,9 @@ static void set_up(const struct play *play, int schedule)
         gates_sql(admin(), "SELECT rowlock.move('%s', 0, nextval('rowlock.number'), false)",
                   referee.name);
     else if (play->start == PLAY_GATED)
-        insert_gate();
+        insert_gate("");
+    else if (play->start == PLAY_CROSSED)
+        insert_crossed();
     else if (play->start != PLAY_FREE)
         insert_lease(play->start == PLAY_SHARED, play->start != PLAY_HELD);
 }
@@ -284,9 +302,9 @@ static void check_rows(const struct play *play)
     found = gates_sql(
         admin(),
         "SELECT concat_ws(' ', (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND "
-        "l.token > 0 AND (l.n > 0 OR NOT EXISTS (SELECT FROM rowlock.lease o WHERE o.name = l.name "
-        "AND o.n < l.n))), (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND l.token "
-        "> 0), (SELECT count(*) FROM rowlock.waiter w WHERE w.name = n.name AND NOT EXISTS (SELECT "
+        "l.owner IS NOT NULL AND l.token > 0 AND (l.n > 0 OR NOT EXISTS (SELECT FROM rowlock.lease o WHERE o.name = l.name "
+        "AND o.n < l.n))), (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND "
+        "l.owner IS NOT NULL AND l.token > 0), (SELECT count(*) FROM rowlock.waiter w WHERE w.name = n.name AND NOT EXISTS (SELECT "
         "FROM rowlock.lease l WHERE l.name = w.name AND l.token >= 0 AND (l.token = 0 OR l.queued)))) "
         "FROM (VALUES ('%s')) n (name)",
         referee.name);

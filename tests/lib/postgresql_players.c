@@ -96,7 +96,7 @@ static const char *twice(const char *value, bool both)
 
 static const char *names_of(const struct referee *referee, bool both)
 {
-    return both ? t_say("ARRAY['%s', '%s, too']", referee->name, referee->name)
+    return both ? t_say("ARRAY['%s', '%s" TOO "']", referee->name, referee->name)
                 : t_say("ARRAY['%s']", referee->name);
 }
 

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #define PLAYERS 3
+#define TOO ", too" /* the end of the second name */
 
 enum player_state { READY, RUNS, AT_GATE, WAITS, DONE };
 enum hold { NOTHING, EXCLUSIVE, SHARED, PERMIT };

@@ -121,6 +121,7 @@ static void plays_all(const struct play *scenes)
 #define HELD(scripts) {scripts, PLAY_HELD, 0, 0, 0}
 #define EXPIRED(scripts) {scripts, PLAY_EXPIRED, 0, 0, 0}
 #define SHARED_(scripts) {scripts, PLAY_SHARED, 0, 0, 0}
+#define CROSSED(scripts) {scripts, PLAY_CROSSED, 0, 0, 0}
 #define GATED(scripts) {scripts, PLAY_GATED, 0, 0, 0}
 #define MOVES(scripts) {scripts, PLAY_FREE, 0, 1, 0}
 #define MOVED(scripts) {scripts, PLAY_MOVED, 0, 1, 0}
@@ -148,7 +149,8 @@ TEST(p1_shared_leases_and_permits)
 TEST(p1_leases_of_two_names)
 {
     SCENES(FREE("AR/AR"), FREE("AR/GR"), FREE("ANR/gR"), FREE("ZR/ZR"), FREE("ZR/AR"), FREE("ZR/QW"),
-           FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"), FREE("ZNR/SR/QTR"));
+           FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"), FREE("ZNR/SR/QTR"),
+           CROSSED("AR/QW"), CROSSED("AR/ZR"), CROSSED("AR/QTR/ZR"), CROSSED("ZR/A/QW"));
 }
 
 TEST(p1_a_takeover_and_its_renewal)
