@@ -84,6 +84,22 @@ cex|q|m5-last-member-looks-before-the-gate|members.pml|-DNS=2 -DNE=1 -DM5
 cex|q|m6-least-is-the-token|members.pml|-DNP=2 -DNEWLEAST -DM6
 cex|q|m7-locker-looks-at-the-gate|members.pml|-DNP=1 -DLX=1 -DM7
 cex|q|m8-expired-before-the-wait|members.pml|-DNP=2 -DNS=1 -DNR=1 -DM8
+ok|q|R-fast|row.pml|-DNF=2 -DNX=1
+ok|q|R-renewal|row.pml|-DNF=1 -DNG=1 -DNE=1 -DNR=1
+ok|q|R-fence|row.pml|-DINIT=1 -DNF=1 -DNE=1 -DNC=1 -DNS=1
+ok|q|R-queue|row.pml|-DINIT=1 -DNE=1 -DNW=2
+ok|-|R-queue-fence|row.pml|-DINIT=1 -DNF=1 -DNE=1 -DNW=1 -DNC=1
+ok|-|R-queue-sweep|row.pml|-DINIT=1 -DNF=1 -DNS=1 -DNW=2
+ok|q|R-takeover|row.pml|-DINIT=1 -DNG=1 -DNS=1 -DNR=1 -DNX=1
+cex|q|r1-token-before-the-row|row.pml|-DM1 -DNF=2 -DNE=1
+cex|q|r2-fast-grant-ignores-waiters|row.pml|-DM2 -DNF=1 -DNW=1
+cex|q|r3-release-by-name|row.pml|-DM3 -DINIT=1 -DNE=1 -DNC=1
+cex|q|r4-expired-before-the-wait|row.pml|-DM4 -DINIT=1 -DNS=1 -DNR=1
+cex|q|r5-fence-locks-nothing|row.pml|-DM5 -DINIT=1 -DNE=1 -DNC=1
+cex|q|r6-ticket-without-the-row|row.pml|-DM6 -DNF=1 -DNW=1
+cex|q|r7-others-before-the-row|row.pml|-DM7 -DNW=2
+cex|q|r8-locker-without-the-row|row.pml|-DM8 -DNF=1 -DNX=1
+cex|q|r9-sweep-by-name|row.pml|-DM9 -DINIT=1 -DNS=1 -DNC=1
 ok|-|L-base|lock.pml|$B
 ok|q|L-small|lock.pml|$(P 2 0 0 0 1 0 1 0)
 ok|-|L-shared|lock.pml|$(P 1 1 1 0 1 0 1 0)
