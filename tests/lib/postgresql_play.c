@@ -201,7 +201,7 @@ static int ready(struct player **choices)
         struct player *player = &referee.player[i];
 
         /* a player that was refused has nothing to release, or to renew */
-        while (player->state == READY && strchr("RrN", player->script[player->at]) &&
+        while (player->state == READY && strchr("RruN", player->script[player->at]) &&
                !player->token) {
             player->at++;
             player->state = player->script[player->at] ? READY : DONE;

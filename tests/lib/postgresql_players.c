@@ -10,6 +10,7 @@
 #include "lib/test.h"
 
 #define TTL "600000"
+#define TIDY "SELECT rowlock.tidy(clock_timestamp() + interval '1 h')"
 
 void story(struct referee *referee, const char *format, ...)
 {
@@ -165,7 +166,7 @@ static void send_turn(struct referee *referee, struct player *player)
 static void send_transaction(struct referee *referee, struct player *player, char call)
 {
     const char *values[] = {referee->name, "0"};
-    bool old = call == 'f';
+    bool old = strchr("fuv", call) != NULL;
     int last = call == 'X' || old ? 3 : 2;
 
     if (player->step == last) {
@@ -180,6 +181,13 @@ static void send_transaction(struct referee *referee, struct player *player, cha
                     values);
     } else if (old && player->step == 1) {
         send_text(player, "SELECT count(*) FROM rowlock.lease WHERE name = '%s'", referee->name);
+    } else if (call == 'u') {
+        player->hold = NOTHING;
+        send_text(player,
+                  "SELECT 1 - rowlock.end_lease(%lld, '%s', '%s', session => %d)::integer",
+                  player->token, referee->name, player->owner, player->wakes);
+    } else if (call == 'v') {
+        send_text(player, TIDY);
     } else if (call == 'Y' || call == 'y') {
         send_text(player,
                   "SELECT status FROM rowlock.lock(ARRAY['%s'], ARRAY['%s'], ARRAY[0]::bigint[], "
@@ -258,7 +266,7 @@ void player_send(struct referee *referee, struct player *player)
         send_text(player, "SELECT rowlock.break('%s', 0, true)", referee->name);
         break;
     case 'V':
-        send_text(player, "SELECT rowlock.tidy(clock_timestamp() + interval '1 h')");
+        send_text(player, TIDY);
         break;
     case 'D':
         send_text(player,

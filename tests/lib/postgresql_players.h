@@ -10,6 +10,7 @@
  *     F fence, COMMIT                 f at REPEATABLE READ, with a snapshot from before
  *     X transaction lock, COMMIT      Y y by rowlock.lock, exclusive, shared; they end what expired
  *     O transaction beneath the first lease, COMMIT
+ *     u v release by function, and tidy, at REPEATABLE READ with a snapshot from before
  *     D a restore inserts a lease at the name's first generation
  *
  * The referee compares each answer with those of the other players, and knows what must never be.

@@ -174,9 +174,13 @@ static void judge_turn(struct referee *referee, struct player *player, int statu
 static void judge_transaction(struct referee *referee, struct player *player, char call,
                               int status)
 {
-    int acts = call == 'X' || call == 'f' ? 2 : 1;
+    int acts = strchr("Xfuv", call) ? 2 : 1;
 
-    if (player->step == acts && status != 0) {
+    if (player->step == acts && call == 'u') {
+        ended(referee, player, status == 0);
+    } else if (player->step == acts && call == 'v') {
+        referee->tidied++;
+    } else if (player->step == acts && status != 0) {
         story(referee, "-%d", status);
         referee->refusals++;
     } else if (player->step == acts && strchr("XYy", call)) {
@@ -270,13 +274,18 @@ static void judge_error(struct referee *referee, struct player *player, const PG
     char call = player->script[player->at];
 
     story(referee, "!%s", state ? state : "");
-    if (call != 'D' || !state || strcmp(state, "23505") != 0)
+    if (!state || strcmp(state, call == 'D' ? "23505" : call == 'u' ? "40001" : "") != 0)
         violation(referee, "error of %d: %s", player->number, PQerrorMessage(player->session));
     if (PQtransactionStatus(player->session) != PQTRANS_IDLE)
         gates_sql(player->session, "ROLLBACK");
     player->locked = NOTHING;
     player->fenced = player->beneath = false;
-    next_call(player);
+    if (call == 'u') { /* the client repeats it */
+        player->script[player->at] = 'r';
+        next_step(player, 0);
+    } else {
+        next_call(player);
+    }
 }
 
 void player_receive(struct referee *referee, struct player *player)

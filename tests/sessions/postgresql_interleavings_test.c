@@ -3,12 +3,13 @@
  * Sessions on a real PostgreSQL, stopped between any two of their statements and inside them, in many
  * orders: of two sessions in all of them (full scope), of three in a sample. lib/postgresql_players.h
  * has the letters of the scripts. ROWLOCK_TEST_PLAYS=N
- * plays each scene N times.
+ * plays each scene N times, ROWLOCK_TEST_SCENE=SCRIPTS one scene only.
  *
  * Runs on: postgresql/native
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/harness.h"
 #include "lib/postgresql_gates.h"
@@ -26,9 +27,12 @@ static void installs(void)
 
 static void plays(struct play scene)
 {
+    const char *only = getenv("ROWLOCK_TEST_SCENE");
     struct played played;
     long long began = t_now();
 
+    if (only && strcmp(only, scene.scripts) != 0)
+        return;
     installs();
     if (!scene.most)
         scene.most = getenv("ROWLOCK_TEST_PLAYS") ? atoi(getenv("ROWLOCK_TEST_PLAYS")) : t_effort(20, 300);
@@ -151,6 +155,12 @@ TEST(p1_leases_of_two_names)
     SCENES(FREE("AR/AR"), FREE("AR/GR"), FREE("ANR/gR"), FREE("ZR/ZR"), FREE("ZR/AR"), FREE("ZR/QW"),
            FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"), FREE("ZNR/SR/QTR"),
            CROSSED("AR/QW"), CROSSED("AR/ZR"), CROSSED("AR/QTR/ZR"), CROSSED("ZR/A/QW"));
+}
+
+TEST(p1_old_snapshots)
+{
+    SCENES(FREE("SuG/SR"), FREE("Su/SR/GR"), FREE("PuG/PR"), HELD("u/ETR"), MOVED("v/GR"), MOVED("v/gRG/E"),
+           MOVED("v/gR/ETR"), MOVES("gvR/GR"));
 }
 
 TEST(p1_a_takeover_and_its_renewal)
