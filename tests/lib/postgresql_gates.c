@@ -54,6 +54,7 @@ static const struct gates_change in_statements[] = {
     {"grant_free", "pg_catalog.random() > 0.0078::double precision", "true"},
     {"grant_free", "CASE WHEN pg_catalog.pg_try_advisory_xact_lock",
      "CASE WHEN gates.stop() AND pg_catalog.pg_try_advisory_xact_lock"},
+    {"grant_free", "THEN true END", "THEN gates.stop() END"},
     {"grant_free", "RETURNING token,", "RETURNING token, gates.stop(),"},
     {"release_free", "AND pg_catalog.set_config(", "AND gates.stop() AND pg_catalog.set_config("},
     {"release_free", "RETURNING ", "RETURNING gates.stop(), "},
