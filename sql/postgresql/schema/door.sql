@@ -476,12 +476,20 @@ DECLARE
     removed bigint := 0;
     dead bigint;
     gate rowlock.lease;
+    names text[];
 BEGIN
     FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
                  WHERE l.token > 0 AND l.expires <= before ORDER BY l.token LIMIT batch LOOP
-        CONTINUE WHEN (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = dead)
+        -- its rows and the gates of its members, without a wait: end_lease then waits for none
+        names := ARRAY(SELECT l.name FROM rowlock.lease l
+                        WHERE l.token = dead AND l.token > 0 AND l.n > 0);
+        CONTINUE WHEN
+            (SELECT pg_catalog.count(*) FROM rowlock.lease l
+              WHERE l.token = dead OR l.token = 0 AND l.name = ANY (names))
             > (SELECT pg_catalog.count(*)
-                 FROM (SELECT FROM rowlock.lease l WHERE l.token = dead FOR UPDATE SKIP LOCKED) f);
+                 FROM (SELECT FROM rowlock.lease l
+                        WHERE l.token = dead OR l.token = 0 AND l.name = ANY (names)
+                          FOR UPDATE SKIP LOCKED) f);
         removed := removed + rowlock.end_lease(dead, only_expired => true)::integer;
     END LOOP;
     FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w WHERE batch IS NULL

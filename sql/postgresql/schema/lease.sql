@@ -227,7 +227,8 @@ END $$;
 CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token < 0) THEN
+    -- above READ COMMITTED the snapshot is older than the lock
+    IF NOT {read_committed} OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token < 0) THEN
         RETURN;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
