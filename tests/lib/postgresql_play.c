@@ -301,12 +301,13 @@ static void check_rows(const struct play *play)
         holders += referee.player[i].hold != NOTHING;
     found = gates_sql(
         admin(),
-        "SELECT concat_ws(' ', (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND "
-        "l.owner IS NOT NULL AND l.token > 0 AND (l.n > 0 OR NOT EXISTS (SELECT FROM rowlock.lease o WHERE o.name = l.name "
-        "AND o.n < l.n))), (SELECT count(*) FROM rowlock.lease l WHERE l.name = n.name AND "
-        "l.owner IS NOT NULL AND l.token > 0), (SELECT count(*) FROM rowlock.waiter w WHERE w.name = n.name AND NOT EXISTS (SELECT "
-        "FROM rowlock.lease l WHERE l.name = w.name AND l.token >= 0 AND (l.token = 0 OR l.queued)))) "
-        "FROM (VALUES ('%s')) n (name)",
+        "SELECT concat_ws(' ', count(*) FILTER (WHERE CASE WHEN l.n > 0 THEN EXISTS (SELECT FROM "
+        "rowlock.lease g WHERE g.name = l.name AND g.token = 0 AND g.least < l.n) ELSE NOT EXISTS "
+        "(SELECT FROM rowlock.lease o WHERE o.name = l.name AND o.n < l.n) END), count(*), "
+        "(SELECT count(*) FROM rowlock.waiter w WHERE w.name = '%s' AND NOT EXISTS (SELECT FROM "
+        "rowlock.lease g WHERE g.name = w.name AND (g.token = 0 OR g.token > 0 AND g.queued)))) "
+        "FROM rowlock.lease l WHERE l.name = '%s' AND l.token > 0 AND l.owner IS NOT NULL",
+        referee.name,
         referee.name);
     /* a call whose answer was lost may have a lease that nobody knows */
     if (atoi(found) != atoi(strchr(found, ' ')) ||

@@ -168,7 +168,7 @@ TEST(p1_leases_of_two_names)
 
 TEST(p1_old_snapshots)
 {
-    SCENES(FREE("SuG/SR"), FREE("Su/SR/GR"), FREE("PuG/PR"), HELD("u/ETR"), MOVED("v/GR"), MOVED("v/gRG/E"),
+    SCENES(FREE("SuG/SR"), FREE("Su/S"), FREE("Su/SR/GR"), FREE("PuG/PR"), HELD("u/ETR"), MOVED("v/GR"), MOVED("v/gRG/E"),
            MOVED("v/gR/ETR"), MOVES("gvR/GR"));
 }
 

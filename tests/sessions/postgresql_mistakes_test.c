@@ -76,6 +76,12 @@ MISTAKE(finds_a_takeover_that_does_not_look_again, "NR/gR", PLAY_EXPIRED, 0,
 MISTAKE(finds_a_grant_that_does_not_lock_the_gate, "gRG/E", PLAY_GATED, 0,
         {"rowlock.take", "AND l.token = 0 FOR UPDATE", "AND l.token = 0"})
 
+MISTAKE(finds_a_gate_closed_by_an_old_snapshot, "Su/S", PLAY_FREE, 0,
+        {"rowlock.end_lease",
+         "pg_catalog.current_setting('transaction_isolation') IN ('read committed', 'read "
+         "uncommitted')",
+         "true"})
+
 MISTAKE(finds_a_lock_that_overlooks_shared_leases, "SR/X", PLAY_FREE, 0,
         {"look_one", "f.token >= 0", "f.token > 0"})
 
