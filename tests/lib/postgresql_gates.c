@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gate is an advisory lock with two keys, which the test's session holds and the player waits for.
- * A player has two gates in turn: so the test can close one while the player passes it.
+ * A gate is an advisory lock with two keys, which the test's session holds and the player waits
+ * for. A player has two gates in turn: so the test can close one while the player passes it.
  */
 #include "lib/postgresql_gates.h"
 
@@ -18,7 +18,8 @@ static const char *const machinery =
     "CREATE TABLE gates.original (text text);"
     "CREATE TABLE gates.setting (moves boolean);"
     "INSERT INTO gates.setting VALUES (false);"
-    "CREATE SEQUENCE gates.passed_0; CREATE SEQUENCE gates.passed_1; CREATE SEQUENCE gates.passed_2;"
+    "CREATE SEQUENCE gates.passed_0; CREATE SEQUENCE gates.passed_1; CREATE SEQUENCE "
+    "gates.passed_2;"
     "CREATE FUNCTION gates.stop() RETURNS boolean LANGUAGE plpgsql SET lock_timeout = 0 AS $$"
     " DECLARE player constant text := current_setting('gates.player', true); gate integer;"
     " BEGIN"
@@ -28,7 +29,8 @@ static const char *const machinery =
     "  RETURN true;"
     " END $$;"
     /* the function's text with the first text replaced; an error if it is not there */
-    "CREATE FUNCTION gates.change(name text, from_ text, to_ text) RETURNS void LANGUAGE plpgsql AS $$"
+    "CREATE FUNCTION gates.change(name text, from_ text, to_ text) RETURNS void LANGUAGE plpgsql "
+    "AS $$"
     " DECLARE f record; changed integer := 0;"
     " BEGIN"
     "  FOR f IN SELECT pg_get_functiondef(p.oid) AS text FROM pg_proc p"
@@ -44,7 +46,8 @@ static const char *const machinery =
    and a test decides which names move, not a clock. */
 static const struct gates_change in_functions[] = {
     {"", "--@", "IF gates.stop() THEN END IF;"},
-    {"rowlock.move", "IF fastest", "IF NOT (SELECT s.moves FROM gates.setting s) OR false AND fastest"},
+    {"rowlock.move", "IF fastest",
+     "IF NOT (SELECT s.moves FROM gates.setting s) OR false AND fastest"},
     {"rowlock.take", "pg_catalog.mod(token, 61::bigint) = 0::bigint",
      "(SELECT s.moves FROM gates.setting s)"},
     {"rowlock.fence", "AND l.token > 0 AND", "AND l.token > 0 AND gates.stop() AND"},

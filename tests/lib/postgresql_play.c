@@ -74,9 +74,10 @@ static bool all_wait(void)
         for (int row = 0; row < PQntuples(result); row++) {
             if (atoi(PQgetvalue(result, row, 0)) != player->pid)
                 continue;
-            player->gate = PQgetvalue(result, row, 3)[0] != '2'
-                               ? -1
-                               : gates_at(PQgetvalue(result, row, 1), PQgetvalue(result, row, 2), i);
+            player->gate =
+                PQgetvalue(result, row, 3)[0] != '2'
+                    ? -1
+                    : gates_at(PQgetvalue(result, row, 1), PQgetvalue(result, row, 2), i);
             player->state = player->gate < 0 ? WAITS : AT_GATE;
         }
         all = all && player->state != RUNS;
@@ -307,8 +308,7 @@ static void check_rows(const struct play *play)
         "(SELECT count(*) FROM rowlock.waiter w WHERE w.name = '%s' AND NOT EXISTS (SELECT FROM "
         "rowlock.lease g WHERE g.name = w.name AND (g.token = 0 OR g.token > 0 AND g.queued)))) "
         "FROM rowlock.lease l WHERE l.name = '%s' AND l.token > 0 AND l.owner IS NOT NULL",
-        referee.name,
-        referee.name);
+        referee.name, referee.name);
     /* a call whose answer was lost may have a lease that nobody knows */
     if (atoi(found) != atoi(strchr(found, ' ')) ||
         (play->deaths ? atoi(found) < holders : atoi(found) != holders) ||
@@ -319,10 +319,11 @@ static void check_rows(const struct play *play)
 
 static void clear(struct played *played)
 {
-    played->moved += atol(gates_sql(
-        admin(), "WITH d AS (DELETE FROM rowlock.lease WHERE name LIKE '%s%%' RETURNING token, n) "
-                 "SELECT count(*) FROM d WHERE token < 0 AND n %% 2 <> 0",
-        referee.name));
+    played->moved += atol(
+        gates_sql(admin(),
+                  "WITH d AS (DELETE FROM rowlock.lease WHERE name LIKE '%s%%' RETURNING token, n) "
+                  "SELECT count(*) FROM d WHERE token < 0 AND n %% 2 <> 0",
+                  referee.name));
     gates_sql(admin(), "DELETE FROM rowlock.waiter WHERE name LIKE '%s%%'", referee.name);
     for (int i = 0; i < referee.players; i++)
         gates_sql(referee.player[i].session, "SELECT pg_advisory_unlock_all()");

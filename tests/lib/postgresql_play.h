@@ -13,7 +13,7 @@ enum play_start {
     PLAY_HELD,    /* the first player has an exclusive lease */
     PLAY_EXPIRED, /* so, and it has expired */
     PLAY_SHARED,  /* the first player has a shared lease, which has expired */
-    PLAY_CROSSED, /* two shared leases have expired: first one of the second name, then of the first */
+    PLAY_CROSSED, /* two shared leases have expired, the first one of the second name */
     PLAY_GATED    /* free, with a gate that nobody needs */
 };
 

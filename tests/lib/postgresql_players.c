@@ -70,8 +70,8 @@ static const char *const *verified(struct player *player)
 
     if (value[0][0])
         return values;
-    result = PQexecParams(player->session, gates_of(ROWLOCK_SQL_VERIFY), 1, NULL, &pid, NULL, NULL,
-                          0);
+    result =
+        PQexecParams(player->session, gates_of(ROWLOCK_SQL_VERIFY), 1, NULL, &pid, NULL, NULL, 0);
     if (PQntuples(result) != 1)
         t_fail(__FILE__, __LINE__, "not verified: %s", PQerrorMessage(player->session));
     for (int i = 0; i < 4; i++)
@@ -83,8 +83,8 @@ static const char *const *verified(struct player *player)
 static void send_grant_free(struct referee *referee, struct player *player)
 {
     const char *const *v = verified(player);
-    const char *values[] = {referee->name, player->owner, TTL, "host", "1", "command", "note",
-                            number(player->pid), v[0], v[1], v[2], v[3]};
+    const char *values[] = {referee->name, player->owner,       TTL,  "host", "1",  "command",
+                            "note",        number(player->pid), v[0], v[1],   v[2], v[3]};
 
     send_values(player, gates_of(ROWLOCK_SQL_GRANT_FREE), 12, values);
 }
@@ -183,8 +183,7 @@ static void send_transaction(struct referee *referee, struct player *player, cha
         send_text(player, "SELECT count(*) FROM rowlock.lease WHERE name = '%s'", referee->name);
     } else if (call == 'u') {
         player->hold = NOTHING;
-        send_text(player,
-                  "SELECT 1 - rowlock.end_lease(%lld, '%s', '%s', session => %d)::integer",
+        send_text(player, "SELECT 1 - rowlock.end_lease(%lld, '%s', '%s', session => %d)::integer",
                   player->token, referee->name, player->owner, player->wakes);
     } else if (call == 'v') {
         send_text(player, TIDY);

@@ -42,9 +42,9 @@ struct player {
     int tries;
     /* what the referee knows */
     enum hold hold;
-    int wakes; /* the session, if it has the session lock of its token */
+    int wakes;               /* the session, if it has the session lock of its token */
     bool expired, breakable; /* the lease may be taken over, or broken */
-    enum hold locked; /* by a transaction lock */
+    enum hold locked;        /* by a transaction lock */
     bool fenced, beneath;
     unsigned ahead; /* the players that had a ticket when the call was sent */
     bool again;     /* the call is repeated, because its session died */

@@ -35,8 +35,7 @@ static bool conflict(enum hold a, enum hold b)
            !(a == PERMIT && b == PERMIT);
 }
 
-static void granted(struct referee *referee, struct player *player, long long token,
-                    enum hold hold)
+static void granted(struct referee *referee, struct player *player, long long token, enum hold hold)
 {
     bool adopted = token == player->token && player->token;
     int permits = 1;
@@ -147,8 +146,8 @@ static void judge_break(struct referee *referee, struct player *player, bool fou
     next_call(player);
 }
 
-static void judge_turn(struct referee *referee, struct player *player, int status,
-                       long long token, long long awaited)
+static void judge_turn(struct referee *referee, struct player *player, int status, long long token,
+                       long long awaited)
 {
     if (player->step == 0 && status != 12) {
         player->kind = status == 0 ? -1 : status == 3;
@@ -171,8 +170,7 @@ static void judge_turn(struct referee *referee, struct player *player, int statu
 }
 
 /* The statement in the transaction that locks has the status. */
-static void judge_transaction(struct referee *referee, struct player *player, char call,
-                              int status)
+static void judge_transaction(struct referee *referee, struct player *player, char call, int status)
 {
     int acts = strchr("Xfuv", call) ? 2 : 1;
 

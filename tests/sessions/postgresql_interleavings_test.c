@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions on a real PostgreSQL, stopped between any two of their statements and inside them, in many
- * orders: of two sessions in all of them (full scope), of three in a sample. lib/postgresql_players.h
- * has the letters of the scripts. ROWLOCK_TEST_PLAYS=N
+ * Sessions on a real PostgreSQL, stopped between any two of their statements and inside them, in
+ * many orders: of two sessions in all of them (full scope), of three in a sample.
+ * lib/postgresql_players.h has the letters of the scripts. ROWLOCK_TEST_PLAYS=N
  * plays each scene N times, ROWLOCK_TEST_SCENE=SCRIPTS one scene only.
  *
  * Runs on: postgresql/native
@@ -56,10 +56,10 @@ static void plays(struct play scene)
         t_fail(__FILE__, __LINE__, "%s: %s", scene.scripts, played.violation);
 }
 
-/* ---- what rowlock.tidy rests on ------------------------------------------------------------------ */
+/* ---- what rowlock.tidy rests on ---------------------------------------------------------------- */
 
-/* A statement waits for the table while the name moves, and what tells of it is removed: then it must
-   use the new generation, because its snapshot is younger than its lock of the table. */
+/* A statement waits for the table while the name moves, and what tells of it is removed: then it
+   must use the new generation, because its snapshot is younger than its lock of the table. */
 static void waits_for_the_table(PGconn *writer, const char *name,
                                 void (*send)(PGconn *writer, const char *name))
 {
@@ -70,8 +70,8 @@ static void waits_for_the_table(PGconn *writer, const char *name,
     send(writer, name);
     t_until(t_engine()->is_waiting(t_admin(), PQbackendPID(writer)));
     snprintf(generation, sizeof generation, "%s",
-             gates_sql(t_admin(),
-                       "SELECT rowlock.move('%s', 0, nextval('rowlock.number'), false)", name));
+             gates_sql(t_admin(), "SELECT rowlock.move('%s', 0, nextval('rowlock.number'), false)",
+                       name));
     gates_sql(t_admin(), "DELETE FROM rowlock.lease WHERE name = '%s' AND n = 0; COMMIT", name);
     while ((result = PQgetResult(writer)))
         PQclear(result);
@@ -113,9 +113,10 @@ TEST(p1_a_writer_locks_the_table_before_its_snapshot)
     gates_move(t_admin(), 1);
     snprintf(text, sizeof text, INSERT_OF, "$1::text", "$1::text");
     PQclear(PQprepare(writer, "insert", text, 0, NULL));
-    gates_sql(writer, "CREATE FUNCTION pg_temp.insert_lease(name text) RETURNS void LANGUAGE plpgsql "
-                      "AS $$ BEGIN " INSERT_OF "; END $$", "insert_lease.name",
-              "insert_lease.name");
+    gates_sql(writer,
+              "CREATE FUNCTION pg_temp.insert_lease(name text) RETURNS void LANGUAGE plpgsql "
+              "AS $$ BEGIN " INSERT_OF "; END $$",
+              "insert_lease.name", "insert_lease.name");
     for (int i = 0; i < 24; i++) /* custom plans, then generic ones */
         waits_for_the_table(writer, t_say("table %d", i), ways[i % 3]);
     PQfinish(writer);
@@ -130,16 +131,46 @@ static void plays_all(const struct play *scenes)
         plays(*scenes);
 }
 
-#define FREE(scripts) {scripts, PLAY_FREE, 0, 0, 0}
-#define HELD(scripts) {scripts, PLAY_HELD, 0, 0, 0}
-#define EXPIRED(scripts) {scripts, PLAY_EXPIRED, 0, 0, 0}
-#define SHARED_(scripts) {scripts, PLAY_SHARED, 0, 0, 0}
-#define CROSSED(scripts) {scripts, PLAY_CROSSED, 0, 0, 0}
-#define GATED(scripts) {scripts, PLAY_GATED, 0, 0, 0}
-#define MOVES(scripts) {scripts, PLAY_FREE, 0, 1, 0}
-#define MOVED(scripts) {scripts, PLAY_MOVED, 0, 1, 0}
-#define HELD_MOVES(scripts) {scripts, PLAY_HELD, 0, 1, 0}
-#define DEATHS(scripts, start, moves) {scripts, start, 0, moves, 1}
+#define FREE(scripts)               \
+    {                               \
+        scripts, PLAY_FREE, 0, 0, 0 \
+    }
+#define HELD(scripts)               \
+    {                               \
+        scripts, PLAY_HELD, 0, 0, 0 \
+    }
+#define EXPIRED(scripts)               \
+    {                                  \
+        scripts, PLAY_EXPIRED, 0, 0, 0 \
+    }
+#define SHARED_(scripts)              \
+    {                                 \
+        scripts, PLAY_SHARED, 0, 0, 0 \
+    }
+#define CROSSED(scripts)               \
+    {                                  \
+        scripts, PLAY_CROSSED, 0, 0, 0 \
+    }
+#define GATED(scripts)               \
+    {                                \
+        scripts, PLAY_GATED, 0, 0, 0 \
+    }
+#define MOVES(scripts)              \
+    {                               \
+        scripts, PLAY_FREE, 0, 1, 0 \
+    }
+#define MOVED(scripts)               \
+    {                                \
+        scripts, PLAY_MOVED, 0, 1, 0 \
+    }
+#define HELD_MOVES(scripts)         \
+    {                               \
+        scripts, PLAY_HELD, 0, 1, 0 \
+    }
+#define DEATHS(scripts, start, moves) \
+    {                                 \
+        scripts, start, 0, moves, 1   \
+    }
 #define SCENES(...) plays_all((const struct play[]){__VA_ARGS__, {NULL, PLAY_FREE, 0, 0, 0}})
 
 TEST(p1_grants_of_one_name)
@@ -149,8 +180,8 @@ TEST(p1_grants_of_one_name)
 
 TEST(p1_grants_and_transaction_locks)
 {
-    SCENES(FREE("GR/X"), FREE("gR/X"), FREE("X/X"), FREE("GX/XG"), HELD("R/X"), FREE("SR/X"), FREE("SR/y"), FREE("GR/y"),
-           FREE("y/X"), FREE("PR/y/Y"));
+    SCENES(FREE("GR/X"), FREE("gR/X"), FREE("X/X"), FREE("GX/XG"), HELD("R/X"), FREE("SR/X"),
+           FREE("SR/y"), FREE("GR/y"), FREE("y/X"), FREE("PR/y/Y"));
 }
 
 TEST(p1_shared_leases_and_permits)
@@ -161,35 +192,38 @@ TEST(p1_shared_leases_and_permits)
 
 TEST(p1_leases_of_two_names)
 {
-    SCENES(FREE("AR/AR"), FREE("AR/GR"), FREE("ANR/gR"), FREE("ZR/ZR"), FREE("ZR/AR"), FREE("ZR/QW"),
-           FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"), FREE("ZNR/SR/QTR"),
-           CROSSED("AR/QW"), CROSSED("AR/ZR"), CROSSED("AR/QTR/ZR"), CROSSED("ZR/A/QW"));
+    SCENES(FREE("AR/AR"), FREE("AR/GR"), FREE("ANR/gR"), FREE("ZR/ZR"), FREE("ZR/AR"),
+           FREE("ZR/QW"), FREE("AR/QTR"), FREE("ZR/QTR"), FREE("ZR/ZR/QW"), FREE("ANR/QTR/ETR"),
+           FREE("ZNR/SR/QTR"), CROSSED("AR/QW"), CROSSED("AR/ZR"), CROSSED("AR/QTR/ZR"),
+           CROSSED("ZR/A/QW"));
 }
 
 TEST(p1_old_snapshots)
 {
-    SCENES(FREE("SuG/SR"), FREE("Su/S"), FREE("Su/SR/GR"), FREE("PuG/PR"), HELD("u/ETR"), MOVED("v/GR"), MOVED("v/gRG/E"),
-           MOVED("v/gR/ETR"), MOVES("gvR/GR"));
+    SCENES(FREE("SuG/SR"), FREE("Su/S"), FREE("Su/SR/GR"), FREE("PuG/PR"), HELD("u/ETR"),
+           MOVED("v/GR"), MOVED("v/gRG/E"), MOVED("v/gR/ETR"), MOVES("gvR/GR"));
 }
 
 TEST(p1_a_takeover_and_its_renewal)
 {
     SCENES(SHARED_("N/gR"), SHARED_("NR/SR"), SHARED_("R/gR"), SHARED_("NR/gR/SR"), EXPIRED("N/Y"),
-           EXPIRED("NR/Y/gR"), EXPIRED("R/y"), SHARED_("N/Y"), SHARED_("NR/Y/PR"),EXPIRED("N/gR"), EXPIRED("R/gR"), EXPIRED("NR/gR"), EXPIRED("NR/F/gR"),
-           EXPIRED("N/X/gR"), HELD("N/K"), HELD("R/K"), HELD("R/K/GR"));
+           EXPIRED("NR/Y/gR"), EXPIRED("R/y"), SHARED_("N/Y"), SHARED_("NR/Y/PR"), EXPIRED("N/gR"),
+           EXPIRED("R/gR"), EXPIRED("NR/gR"), EXPIRED("NR/F/gR"), EXPIRED("N/X/gR"), HELD("N/K"),
+           HELD("R/K"), HELD("R/K/GR"));
 }
 
 TEST(p4_a_fence_keeps_its_lease)
 {
-    SCENES(HELD("R/F"), HELD("r/F"), SHARED_("F/gR"),  HELD("ER/F"), HELD("ER/f"), HELD("R/f"), HELD("NR/F"), HELD("K/F"), EXPIRED("F/gR"),
-           EXPIRED("f/gR"), HELD("R/O"), HELD("NR/O"), HELD("O/O"), HELD("R/F/GR"),
-           HELD("R/F/ETR"), HELD("R/f/ETR"), HELD("R/O/O"), HELD("R/F/X"));
+    SCENES(HELD("R/F"), HELD("r/F"), SHARED_("F/gR"), HELD("ER/F"), HELD("ER/f"), HELD("R/f"),
+           HELD("NR/F"), HELD("K/F"), EXPIRED("F/gR"), EXPIRED("f/gR"), HELD("R/O"), HELD("NR/O"),
+           HELD("O/O"), HELD("R/F/GR"), HELD("R/F/ETR"), HELD("R/f/ETR"), HELD("R/O/O"),
+           HELD("R/F/X"));
 }
 
 TEST(p7_waiters)
 {
-    SCENES(HELD("R/ETR"), HELD("r/ETR"), HELD("RG/E"), GATED("gRG/E"), HELD("R/EW"), FREE("GR/ETR"), GATED("gR/ETR"),
-           HELD("R/ETR/GR"), HELD("R/ETR/ETR"), HELD("R/EW/ETR"), HELD("NR/F/ETR"),
+    SCENES(HELD("R/ETR"), HELD("r/ETR"), HELD("RG/E"), GATED("gRG/E"), HELD("R/EW"), FREE("GR/ETR"),
+           GATED("gR/ETR"), HELD("R/ETR/GR"), HELD("R/ETR/ETR"), HELD("R/EW/ETR"), HELD("NR/F/ETR"),
            FREE("GR/ETR/X"), FREE("SR/ETR/GR"), EXPIRED("NR/ETR/gR"));
 }
 
@@ -202,10 +236,11 @@ TEST(p1_names_that_move)
 
 TEST(p1_tidy)
 {
-    SCENES(MOVED("GR/V"), MOVED("gR/V"), MOVED("gVR/GR"), MOVED("gR/VGR"), MOVED("g/E"), MOVES("gR/GR/V"), MOVED("gR/GR/V"), MOVED("GR/GR/V"),
-           MOVES("gR/ETR/V"), MOVED("gR/X/V"), MOVED("GR/VV/X"), MOVED("PR/GR/V"),
-           HELD_MOVES("R/F/V"), MOVES("gRV/GR/GR"), MOVED("ETR/V/GR"), MOVED("EW/GR/V"),
-           HELD_MOVES("R/ETR/V"), MOVED("D/V/GR"), GATED("SR/V"), GATED("ETR/V"));
+    SCENES(MOVED("GR/V"), MOVED("gR/V"), MOVED("gVR/GR"), MOVED("gR/VGR"), MOVED("g/E"),
+           MOVES("gR/GR/V"), MOVED("gR/GR/V"), MOVED("GR/GR/V"), MOVES("gR/ETR/V"), MOVED("gR/X/V"),
+           MOVED("GR/VV/X"), MOVED("PR/GR/V"), HELD_MOVES("R/F/V"), MOVES("gRV/GR/GR"),
+           MOVED("ETR/V/GR"), MOVED("EW/GR/V"), HELD_MOVES("R/ETR/V"), MOVED("D/V/GR"),
+           GATED("SR/V"), GATED("ETR/V"));
 }
 
 TEST(p6_deaths)

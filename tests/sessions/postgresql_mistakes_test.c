@@ -32,12 +32,12 @@ static void finds(const struct gates_change *mistake, struct play scene)
 }
 
 /* The scripts, and what they begin with, whether names move; then changes. */
-#define MISTAKE(name, scripts_, start_, moves_, ...)                                     \
-    TEST(name)                                                                           \
-    {                                                                                    \
-        const struct gates_change mistake[] = {__VA_ARGS__, {NULL, NULL, NULL}};         \
-                                                                                         \
-        finds(mistake,                                                                   \
+#define MISTAKE(name, scripts_, start_, moves_, ...)                                       \
+    TEST(name)                                                                             \
+    {                                                                                      \
+        const struct gates_change mistake[] = {__VA_ARGS__, {NULL, NULL, NULL}};           \
+                                                                                           \
+        finds(mistake,                                                                     \
               (struct play){.scripts = (scripts_), .start = (start_), .moves = (moves_)}); \
     }
 
