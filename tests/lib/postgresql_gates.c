@@ -28,7 +28,7 @@ static const char *const machinery =
     "  PERFORM pg_advisory_lock_shared(7777, gate); PERFORM pg_advisory_unlock_shared(7777, gate);"
     "  RETURN true;"
     " END $$;"
-    /* the function's text with the first text replaced; an error if it is not there */
+    /* the function's text with the first text replaced; an error if it is missing */
     "CREATE FUNCTION gates.change(name text, from_ text, to_ text) RETURNS void LANGUAGE plpgsql "
     "AS $$"
     " DECLARE f record; changed integer := 0;"
@@ -163,7 +163,7 @@ void gates_restore(PGconn *admin)
 void gates_install(PGconn *admin, int players)
 {
     t_install();
-    /* as in production, longer than a sweep waits: so sweeps give up, and nobody is a victim */
+    /* as in production, longer than a sweep waits: so only sweeps give up */
     gates_sql(admin, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET deadlock_timeout = "
                      "''1s''', current_database()); END $$");
     gates_sql(admin, "%s", machinery);

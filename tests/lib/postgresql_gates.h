@@ -35,7 +35,7 @@ const char *gates_of(enum rowlock_statement_id id);
 void gates_enter(PGconn *session, int player);
 /* Of a session that waits for a lock: the gate at which it stops (0, 1), or -1: another lock. */
 int gates_at(const char *class_id, const char *object_id, int player);
-/* Lets the player go on from the gate. The next one is closed. */
+/* Lets the player pass the gate. The next one is closed. */
 void gates_open(PGconn *admin, int player, int gate);
 
 /* Executes statements, which must succeed; the first value of the last, in a static buffer. */

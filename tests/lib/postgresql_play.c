@@ -38,7 +38,7 @@ static PGconn *admin(void)
     return t_admin();
 }
 
-/* ---- waiting until nobody moves by himself --------------------------------------------------- */
+/* ---- waiting until no player moves by itself --------------------------------------------------- */
 
 static int receive_all(void)
 {
@@ -245,8 +245,8 @@ static int choose(int n, int step, bool random)
     return search.choice[step] % n;
 }
 
-/* Nobody can go on. Waits of a limited time end by themselves; after that, the others wait for what
-   never comes. */
+/* No player can continue. Waits of a limited time end by themselves; after that, the others wait for
+   ever. */
 static bool is_stuck(void)
 {
     struct player *choices[PLAYERS];
@@ -254,7 +254,7 @@ static bool is_stuck(void)
     for (long long end = t_now() + LIMITED_MS; t_now() < end; settle())
         if (receive_all() == 0 || !all_wait() || ready(choices) > 0)
             return false;
-    violation(&referee, "nobody wakes the waiters");
+    violation(&referee, "no session wakes the waiters");
     for (int i = 0; i < referee.players; i++)
         if (referee.player[i].state == WAITS)
             kill_player(&referee.player[i]);
@@ -292,7 +292,7 @@ static long play_on(const struct play *play, bool random, struct played *played)
     }
 }
 
-/* What is left: a row for each holder, hidden by none, and no ticket that nobody would grant. */
+/* At the end each holder has a row, which no row hides, and no ticket lacks a gate. */
 static void check_rows(const struct play *play)
 {
     int holders = 0;
@@ -309,7 +309,7 @@ static void check_rows(const struct play *play)
         "rowlock.lease g WHERE g.name = w.name AND (g.token = 0 OR g.token > 0 AND g.queued)))) "
         "FROM rowlock.lease l WHERE l.name = '%s' AND l.token > 0 AND l.owner IS NOT NULL",
         referee.name, referee.name);
-    /* a call whose answer was lost may have a lease that nobody knows */
+    /* a call whose answer was lost may have a lease that no player knows */
     if (atoi(found) != atoi(strchr(found, ' ')) ||
         (play->deaths ? atoi(found) < holders : atoi(found) != holders) ||
         atoi(strrchr(found, ' ')) != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plays scripts of two or three sessions (lib/postgresql_players.h) on a real PostgreSQL in many
- * orders. A session stops between its statements and at each gate inside them; the schedule says
- * who goes on. The server itself reports which sessions wait.
+ * orders. A session stops between its statements and at each gate inside them; the schedule states
+ * which of them continues. The server itself reports which sessions wait.
  */
 #ifndef TEST_POSTGRESQL_PLAY_H
 #define TEST_POSTGRESQL_PLAY_H
@@ -14,7 +14,7 @@ enum play_start {
     PLAY_EXPIRED, /* so, and it has expired */
     PLAY_SHARED,  /* the first player has a shared lease, which has expired */
     PLAY_CROSSED, /* two shared leases have expired, the first one of the second name */
-    PLAY_GATED    /* free, with a gate that nobody needs */
+    PLAY_GATED    /* free, with a gate that has no members and no waiters */
 };
 
 struct play {

@@ -162,7 +162,7 @@ static void send_turn(struct referee *referee, struct player *player)
                   player->awaited);
 }
 
-/* BEGIN, what is done in the transaction, COMMIT. */
+/* BEGIN, the statements of the call, COMMIT. */
 static void send_transaction(struct referee *referee, struct player *player, char call)
 {
     const char *values[] = {referee->name, "0"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What players answer, and what must never be. */
+/* The rules: reads the answers of players, and finds violations. */
 #include "lib/postgresql_players.h"
 
 #include <stdlib.h>
@@ -161,7 +161,7 @@ static void judge_turn(struct referee *referee, struct player *player, int statu
         violation(referee, "the ticket of %d is gone", player->number);
         next_call(player);
     } else if (++player->tries == MOST_TRIES) {
-        violation(referee, "%d looks again and again (%d)", player->number, status);
+        violation(referee, "%d retries without end (%d)", player->number, status);
         next_call(player);
     } else {
         story(referee, "-%d", status);

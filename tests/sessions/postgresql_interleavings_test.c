@@ -56,10 +56,10 @@ static void plays(struct play scene)
         t_fail(__FILE__, __LINE__, "%s: %s", scene.scripts, played.violation);
 }
 
-/* ---- what rowlock.tidy rests on ---------------------------------------------------------------- */
+/* ---- the rule that rowlock.tidy needs ---------------------------------------------------------------- */
 
-/* A statement waits for the table while the name moves, and what tells of it is removed: then it
-   must use the new generation, because its snapshot is younger than its lock of the table. */
+/* A statement waits for the table while the name moves, and the mark of that is removed: then
+   it must use the new generation, because its snapshot is younger than its lock of the table. */
 static void waits_for_the_table(PGconn *writer, const char *name,
                                 void (*send)(PGconn *writer, const char *name))
 {
