@@ -38,7 +38,7 @@ static PGconn *admin(void)
     return t_admin();
 }
 
-/* ---- waiting until no player moves by itself --------------------------------------------------- */
+/* ---- waiting until no player moves by itself ------------------------------------------------- */
 
 static int receive_all(void)
 {
@@ -245,8 +245,7 @@ static int choose(int n, int step, bool random)
     return search.choice[step] % n;
 }
 
-/* No player can continue. Waits of a limited time end by themselves; after that, the others wait for
-   ever. */
+/* No player can continue. Waits of a limited time end by themselves; the others never do. */
 static bool is_stuck(void)
 {
     struct player *choices[PLAYERS];

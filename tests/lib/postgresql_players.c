@@ -60,7 +60,7 @@ static const char *number(long long value)
     return t_say("%lld", value);
 }
 
-/* What the library's session verifies once; the test's origin never changes. */
+/* The answer that the library's session verifies once; the test's origin never changes. */
 static const char *const *verified(struct player *player)
 {
     static char value[4][64];

@@ -56,7 +56,7 @@ static void plays(struct play scene)
         t_fail(__FILE__, __LINE__, "%s: %s", scene.scripts, played.violation);
 }
 
-/* ---- the rule that rowlock.tidy needs ---------------------------------------------------------------- */
+/* ---- the rule that rowlock.tidy needs -------------------------------------------------------- */
 
 /* A statement waits for the table while the name moves, and the mark of that is removed: then
    it must use the new generation, because its snapshot is younger than its lock of the table. */
