@@ -197,7 +197,7 @@ enqueue: skip;
 #ifndef Q6
   slock[tk] = me;                                                            /* lock own ticket */
 #endif
-  d_step { !ending -> row[tk] = 1; arrivals++; arr[tk] = arrivals; queued = 1 }         /* COMMIT: visible now */
+  d_step { !ending -> row[tk] = 1; arrivals++; arr[tk] = arrivals; queued = (lease != 0) }         /* COMMIT: visible now */
 #ifdef Q6
   slock[tk] = me;
 #endif
@@ -251,7 +251,7 @@ wantT: skip;
   mishap();
   d_step { tq!me; inT[me] = 1 };                                              /* grant: block in T */
   atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me; inT[me] = 0 };
-  d_step { if :: lease && expired && !ending -> lease=0; expired=0 :: else fi };           /* sweep */
+  d_step { if :: lease && expired && !ending -> lease=0; expired=0; queued=0 :: else fi };           /* sweep */
   mishap();
   look();
   if
@@ -298,11 +298,11 @@ release: skip;
   if
   :: atomic { lease==me && ALONE -> ending = 1 };                            /* DELETE .. AND NOT queued; the row is locked */
      tlock[me]=0;                                                            /* RETURNING */
-     d_step { lease=0; expired=0; ending=0 }                                 /* COMMIT */
+     d_step { lease=0; expired=0; ending=0; queued=0 }                                 /* COMMIT */
      goto over
   :: else -> skip
   fi;
-  d_step { if :: lease==me -> lease=0; expired=0 :: else fi };                  /* DELETE; COMMIT */
+  d_step { if :: lease==me -> lease=0; expired=0; queued=0 :: else fi };                  /* DELETE; COMMIT */
   tlock[me]=0;                                                               /* then unlock */
   goto over;
 withdraw: /* -w has passed: ROLLBACK; DELETE ticket; COMMIT; unlock */
