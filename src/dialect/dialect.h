@@ -17,19 +17,19 @@
 /* Every statement that the library sends, by the name of its file. If a dialect has no such file,
    its text is NULL, and the sending code decides what happens then. */
 #define ROWLOCK_STATEMENTS(XX)                                                                    \
-    XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
+    XX(BEGIN, "begin")           /* no parameters; absent: the locking call begins by itself */   \
     XX(NAME_LOCK, "name_lock")   /* name, shared; with LOOK_ONE behind it; may be absent */       \
     XX(LOOK_ONE, "look_one")     /* name, shared -> status, or no row: no lease */                \
     XX(BEGIN_LOCK, "begin_lock") /* wants, wait_ms -> status row */                               \
     XX(LOCK, "lock")             /* wants, wait_ms, lease_ms, sweep -> status row */              \
-    XX(PREPARE, "prepare")                   /* wants */                                          \
-    XX(KEEP, "keep")                         /* wants: as prepare, and vacuum keeps the rows */   \
-    XX(EXPIRED, "expired")           /* wants -> token of each expired lease that conflicts */    \
-    XX(SWEEP, "sweep")               /* token: one short transaction of its own */                \
-    XX(HOLDER, "holder")             /* name -> one row of text per holder, best first */         \
-    XX(SERVER, "server")             /* -> one row: why this server cannot keep locks, or NULL */ \
-    XX(DURABILITY, "durability")     /* -> one row: a setting that risks commits, or NULL */      \
-    XX(INSTALLED, "installed")       /* -> 1 if there is a schema; NULL: no database */           \
+    XX(PREPARE, "prepare")       /* wants */                                                      \
+    XX(KEEP, "keep")             /* wants: as prepare, and vacuum keeps the rows */               \
+    XX(EXPIRED, "expired")       /* wants -> token of each expired lease that conflicts */        \
+    XX(SWEEP, "sweep")           /* token: one short transaction of its own */                    \
+    XX(HOLDER, "holder")         /* name -> one row of text per holder, best first */             \
+    XX(SERVER, "server")         /* -> one row: why this server cannot keep locks, or NULL */     \
+    XX(DURABILITY, "durability") /* -> one row: a setting that risks commits, or NULL */          \
+    XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */               \
     XX(PLAIN_TABLES, "plain_tables") /* -> 1: tables of a plain dialect; absent: meta tells */    \
     XX(PARTS, "parts")               /* table of technique insert -> a row per existing object */ \
     XX(DATABASE, "database")         /* -> its name, for people; absent: the URL has it */        \

@@ -96,7 +96,7 @@ struct rowlock_link {
     bool borrowed;    /* the caller's handle: never closed, nothing prepared on it */
     bool prepares;    /* own, and not behind a pooler */
     bool dead;        /* given up, whatever libpq reports */
-    bool alone;   /* ROWLOCK_ALONE */
+    bool alone;       /* ROWLOCK_ALONE */
     bool hung_up;     /* the server had closed before the current round trip was sent */
     char product[40]; /* the beginning of its version(), of an own session; "": not asked */
     bool unconfirmed; /* a COMMIT of the current round trip is not on the synchronous standby */

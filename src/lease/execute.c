@@ -27,9 +27,9 @@ struct round_trip {
     enum rowlock_statement_id id;
     struct rowlock_value values[12];
     rowlock_row *row;
-    int64_t limit_ms;     /* how long the server may wait; 0: not at all; < 0: no limit */
-    bool server_ends;     /* the server enforces limit_ms on the whole statement */
-    bool alone;           /* without BEGIN: session locks only, or a statement that commits itself */
+    int64_t limit_ms; /* how long the server may wait; 0: not at all; < 0: no limit */
+    bool server_ends; /* the server enforces limit_ms on the whole statement */
+    bool alone;       /* without BEGIN: session locks only, or a statement that commits itself */
     bool uninterruptible; /* not to be interrupted */
     bool stays_open;      /* on success the client commits */
 };
@@ -261,11 +261,11 @@ static struct round_trip round_trip_of(const struct rowlock_request *request,
     case ROWLOCK_ACT_OVERTAKE:
         return overtake(request, step);
     case ROWLOCK_ACT_WITHDRAW:
-        return (struct round_trip){
-            .id = ROWLOCK_SQL_WITHDRAW,
-            .values = {rowlock__int_value(step->ticket), rowlock__text_value(request->owner),
-                       session(request)},
-            .uninterruptible = true};
+        return (struct round_trip){.id = ROWLOCK_SQL_WITHDRAW,
+                                   .values = {rowlock__int_value(step->ticket),
+                                              rowlock__text_value(request->owner),
+                                              session(request)},
+                                   .uninterruptible = true};
     case ROWLOCK_ACT_SESSION_UNLOCK:
         return session_unlock(request, step);
     default:

@@ -124,7 +124,8 @@ int rowlock_refresh_release(struct rowlock_lease *lease, const struct rowlock_re
     failed = outcome != ROWLOCK_RUN_DONE;
     say(result, outcome, message, sizeof message);
     struct rowlock_value values[] = {rowlock__text_value(lease->name[0] + prefix),
-                                     rowlock__int_value(lease->token), rowlock__int_value(failed),
+                                     rowlock__int_value(lease->token),
+                                     rowlock__int_value(failed),
                                      rowlock__text_value(failed ? message : NULL),
                                      rowlock__int_value(result->exit),
                                      rowlock__session_of(lease)};

@@ -46,11 +46,10 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
     const char *begin = begins[technique], *own = rowlock__technique_name(technique);
     const char *leases = upgrades ? "upgrade_leases" : "", *change = upgrades ? "upgrade" : "";
     const char *policies = upgrades ? "" : "policies";
-    const char *const pieces[] = {"adopt",    leases,     change,     begin,     "install",
-                                  "history",  "lease",    "queue",    "door",    "request",
-                                  "counter",  "schedule", "job",      "job_decide",
-                                  "job_door", "subject",  own,        policies,  "views",
-                                  "finish"};
+    const char *const pieces[] = {"adopt",   leases,     change,   begin,        "install",
+                                  "history", "lease",    "queue",  "door",       "request",
+                                  "counter", "schedule", "job",    "job_decide", "job_door",
+                                  "subject", own,        policies, "views",      "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);

@@ -166,7 +166,8 @@ int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_
     struct rowlock_call draw, verify;
     int code = ROWLOCK_OK;
 
-    if (connection->verified || connection->wrapped || !rowlock__sql(connection, ROWLOCK_SQL_VERIFY))
+    if (connection->verified || connection->wrapped ||
+        !rowlock__sql(connection, ROWLOCK_SQL_VERIFY))
         return ROWLOCK_OK;
     session = rowlock__int_value(connection->driver->backend_id(connection->link));
     draw = rowlock__call(connection, ROWLOCK_SQL_NEXT_NUMBER, NULL, NULL, NULL);

@@ -262,9 +262,9 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
     static const struct {
         const char *engine, *claim;
     } words[] = {
-        {"postgresql",
-         "SELECT rowlock.claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint "
-         "+ (%lld), 9, 0, 0, 'lost', 'node', 1, 0, 1)"},
+        {"postgresql", "SELECT rowlock.claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', "
+                       "floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint "
+                       "+ (%lld), 9, 0, 0, 'lost', 'node', 1, 0, 1)"},
         {"mariadb",
          "CALL rowlock_claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', TIMESTAMPDIFF("
          "MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000 + (%lld), 9, 0, 0, 'lost', "

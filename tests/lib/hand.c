@@ -153,7 +153,9 @@ const char *hand_arrays(const char *wants)
 
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", comma, name);
         snprintf(modes + strlen(modes), sizeof modes - strlen(modes), "%s%s", comma,
-                 permit ? "permit" : mode && *mode == 's' ? "shared" : "exclusive");
+                 permit                 ? "permit"
+                 : mode && *mode == 's' ? "shared"
+                                        : "exclusive");
         snprintf(limits + strlen(limits), sizeof limits - strlen(limits), "%s%s", comma,
                  permit ? limit : "NULL");
         snprintf(counts + strlen(counts), sizeof counts - strlen(counts), "%s%s", comma,
@@ -232,8 +234,9 @@ long long hand_renew(void *hand, long long token, long ttl_ms)
 const char *hand_rows(void *hand, long long token)
 {
     return hand_row(
-        hand, "SELECT (SELECT count(*) FROM %s WHERE token = %lld), (SELECT count(DISTINCT token) FROM "
-              "%s WHERE token = %lld)",
+        hand,
+        "SELECT (SELECT count(*) FROM %s WHERE token = %lld), (SELECT count(DISTINCT token) FROM "
+        "%s WHERE token = %lld)",
         lease_table(), token, lease_heartbeat_table(), token);
 }
 
@@ -242,7 +245,7 @@ void hand_release(void *hand, long long token)
     t_int(hand_number(hand,
                       t_is_postgresql()
                           ? "SELECT 1 - rowlock.end_lease(%lld, session => pg_backend_pid())::int"
-                                        : "CALL rowlock_release_lease(%lld, NULL, NULL)",
+                          : "CALL rowlock_release_lease(%lld, NULL, NULL)",
                       token),
           0);
 }

@@ -82,11 +82,12 @@ void lease_put(void *session, long token, const char *name, const char *mode, lo
     int there = lease_beats(session, token) > 0;
 
     if (lease_has_one_row()) {
-        t_native_sql(session,
-                     "INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, "
-                     "expires) VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', "
-                     "'maintenance', %s)",
-                     token, name, mode, lease_instant(expires_ms));
+        t_native_sql(
+            session,
+            "INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, "
+            "expires) VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', "
+            "'maintenance', %s)",
+            token, name, mode, lease_instant(expires_ms));
         return;
     }
     t_native_sql(session, "BEGIN");
@@ -110,11 +111,12 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
     const char *quote = is_engine("mariadb") ? "`" : "\"";
 
     if (lease_has_one_row()) {
-        t_native_sql(session,
-                     "INSERT INTO rowlock.lease (token, name, mode, \"limit\", \"count\", owner, host, "
-                     "pid, command, note, expires) VALUES (%ld, '%s', 'permit', %d, %d, 'a test', "
-                     "'elsewhere', 4711, 'work', 'maintenance', %s)",
-                     token, name, limit, count, lease_instant(expires_ms));
+        t_native_sql(
+            session,
+            "INSERT INTO rowlock.lease (token, name, mode, \"limit\", \"count\", owner, host, "
+            "pid, command, note, expires) VALUES (%ld, '%s', 'permit', %d, %d, 'a test', "
+            "'elsewhere', 4711, 'work', 'maintenance', %s)",
+            token, name, limit, count, lease_instant(expires_ms));
         return;
     }
     t_native_sql(session, "BEGIN");

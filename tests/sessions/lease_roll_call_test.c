@@ -116,8 +116,7 @@ TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
     if (t_is_postgresql()) {
         hand_row(two, "BEGIN");
         lock_in_a_transaction(three, "a");
-        t_int(hand_number(two, "SELECT rowlock.overtake(%lld, %lld, 20)", second, call),
-              0);
+        t_int(hand_number(two, "SELECT rowlock.overtake(%lld, %lld, 20)", second, call), 0);
         hand_row(two, "COMMIT");
         hand_row(three, "COMMIT");
         t_int(hand_waiters(two), 3);

@@ -180,14 +180,14 @@ TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
     /* its ttl counts from now, because the caller believes so */
     hand_expire(one, token);
     t_text(hand_grant_as(again, terms), first);
-    t_true(
-        atoll(hand_field(hand_row(one,
-                                  t_is_postgresql() ? "SELECT 0, floor(extract(epoch FROM expires - "
-                                                      "clock_timestamp()) * 1000) FROM "
-                                                      "rowlock.lease WHERE name = 'a' AND token = %lld"
-                                                    : "CALL rowlock_check('a', %lld)",
-                                  token),
-                         1)) > 30000);
+    t_true(atoll(hand_field(hand_row(one,
+                                     t_is_postgresql()
+                                         ? "SELECT 0, floor(extract(epoch FROM expires - "
+                                           "clock_timestamp()) * 1000) FROM "
+                                           "rowlock.lease WHERE name = 'a' AND token = %lld"
+                                         : "CALL rowlock_check('a', %lld)",
+                                     token),
+                            1)) > 30000);
     /* a lease that was broken is not returned again */
     hand_row(one, t_is_postgresql() ? "SELECT rowlock.break('a', 0, false)"
                                     : "CALL rowlock_break('a', 0, 0)");
@@ -267,14 +267,14 @@ TEST(p6_a_lease_ends_beside_a_late_grant_of_its_owner)
 
 static long long ticket_of_owner(void *hand, const char *wants)
 {
-    return atoll(hand_field(
-        hand_row(hand,
-                 t_is_postgresql() ? "SELECT status, number FROM rowlock.enqueue(%s, '" OWNER
-                                     "', 0, 60000, 'here', 4711, 'work', 'a note')"
-                                   : "CALL rowlock_enqueue('%s', '" OWNER
-                                     "', 0, 60000, 'here', 4711, 'work', 'a note')",
-                 t_is_postgresql() ? hand_arrays(wants) : hand_wants(wants)),
-        t_is_postgresql() ? 1 : 3));
+    return atoll(hand_field(hand_row(hand,
+                                     t_is_postgresql()
+                                         ? "SELECT status, number FROM rowlock.enqueue(%s, '" OWNER
+                                           "', 0, 60000, 'here', 4711, 'work', 'a note')"
+                                         : "CALL rowlock_enqueue('%s', '" OWNER
+                                           "', 0, 60000, 'here', 4711, 'work', 'a note')",
+                                     t_is_postgresql() ? hand_arrays(wants) : hand_wants(wants)),
+                            t_is_postgresql() ? 1 : 3));
 }
 
 static void canceled(void *other)

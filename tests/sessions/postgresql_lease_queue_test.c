@@ -47,7 +47,8 @@ TEST(p7_a_ticket_of_several_names_is_first_for_each)
     t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), t_say("11|%lld|1|1|1", a));
     t_text(hand_place(three, "b:x:0:0", b, 1), t_say("11|%lld|1|1|1", both));
     t_text(try_ticket(two, "a:x:0:0,b:x:0:0", both), t_say("11|%lld", a));
-    hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d', pg_backend_pid())", a, PQbackendPID(one));
+    hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d', pg_backend_pid())", a,
+             PQbackendPID(one));
     t_contains(try_ticket(two, "a:x:0:0,b:x:0:0", both), "0|");
     t_contains(hand_place(three, "b:x:0:0", b, 1), "3|");
     t_int(hand_waiters(one), 1);
@@ -67,7 +68,8 @@ TEST(p7_the_place_of_the_thousandth_waiter_is_distinguished_from_sixteen)
     t_contains(hand_place(hand, X, last, 1), t_say("11|%lld|17|1|1", before));
     /* no session holds it */
     t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0);
-    hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld", before - 900);
+    hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld",
+             before - 900);
     t_contains(hand_place(hand, X, last, 1), t_say("11|%lld|17|", before - 900));
 }
 
@@ -102,7 +104,8 @@ TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
     hand_row(two, "COMMIT");
     t_int(hand_waiters(one), 0);
     t_int(hand_is_marked(one, second), 0);
-    t_int(hand_is_marked(one, hand_number(one, "SELECT token FROM rowlock.lease WHERE token > 0")), 1);
+    t_int(hand_is_marked(one, hand_number(one, "SELECT token FROM rowlock.lease WHERE token > 0")),
+          1);
 }
 
 TEST(p6_a_turn_that_is_not_committed_grants_no_lease)
@@ -193,10 +196,11 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
 /* An interrupt rolls back the server's work; but a session lock belongs to the session. */
 TEST(p11_what_was_rolled_back_leaves_no_lock_on_the_session)
 {
-    static const char *const work[] = {
-        "rowlock.enqueue('{a}', '{exclusive}', '{NULL}', '{1}', 'one', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)",
-        "rowlock.grant_lease('{a}', '{exclusive}', '{NULL}', '{1}', 'one', 60000, 1000, 0, pg_backend_pid(), 'h', 1, 'c', "
-        "NULL)"};
+    static const char *const work[] = {"rowlock.enqueue('{a}', '{exclusive}', '{NULL}', '{1}', "
+                                       "'one', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)",
+                                       "rowlock.grant_lease('{a}', '{exclusive}', '{NULL}', '{1}', "
+                                       "'one', 60000, 1000, 0, pg_backend_pid(), 'h', 1, 'c', "
+                                       "NULL)"};
     void *hand = hand_fresh();
 
     for (int i = 0; i < 2; i++) {

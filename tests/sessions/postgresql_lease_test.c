@@ -82,8 +82,7 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
 
     hand_expire(one, first);
     hand_expire(one, second);
-    hand_row(one, BEGIN "; SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE",
-             first);
+    hand_row(one, BEGIN "; SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE", first);
     hand_start_waiting(other, "a:x:0:0,b:x:0:0");
     /* it waits for the first token, whatever the order of names, and has not touched the second */
     t_text(hand_row(one, "SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE NOWAIT",
