@@ -1,6 +1,6 @@
 -- Alone, without BEGIN: ends a lease that has not expired, leaves no row in the history, and has no
 -- queue, as rowlock.end_lease does; in any other case it returns no row. Its COMMIT does not wait
--- for the disk. Nobody waits for its session lock, which $4, if it is this session, has.
+-- for the disk. No session waits for its session lock, which this session has if it is $4.
 DELETE FROM rowlock.lease l
  WHERE l.token = $1::bigint AND l.token > 0 AND l.name COLLATE "default" = {given $2}
    AND l.owner = $3::text AND l.n <= 0 AND l.alone AND NOT l.queued AND NOT l.stop

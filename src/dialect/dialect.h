@@ -146,14 +146,15 @@
  *               COMMIT; MariaDB: the procedure commits or rolls back). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
  * verify        session -> up to 4 columns, which grant_free and grant_all get as their last
- *               parameters: what holds in this session until the database changes. No row: after
- *               next_number once more; then these statements are not for this session. The
- *               statements ..._free and ..._all may be absent.
+ *               parameters. They are valid in this session until the database is restored, or its
+ *               server restarts. No row: send next_number, then verify once more; without a row
+ *               again, these statements are not for this session. The statements ..._free and
+ *               ..._all may be absent.
  * next_number   makes sure that numbers are valid
- * grant_free    name, owner, ttl_ms, host, pid, command, note, session (0: takes no session lock), and
- *               the columns of verify -> token: grant of one name, exclusively, with wait_ms 0 and
- *               ticket 0, as one statement without BEGIN. No row: nothing was granted, and grant
- *               decides; perhaps verify must be asked again.
+ * grant_free    name, owner, ttl_ms, host, pid, command, note, session (0: takes no session lock),
+ *               and the columns of verify -> token: grant of one name, exclusively, with wait_ms 0
+ *               and ticket 0, as one statement without BEGIN. No row: nothing was granted, and
+ *               grant decides; perhaps verify must be asked again.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.
@@ -188,10 +189,10 @@
  *               name may keep from answering; the result is `roll_call`.
  * withdraw      ticket, owner, session: removes its rows, or all of the owner's; commits. On
  *               PostgreSQL also releases the ticket's session lock, if the session has it
- * grant_all     wants, session, host, and the columns of verify -> index in wants (from 1), token, a
- *               row for each grant: as grant_free, of several names, each once: HEX(name):owner:
- *               ttl_ms:pid:HEX(command):HEX(note), empty for NULL, joined by ','. A request that was
- *               not granted is repeated by grant.
+ * grant_all     wants, session, host, and the columns of verify -> index in wants (from 1), token,
+ *               a row for each grant: as grant_free, of several names, each once: HEX(name):owner:
+ *               ttl_ms:pid:HEX(command):HEX(note), empty for NULL, joined by ','. A request that
+ *               was not granted is repeated by grant.
  * release_all   leases as renew_all, session -> token, a row for each lease that it released
  * session_lock  kind, number, session: takes a session lock of ours, if it is free
  * session_unlock  kind, number, session: releases it
@@ -205,9 +206,9 @@
  *               joined by ','. Waits for no lock: a lease that is locked is not renewed. The others
  *               are renewed one by one.
  * renew_free    the same, as one statement without BEGIN -> 0, or no row: then renew decides
- * release       token, name, owner, session (that has the token's session lock, which it releases at
- *               COMMIT; or 0) -> number: OK, LOST, as renew. On PostgreSQL it does not wait for the
- *               disk.
+ * release       token, name, owner, session (that has the token's session lock, which it releases
+ *               at COMMIT; or 0) -> number: OK, LOST, as renew. On PostgreSQL it does not wait for
+ *               the disk.
  * release_free  the same, as one statement without BEGIN -> 0, or no row: then release decides
  * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner
  * break         name, token (0: all), now (0, 1) -> number: how many leases; a running job gets
@@ -275,9 +276,9 @@
  *               of `former` is alive (otherwise its rows are deleted, because a renewal under way
  *               must not find them)
  * job_due       name, version, due -> number: 1, or 0 or no row: another version
- * job_finish    token, outcome, exit, output, session as release -> status OK, LOST, STOPPED: ends the run and its
- *               lease, which stays until at_least has passed. A run that ends as 'lost' or 'not
- *               started' stays the job's run until it is claimed again
+ * job_finish    token, outcome, exit, output, session as release -> status OK, LOST, STOPPED: ends
+ *               the run and its lease, which stays until at_least has passed. A run that ends as
+ *               'lost' or 'not started' stays the job's run until it is claimed again
  * job_forget    name -> number: 0 there was none, 1 it is deleted, 2 it runs
  * job_list      name or NULL -> ROWLOCK_JOB_COLUMNS (job.h); without a run the token is NULL. A run
  *               under way that is not 'running' is settled by the next claim
@@ -303,8 +304,8 @@
  * subject_fail   name, version, description, host, pid, program, error -> number: 1 the ERROR is
  *                recorded, 0 another refresh was faster, 2 the row is locked: repeat. A transaction
  *                of its own.
- * subject_finish name, token, failed (0, 1), error, exit or NULL, session -> status OK, LOST: also ends the
- *                lease
+ * subject_finish name, token, failed (0, 1), error, exit or NULL, session -> status OK, LOST: also
+ *                ends the lease
  * subject_expire name -> number: 1, or 0: unknown
  * subject_list   name or NULL -> name, description, status, began, ended, updated, age_ms, program,
  *                host, pid, error, exit, made (0, 1); by name

@@ -60,8 +60,8 @@ static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bo
     return rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
 }
 
-/* Whether the server may have executed the COMMIT, or a statement alone: it was sent, and no answer proves that the
-   server stopped before it. */
+/* Whether the server may have executed the COMMIT, or a statement alone: it was sent, and no answer
+   proves that the server stopped before it. */
 static bool may_have_committed(const struct rowlock_link *link,
                                const struct rowlock_round_trip *round_trip)
 {

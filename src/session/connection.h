@@ -51,8 +51,8 @@ struct rowlock_connection {
        not asked yet, < 0: unknowable. */
     int64_t session;
     char session_start[64];
-    /* The answer of VERIFY in this session, for the statements ..._FREE: 1; 0: not asked yet, -1: they
-       are of no use. */
+    /* The answer of VERIFY in this session, for the statements ..._FREE: 1; 0: not asked yet, -1:
+       they are of no use. */
     int verified;
     struct rowlock_value verification[4]; /* numbers, or texts in: */
     char verification_text[4][48];

@@ -105,7 +105,7 @@ put_others() {
     done
 }
 
-@test "p1 a lease that is restored, or inserted by hand, is seen although its name has moved since" {
+@test "p1 a lease that is restored, or inserted by hand, is seen although its name has moved" {
     needs_pg_dump
     rowlock acquire --ttl 1d exclusively >tokens
     rowlock acquire --ttl 1d -s together >>tokens

@@ -51,7 +51,8 @@ has_read() { [ "$(count_logged 'LOG: *execute .*: SELECT r.state')" -ge 4 ]; }
 # conformance/job_health and leases/lists prove that the statements obey these limits.
 @test "top reads by two statements an interval, each limited by the screen, of many jobs" {
     sql "INSERT INTO rowlock.job (name, version, schedule, due, failed)
-        SELECT 'j' || i, 1, 'every 1d', floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint - 7200000, 0
+        SELECT 'j' || i, 1, 'every 1d',
+               floor(extract(epoch FROM clock_timestamp())::numeric * 1000)::bigint - 7200000, 0
           FROM pg_catalog.generate_series(1, 300) i"
     from=$(wc -l <"$own_log")
     TERM=xterm NO_COLOR=1 at_terminal \

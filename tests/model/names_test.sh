@@ -27,7 +27,8 @@ report "every function that a model names is in sql/postgresql/schema" \
     "$(missing "$words" <<<"$named")"
 named=$(grep -hoE '\browlock_[a-z][a-z_]+' model/*.pml | sort -u)
 grep -hoE '\browlock_[a-z_]+' sql/mariadb/schema/*.sql include/rowlock.h | sort -u >"$words"
-report "every procedure and public function that a model names exists" "$(missing "$words" <<<"$named")"
+report "every procedure and public function that a model names exists" \
+    "$(missing "$words" <<<"$named")"
 named=$(grep -hoE '\browlock__[a-z_]+' model/*.pml | sort -u)
 grep -rhoE '\browlock__[a-z_]+' src --include='*.c' --include='*.h' | sort -u >"$words"
 report "every function in C that a model names is in src" "$(missing "$words" <<<"$named")"

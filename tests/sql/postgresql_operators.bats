@@ -72,7 +72,8 @@ TEXT
     rowlock next c
     rowlock vacuum
     db "SELECT rowlock.request('r', '1 min', 'the owner called a')" \
-        "SELECT number FROM rowlock.enqueue('{s}', '{exclusive}', '{NULL}', '{1}', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
+        "SELECT number FROM rowlock.enqueue('{s}', '{exclusive}', '{NULL}', '{1}', 'silent', 0,
+                                             600000, 'h', 1, 'c', NULL)"
     # behind a lease, and behind a silent waiter, which a roll call removes
     db "SELECT rowlock.request('r', '1 min', 'the owner called br', '2 s')"
     granted() {

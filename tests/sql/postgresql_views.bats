@@ -142,7 +142,8 @@ teardown() {
         [[ $(ROWLOCK_TEST_URL=$url rowlock jobs seen) == *done* ]] || wrong=1
     done
     owner="'the owner called a'" # the application waits, calls the roll, and gives up
-    db "SELECT number FROM rowlock.enqueue('{q}', '{exclusive}', '{NULL}', '{1}', 'silent', 0, 600000, 'h', 1, 'c', NULL)"
+    db "SELECT number FROM rowlock.enqueue('{q}', '{exclusive}', '{NULL}', '{1}', 'silent', 0,
+                                         600000, 'h', 1, 'c', NULL)"
     called() {
         ROWLOCK_TEST_URL=postgresql://$application@${ROWLOCK_TEST_URL#*@} \
             db "SELECT place FROM rowlock.request('q', '1 min', $owner, '2 s')" || wrong=1

@@ -40,7 +40,7 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
     }
 else
     load mariadb
-    now="utc_timestamp(6)" several=1-4 beats=heartbeat
+    now="utc_timestamp(6)" several=1-4 heartbeat=heartbeat
     request() {
         say "CALL rowlock_request_row('$1', 600000, 'the owner called $2', ${3:-0},
              '${4:-exclusive}', NULL, $(about "${@:5}"))" |
@@ -66,7 +66,7 @@ fi
 teardown() {
     close_sessions
     end_sessions
-    for table in lease ${beats:-} waiter; do sql "DELETE FROM $ours$table"; done
+    for table in lease ${heartbeat:-} waiter; do sql "DELETE FROM $ours$table"; done
 }
 count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
 

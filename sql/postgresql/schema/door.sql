@@ -81,10 +81,10 @@ END $$;
 -- Locks in a transaction --------------------------------------------------------------------------
 
 -- Takes the name lock: 0, or 1 (may_wait is false). With a token, locks beneath the caller's own
--- lease instead: 0, 1, or 8 if the token is not, or no longer, that of such a lease. The lease's row
--- is locked as by a fence, so that renewals do not wait; the lock of the token and the name keeps
--- out other transactions with the same token. The name lock could not: a transaction may have it
--- that waits for the lease.
+-- lease instead: 0, 1, or 8 if the token is not, or no longer, that of such a lease. The lease's
+-- row is locked as by a fence, so that renewals do not wait; the lock of the token and the name
+-- keeps out other transactions with the same token. The name lock could not: a transaction may have
+-- it that waits for the lease.
 CREATE FUNCTION rowlock.lock_name(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -121,8 +121,8 @@ END $$;
 
 -- Locks names in an open transaction, all or none: after any status other than 0, the transaction
 -- and its earlier locks are unchanged. wait_ms 0: a try; < 0: no limit; NULL: that of the caller's
--- lock_timeout. After the name locks it waits for leases as long as wait_ms and lease_ms both allow.
--- sweeps false: does not end expired leases in this transaction, but reports them as leases.
+-- lock_timeout. After the name locks it waits for leases as long as wait_ms and lease_ms both
+-- allow. sweeps false: does not end expired leases in this transaction, but reports them as leases.
 CREATE FUNCTION rowlock.lock(names text[], modes text[], tokens bigint[], wait_ms bigint,
                              lease_ms bigint, sweeps boolean,
                              OUT status integer, OUT name text, OUT stays integer, OUT detail text)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Technique insert: programs that only know two statements take part, INSERT of a name as a unique
 -- key of the table rowlock_object and its DELETE in the same transaction. A trigger locks the name
--- before the INSERT, as rowlock.exclusive does, and waits for leases as that does. Everybody else
--- locks as with technique native, and writes nothing.
+-- before the INSERT, as rowlock.exclusive does, and waits for leases as that does. All other
+-- callers lock as with technique native, and write nothing.
 
 UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
                         owned = owned AND object IS NOT DISTINCT FROM 'rowlock_object'

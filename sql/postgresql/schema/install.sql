@@ -103,8 +103,8 @@ ALTER TABLE rowlock.waiter
                                 vacuum_truncate = false);
 
 -- Which ended leases the history keeps, and for how many milliseconds: keep_good for released
--- leases, keep_bad for all others. Without a row the defaults apply: slow, a day, a week. A table of
--- its own, because a dump of the extension contains its row, but not those of meta and origin.
+-- leases, keep_bad for all others. Without a row the defaults apply: slow, a day, a week. A table
+-- of its own, because a dump of the extension contains its row, but not those of meta and origin.
 CREATE TABLE rowlock.setting (
     history   text NOT NULL CHECK (history IN ('off', 'problems', 'slow', 'all')),
     keep_good bigint NOT NULL,

@@ -44,8 +44,9 @@ CREATE TABLE rowlock.run (
 );
 CREATE INDEX run_job ON rowlock.run (job, token);
 
--- Records the end of a run, and counts it in its job. `former` is the row of the run before the end,
--- which the caller has read after it locked the job. A broken run may end twice, and counts once.
+-- Records the end of a run, and counts it in its job. `former` is the row of the run before the
+-- end, which the caller has read after it locked the job. A broken run may end twice, and counts
+-- once.
 CREATE FUNCTION rowlock.end_run(former rowlock.run, outcome text, exit integer, output text)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -4,9 +4,9 @@
 -- beyond the limit.
 --
 -- A lease of a free name is granted by one INSERT, and ended by one DELETE (grant_free.sql,
--- release_free.sql); these functions decide what is left. A grant holds the name locks of its names
--- until it commits. No session ignores a lease because its expiry time has passed: it deletes the
--- lease first, on condition that it has expired. A row that remains is a conflict, because its
+-- release_free.sql); these functions decide the other cases. A grant holds the name locks of its
+-- names until it commits. No session ignores a lease because its expiry time has passed: it deletes
+-- the lease first, on condition that it has expired. A row that remains is a conflict, because its
 -- renewal may be in progress. Each end locks the row FOR UPDATE before, and so waits for fences.
 --
 -- The order of locks: name locks by key; the rows of the names by name; then tickets. Leases that
@@ -60,8 +60,9 @@ END $$;
 
 -- Looks for leases of one name that conflict with a lease of that mode; a lock is like a lease,
 -- exclusive or shared. 0: none, or only expired ones; 3: `number` is the token of the live one that
--- is the first to expire; 13: permits with another limit are held, or waited for ahead of the ticket (0: by any).
--- by_clock false: every row counts, because a row that survived a sweep may be renewed.
+-- is the first to expire; 13: permits with another limit are held, or waited for ahead of the
+-- ticket (0: by any). by_clock false: every row counts, because a row that survived a sweep may be
+-- renewed.
 CREATE FUNCTION rowlock.look(name text, mode text, limit_ integer, count_ integer, ticket bigint,
                              by_clock boolean, OUT status integer, OUT number bigint,
                              OUT expires timestamptz, OUT detail text)
@@ -174,13 +175,13 @@ END $$;
 -- The grant ---------------------------------------------------------------------------------------
 
 -- Returns the generation at which a grant of this name inserts its rows: the present one, or a new
--- one, if the search for the row of the name takes much longer than that for a name which nobody
--- has: then it meets the dead entries of some hundred leases, which the server keeps while an old
--- snapshot is open. The fastest of three searches counts. The caller has the exclusive name lock, and sees no lease at `at` (or has locked
--- the gate there), and `token` was drawn by it: so a generation is less than all before, and used
--- once. Two rows: one at the old generation, on which every statement fails that has not yet seen
--- the new one; and one directly above the new generation, where a search ends. NULL: another
--- session has written a row at `at`.
+-- one, if the search for the row of the name takes much longer than that for a name without
+-- leases: then it meets the dead entries of some hundred leases, which the server keeps while an
+-- old snapshot is open. The fastest of three searches counts. The caller has the exclusive name
+-- lock, and sees no lease at `at` (or has locked the gate there), and `token` was drawn by it: so a
+-- generation is less than all before, and used once. Two rows: one at the old generation, on which
+-- every statement fails that has not yet seen the new one; and one directly above the new
+-- generation, where a search ends. NULL: another session has written a row at `at`.
 CREATE FUNCTION rowlock.move(name text, at bigint, token bigint, gated boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -341,7 +342,8 @@ BEGIN
             RAISE EXCEPTION 'rowlock: the row of "%" is gone', name USING ERRCODE = 'XX000';
         END IF;
     ELSE
-        IF cur.token = 0 AND (ticket > 0 OR pg_catalog.mod(token, 61::bigint) = 0::bigint OR token <= cur.least) THEN
+        IF cur.token = 0 AND (ticket > 0 OR token <= cur.least
+                              OR pg_catalog.mod(token, 61::bigint) = 0::bigint) THEN
             UPDATE rowlock.lease l
                SET served = greatest(l.served, take.ticket),
                    least = least(coalesce((SELECT min(m.n) FROM rowlock.lease m
@@ -393,7 +395,7 @@ END $$;
 
 -- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
 -- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
--- that. Below deadlock_timeout the sweep gives up, and not a release that wants the same rows.
+-- that. Below deadlock_timeout the sweep gives up, and not a release of the same rows.
 CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE

@@ -5,7 +5,7 @@
 -- holder that of its token. They are hints; the rows decide. A row may look dead only if its waiter
 -- is dead: so a waiter takes the session lock before it commits the row, and releases it after the
 -- row is deleted. The library knows which session locks its session has (`session`: the id of the
--- session, if it has the lock, or shall take it; behind a pooler it is not that of this session).
+-- session, if it has the lock, or is to take it; behind a pooler it is not that of this session).
 --
 -- A bitmap scan, which a planner that expects few rows prefers to the order of the key, would read
 -- the whole queue of a name before its first row.
@@ -276,8 +276,8 @@ EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
     RETURN 0;
 END $$;
 
--- See dialect.h, withdraw. The gate stays until the next grant by function, or a vacuum. Below level
--- all a wait under a second leaves no row in the history, because the caller may try again.
+-- See dialect.h, withdraw. The gate stays until the next grant by function, or a vacuum. Below
+-- level all a wait under a second leaves no row in the history, because the caller may try again.
 CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text, session bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

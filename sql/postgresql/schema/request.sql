@@ -136,8 +136,8 @@ BEGIN
 END $$;
 
 -- One attempt of a request; it may change settings of the transaction. status 0: the lease is
--- granted. If the call had to wait, the client may have died meanwhile: then the lease lasts at most
--- 3 s, and `token` is NULL: the next call adopts it.
+-- granted. If the call had to wait, the client may have died meanwhile: then the lease lasts at
+-- most 3 s, and `token` is NULL: the next call adopts it.
 CREATE FUNCTION rowlock.attempt(name text, owner text, ttl_ms bigint, wait_ms bigint,
                                 mode text, limit_ integer, host text, pid bigint, program text,
                                 note text, OUT status integer, OUT token bigint,

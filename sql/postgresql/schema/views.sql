@@ -83,9 +83,10 @@ SELECT h.name, h.kind, h.mode, h.token, h.permits, h."limit", h.pid, h.host, h.p
 COMMENT ON VIEW rowlock.holders IS
     'Holders. kind lease: pid is the holding program on host; broken: the lease ends at its next '
     'renewal. transaction: pid is the server session, since the start of the transaction. '
-    'prepared transaction: it has no session, note shows its identifier for COMMIT PREPARED or ROLLBACK PREPARED. unknown: an advisory lock of a name '
-    'that no table contains (rowlock.names), of a transaction or of another program; compare key '
-    'with rowlock.key(name). host and since of other users'' sessions: for pg_read_all_stats only.';
+    'prepared transaction: it has no session, note shows its identifier for COMMIT PREPARED or '
+    'ROLLBACK PREPARED. unknown: an advisory lock of a name that no table contains '
+    '(rowlock.names), of a transaction or of another program; compare key with rowlock.key(name). '
+    'host and since of other users'' sessions: for pg_read_all_stats only.';
 
 CREATE VIEW rowlock.jobs AS
 SELECT j.name, j.schedule,

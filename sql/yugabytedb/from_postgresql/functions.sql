@@ -3,9 +3,9 @@
 -- function replaces the one with the same first line; its helper functions follow without an empty
 -- line.
 --
--- Differences from PostgreSQL: advisory locks exist since version 2025.1. READ COMMITTED is in effect
--- only if the servers are configured for it. Sequences do not count in order. There is no xmin. Its
--- storage has no dead rows, so no name moves.
+-- Differences from PostgreSQL: advisory locks exist since version 2025.1. READ COMMITTED is in
+-- effect only if the servers are configured for it. Sequences do not count in order. There is no
+-- xmin. Its storage has no dead rows, so no name moves.
 
 -- Raises an error if a lock here would be unsafe. A transaction above READ COMMITTED may not see
 -- the changes of the previous holder; without yb_enable_read_committed_isolation every transaction

@@ -19,9 +19,9 @@ CREATE TABLE rowlock.origin (\
 INSERT INTO rowlock.origin (floor) VALUES (0) ON CONFLICT DO NOTHING;
 s/pg_catalog\.nextval\('rowlock\.number'\)/rowlock.next_number()/
 s/pg_catalog\.currval\('rowlock\.number'\)/0/
-s/coalesce\(pg_catalog\.pg_sequence_last_value\('rowlock\.number'\), 0::bigint\)/(SELECT o.floor FROM rowlock.origin o)/
+s/pg_catalog\.pg_sequence_last_value\('rowlock\.number'\)/(SELECT o.floor FROM rowlock.origin o)/
 /ON SEQUENCE rowlock\.number/,/TO application;$/d
-s/^GRANT SELECT ON rowlock\.origin, rowlock\.setting TO/GRANT SELECT ON rowlock.setting TO application;\
+s/^(GRANT SELECT ON )rowlock\.origin, (rowlock\.setting TO)/\1\2 application;\
 GRANT SELECT, UPDATE ON rowlock.origin TO/
 
 # PostgreSQL's functions return no number for its transactions.
