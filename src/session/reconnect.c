@@ -174,7 +174,7 @@ int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_
     verify = rowlock__call(connection, ROWLOCK_SQL_VERIFY, &session, verified_row, connection);
     for (int i = 0; !code && !connection->verified && i < 2; i++) {
         if (i > 0)
-            code = rowlock__send(connection, ROWLOCK_INSIDE, &draw, budget, error);
+            code = rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &draw, budget, error);
         if (!code)
             code = rowlock__send(connection, ROWLOCK_INSIDE, &verify, budget, error);
     }
