@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- psql -v name=BondBO:DK0015966592: from a name to its lock in pg_locks, with every technique.
+-- psql -v name=BondBO:DK0015966592: from a name to its lock in pg_locks.
 SELECT l.pid, l.mode, l.granted, a.usename, a.application_name, a.state, a.query
   FROM pg_locks l JOIN pg_stat_activity a USING (pid)
  WHERE l.locktype = 'advisory' AND l.objsubid = 1
