@@ -115,7 +115,8 @@ expire() { # the lease of a token: its client died
 # The server looks for a deadlock sooner than a claim stops waiting for a name.
 @test "a claim that has planned the job does not wait for the name, whose holder waits for it" {
     db "SELECT rowlock.finish($(claimed mail 'every 50w'))"
-    due=$(db "UPDATE rowlock.job SET last = rowlock.now_ms() + 5000, version = version + 1
+    due=$(db "UPDATE rowlock.job SET version = version + 1,
+                     last = extract(epoch FROM clock_timestamp()) * 1000 + 5000
               RETURNING rowlock.due('every 1s', last, 1)")
     for session in job name claim; do open_session $session; done
     in_session job BEGIN "SELECT FROM rowlock.job FOR UPDATE"
@@ -134,7 +135,7 @@ waiting() { # N: so many sessions wait for a row
     [ "$(sql "SELECT count(*) FROM pg_stat_activity
                WHERE datname = current_database() AND wait_event_type = 'Lock'")" = "$1" ]
 }
-is_past() { [ "$(db "SELECT $1 < rowlock.now_ms()")" = t ]; }
+is_past() { [ "$(db "SELECT $1 < extract(epoch FROM clock_timestamp()) * 1000")" = t ]; }
 
 @test "wrong arguments are refused with an advice" {
     refused() { # TEXT ARGUMENTS
