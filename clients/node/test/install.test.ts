@@ -80,13 +80,13 @@ test('another version is refused', async () => {
     await install(pool);
     const connection = await open();
     for (const [version, advice] of [
-        [1, 'is version 1, this package has 2; run: rowlock schema upgrade'],
-        [3, 'is version 3, this package has 2; use a newer package'],
+        [-1, /is version -1, this package has [1-9]; run: rowlock schema upgrade/],
+        [99, /is version 99, this package has [1-9]; use a newer package/],
     ] as const) {
         await execute(connection, `UPDATE ${META} SET version = ${version}`);
         await assert.rejects(install(pool), (error: RowlockError) => {
             assert.ok(error instanceof RowlockError);
-            return error.message.includes(advice);
+            return advice.test(error.message);
         });
     }
 });

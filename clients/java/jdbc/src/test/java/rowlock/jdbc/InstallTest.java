@@ -137,15 +137,15 @@ class InstallTest {
     Rowlock.install(Server::connect);
     for (String[] other :
         new String[][] {
-          {"1", "is version 1, this package has 2; run: rowlock schema upgrade"},
-          {"3", "is version 3, this package has 2; use a newer package"}
+          {"-1", ".*is version -1, this package has [1-9]; run: rowlock schema upgrade.*"},
+          {"99", ".*is version 99, this package has [1-9]; use a newer package.*"}
         }) {
       execute("UPDATE " + META + " SET version = " + other[0]);
       RowlockException error =
           assertThrows(RowlockException.class, () -> Rowlock.install(Server::connect));
-      assertTrue(error.getMessage().contains(other[1]), error.getMessage());
+      assertTrue(error.getMessage().matches(other[1]), error.getMessage());
       error = assertThrows(RowlockException.class, InstallTest::verify);
-      assertTrue(error.getMessage().contains(other[1]), error.getMessage());
+      assertTrue(error.getMessage().matches(other[1]), error.getMessage());
     }
   }
 
