@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # run --tx while the server hangs. Only PostgreSQL has a process per session, which the test can
-# stop.
+# stop. And the server's log: to free a session lock that the session lacks leaves a warning there.
 # Runs on: postgresql/native
 
 load lib
@@ -26,4 +26,11 @@ has_no_child() { [ -z "$(pgrep -P "$1")" ]; } # the second TERM is for rowlock i
     ends_with 143 "$pid" || status=$?
     kill -s CONT "$backend"
     [ "${status:-0}" = 0 ]
+}
+
+@test "no call leaves a warning in the server's log" {
+    rowlock run a -- true
+    rowlock refresh a --max-age 0s -- true
+    rowlock job a --every 50w -- true
+    ! grep "${ROWLOCK_TEST_URL##*/} WARNING" "$ROWLOCK_TEST_POSTGRESQL_SOCKET/log" || false
 }
