@@ -2,20 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 # YugabyteDB without a real one: a proxy makes PostgreSQL report that it is YugabyteDB, and accept
 # its settings. This shows that the schema parses and works, but not how a cluster behaves.
-# Runs on: postgresql/row
+# Runs on: postgresql/native
 # Quick: never
 
 load lib
 load yugabytedb.bash
 
-@test "version() identifies it: technique row is installed, the others are not offered" {
+@test "version() identifies it: technique native is installed, the others are not offered" {
     run rowlock schema install
-    [[ $output == *"technique row"* ]]
-    for technique in native insert; do
+    [[ $output == *"technique native"* ]]
+    for technique in row insert; do
         run -64 rowlock schema install --technique $technique
-        [[ $output == *"yugabytedb does not offer technique $technique; it has row"* ]]
+        [[ $output == *"yugabytedb does not offer technique $technique; it has native"* ]]
     done
-    sql "SELECT prosrc FROM pg_proc WHERE proname = 'make_known'" | grep -F 'SET LOCAL yb'
+    sql "SELECT prosrc FROM pg_proc WHERE proname = 'next_number'" | grep -F 'UPDATE rowlock.origin'
+}
+
+@test "a version without advisory locks is refused" {
+    rowlock schema uninstall --force
+    answers() { # VERSION
+        sql "CREATE OR REPLACE FUNCTION standin.version() RETURNS text LANGUAGE sql AS
+             \$\$ SELECT 'PostgreSQL 15.12-YB-$1-b0 on x86_64-pc-linux-gnu'::text \$\$"
+    }
+    answers 2024.2.4.0
+    run rowlock schema install
+    old="$status $output"
+    answers 2025.2.0.0
+    run rowlock schema install
+    new="$status $output"
+    answers 2025.1.0.0
+    printf '%s\n' "$old" "$new"
+    [[ $old == "69 "*"older than YugabyteDB 2025.1, the first version with advisory locks"* ]]
+    [[ $new == "0 "* ]]
 }
 
 @test "a caller's handle identifies it too, without any statement" {
@@ -76,8 +94,8 @@ C
 }
 
 @test "a wait that the cluster ends is a timeout" {
-    sql "CREATE OR REPLACE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql AS
-         \$\$ BEGIN RAISE EXCEPTION
+    sql "CREATE OR REPLACE FUNCTION rowlock.lock_name(name text, shared boolean, token bigint,
+             may_wait boolean) RETURNS integer LANGUAGE plpgsql AS \$\$ BEGIN RAISE EXCEPTION
          'Perform RPC (request call id 102) to 10.0.0.39:9100 timed out after 4.000s'
          USING ERRCODE = 'XX000'; END \$\$"
     run rowlock run --tx -w 20 x -- touch ran

@@ -3,7 +3,7 @@
 # The conformance suite through the YugabyteDB proxy, each program in a database of its own. Tests
 # that cannot pass there are listed below with the reason: each must fail, otherwise the list is out
 # of date. The programs that `passes` names run in each change, the others before a release.
-# Runs on: postgresql/row
+# Runs on: postgresql/native
 # Quick: never
 
 load lib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The text of YugabyteDB's schema, run by psql on PostgreSQL, with the article's combinations of
 # locks.
-# Runs on: postgresql/row
+# Runs on: postgresql/native
 # Quick: never
 
 load lib
@@ -13,11 +13,10 @@ load yugabytedb.bash
 @test "the printed text uses nothing that YugabyteDB lacks" {
     rowlock schema print yugabytedb | sed 's/--.*//' >text
     [ "$(wc -l <text)" -gt 1000 ]
-    grep -qF yb_disable_transactional_writes text
-    absent='xmin|ctid|xid8|xact_id|pg_locks|advisory|nextval|currval|setval|SEQUENCE|postmaster'
-    absent+='|(FROM|JOIN) rowlock\.least_token'
-    run ! grep -nE "$absent|"'MATERIALIZED|autovacuum' text
-    for technique in native insert; do
+    grep -qF yb_effective_transaction_isolation_level text
+    absent='xmin|ctid|xid8|xact_id|nextval|currval|setval|SEQUENCE|autovacuum|postmaster|LOCK TABLE rowlock'
+    run ! grep -nE "$absent" text
+    for technique in row insert; do
         run rowlock schema print yugabytedb --technique $technique
         [[ $output == *"does not offer technique $technique"* ]]
     done
@@ -25,17 +24,16 @@ load yugabytedb.bash
 
 @test "a function that PostgreSQL's schema no longer has is an error" {
     cp -r "$BATS_TEST_DIRNAME/../../sql" "$BATS_TEST_DIRNAME/../../tools" .
-    tools/derive-schema yugabytedb postgresql row >/dev/null
-    sed -i 's/^\(CREATE FUNCTION rowlock.show_holder(\)name text)/\1label text)/' \
-        sql/postgresql/schema/row.sql
-    run ! tools/derive-schema yugabytedb postgresql row
-    [[ $output == *"has no CREATE FUNCTION rowlock.show_holder(name text)"* ]]
+    tools/derive-schema yugabytedb postgresql lease >/dev/null
+    sed -i 's/^\(CREATE FUNCTION rowlock.tidy(\)before /\1older /' sql/postgresql/schema/lease.sql
+    run ! tools/derive-schema yugabytedb postgresql lease
+    [[ $output == *"has no CREATE FUNCTION rowlock.tidy(before timestamptz)"* ]]
 }
 
 @test "nothing is reported where SIGPIPE is ignored, as in some services and build tools" {
     cd "$BATS_TEST_DIRNAME/../.."
     run -0 --separate-stderr env --ignore-signal=PIPE \
-        tools/derive-schema yugabytedb postgresql row
+        tools/derive-schema yugabytedb postgresql lease
     echo "$stderr"
     [ -z "$stderr" ]
 }
@@ -61,15 +59,13 @@ SQL
 
 @test "the article: sharers share, all others wait until their statement_timeout" {
     install_printed
-    # autocommit: released at once, and the name is prepared
-    run_psql -c "SELECT rowlock.shared('1')"
     run second_gets shared shared 1 20000
     [[ $output == *"got true"* ]]
     local first second
     for first in shared exclusive; do
         for second in shared exclusive; do
             [ $first$second != sharedshared ] || continue
-            for name in 1 $first$second; do # prepared and new names
+            for name in 1 $first$second; do
                 run second_gets $first $second $name 1000
                 echo "$first $second $name: $output"
                 [[ $output == *57014* ]]
@@ -79,9 +75,8 @@ SQL
     done
 }
 
-@test "the article: lock_timeout, which the server does not apply to rows, still works" {
+@test "the article: lock_timeout, and a try that gives up" {
     install_printed
-    run_psql -c "SELECT rowlock.prepare('1')"
     export LIMITED="SET lock_timeout = 1000; SELECT rowlock.exclusive('1')"
     run run_psql <<'SQL'
 BEGIN;
@@ -91,25 +86,11 @@ SELECT rowlock.exclusive('1');
 COMMIT;
 SQL
     echo "$output"
-    [[ $output == *"55P03: rowlock: not locked within lock_timeout"* ]]
+    [[ $output == *"55P03: "* ]]
     [[ $output == *"tried false"* ]]
 }
 
-@test "the article: vacuum removes all names except locked ones" {
-    install_printed
-    for name in 1 2 4; do run_psql -c "SELECT rowlock.shared('$name')"; done
-    run run_psql <<'SQL'
-BEGIN;
-SELECT rowlock.shared('4');
-\! psql -qXAt "$ROWLOCK_TEST_URL" -c "SELECT 'removed ' || rowlock.vacuum()"
-COMMIT;
-SELECT 'left ' || name FROM rowlock.name;
-SQL
-    echo "$output"
-    [[ $output == *"removed 2"*"left 4" ]]
-}
-
-@test "the SQL functions: leases, the views, and unlock, which takes effect at COMMIT" {
+@test "the SQL functions: leases, the views, and unlock, which does nothing" {
     install_printed
     token=$(run_psql -c "SELECT rowlock.acquire('import', interval '60 s')")
     [ "$(run_psql -c "SELECT name, kind, mode, token, waiting
@@ -119,7 +100,14 @@ SQL
     run_psql -c "SELECT rowlock.renew($token, interval '90 s')"
     [ "$(run_psql -c "SELECT rowlock.release($token)")" = t ]
     [ "$(run_psql -c "SELECT count(*) FROM rowlock.holders")" = 0 ]
-    run_psql -c "BEGIN" -c "SELECT rowlock.exclusive('1')" -c "SELECT rowlock.unlock('1')" \
-        -c "COMMIT"
-    [ "$(run_psql -c "SELECT count(*) FROM rowlock.name WHERE name = '1'")" = 0 ]
+    run run_psql <<'SQL'
+BEGIN;
+SELECT rowlock.exclusive('1');
+SELECT rowlock.unlock('1');
+\! psql -qXAt "$ROWLOCK_TEST_URL" -c "SELECT 'tried ' || rowlock.try_exclusive('1')" 2>&1
+COMMIT;
+SELECT 'vacuum ' || rowlock.vacuum();
+SQL
+    echo "$output"
+    [[ $output == *"tried false"*"vacuum 0" ]]
 }

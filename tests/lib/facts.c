@@ -31,9 +31,9 @@ static const struct facts facts[] = {
     {"postgresql", "native", ROWLOCK_NATIVE, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
      .writer_queues = 1},
     {"postgresql", "insert", ROWLOCK_INSERT, SHARED_TOGETHER, POSTGRESQL, .first_come = 1},
-    /* a simulation (yugabytedb.pl), used by tests/command/yugabytedb_conformance.bats; technique
-       row */
-    {"postgresql", "yugabytedb", ROWLOCK_ROW, SHARED_TOGETHER, POSTGRESQL},
+    /* a simulation (yugabytedb.pl), used by tests/command/yugabytedb_conformance.bats */
+    {"postgresql", "yugabytedb", ROWLOCK_NATIVE, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
+     .writer_queues = 1},
     {"mariadb", "row", ROWLOCK_ROW, SHARED_TOGETHER, WITH_FUNCTIONS, MARIADB, .first_come = 1,
      .writer_queues = 1, .must_be_known = 1},
     {"mariadb", "insert", ROWLOCK_INSERT, SHARED_REFUSED, WITH_FUNCTIONS, MARIADB, .begins_meet = 1,

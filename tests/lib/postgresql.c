@@ -130,7 +130,7 @@ const struct engine t_engine_postgresql = {
     .in_transaction = in_transaction,
     .session = session_of,
     .is_waiting = t_query_waiting,
-    /* on YugabyteDB rowlock polls, and sleeps between two tries */
+    /* behind the name lock, the wait for a lease polls: it sleeps between two looks */
     .waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
                "(wait_event_type = 'Lock' OR wait_event = 'PgSleep')",
     .kill = t_postgresql_kill,

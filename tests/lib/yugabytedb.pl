@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# yugabytedb.pl PORT FILE [old]: a proxy in front of the PostgreSQL server at PORT of 127.0.0.1. It makes
-# clients believe that the server is YugabyteDB, and writes its own port into FILE. It changes only
-# this:
+# yugabytedb.pl PORT FILE [old]: a proxy in front of the PostgreSQL server at PORT of 127.0.0.1. It
+# makes clients believe that the server is YugabyteDB, and writes its own port into FILE. It changes
+# only this:
 #   the server's parameter server_version      15.2-YB-2025.1.0.0-b0
 #   pg_catalog.version() in a statement        standin.version( )   which tests/lib/yugabytedb.sql
 #                                              creates
 #   settings yb_... in a statement             yb....   which any role may set
-#   make_known's INSERT in the schema's text   standin.make_known(...)   which writes outside the
-#                                              transaction, as yb_disable_transactional_writes does
 # With `old` the server seems to be PostgreSQL 12.22 instead, to clients that ask for a setting:
 #   pg_catalog.current_setting(...)            standin.current_setting(...)
 use strict;
@@ -57,9 +55,7 @@ sub take_messages {
             $message =~ s/pg_catalog\.current_setting\(/standin.current_setting   (/g;
         } elsif ($$started && $message =~ /^[PQ]/) {
             $message =~ s/pg_catalog\.version\(\)/standin.version( )  /g;
-            $message =~ s/\byb_(disable_transactional_writes|effective_transaction_isolation_level)/yb.$1/g;
-            $message =~ s/(INSERT INTO rowlock\.name \(name\) VALUES \(make_known\.name\) ON CONFLICT DO NOTHING);/
-                sprintf '%-*s;', length $1, 'PERFORM standin.make_known(make_known.name)'/e;
+            $message =~ s/\byb_(effective_transaction_isolation_level)/yb.$1/g;
         }
         $whole .= $message;
     }

@@ -5,7 +5,7 @@
 --
 -- Differences from PostgreSQL: advisory locks exist since version 2025.1. READ COMMITTED is in
 -- effect only if the servers are configured for it. Sequences do not count in order. There is no
--- xmin. Its storage has no dead rows, so no name moves.
+-- xmin and no ctid. Its storage has no dead rows, so no name moves.
 
 -- Raises an error if a lock here would be unsafe. A transaction above READ COMMITTED may not see
 -- the changes of the previous holder; without yb_enable_read_committed_isolation every transaction
@@ -68,4 +68,23 @@ END $$;
 CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
 BEGIN
+END $$;
+
+-- Deletes all rows of the history whose time has passed, because no physical address limits a batch
+-- here. Returns their number, but always less than `batch`, so that a caller does not repeat it.
+CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
+DECLARE
+    rules record;
+    now_ constant timestamptz := pg_catalog.clock_timestamp();
+    removed bigint;
+BEGIN
+    SELECT {history_rules} INTO rules;
+    DELETE FROM rowlock.history h
+     WHERE h.ended < now_ - {interval CASE h.how WHEN 'released' THEN rules.keep_good
+                                                 ELSE rules.keep_bad END};
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN least(removed, batch - 1);
+EXCEPTION WHEN OTHERS THEN
+    RETURN 0;
 END $$;

@@ -28,3 +28,8 @@ GRANT SELECT, UPDATE ON rowlock.origin TO/
 s/^( *)writer xid8/\1writer text/
 s/pg_catalog\.pg_current_xact_id\(\)/rowlock.transaction()/
 s/pg_catalog\.pg_current_xact_id_if_assigned\(\) IS NOT NULL/false/
+
+# READ COMMITTED is in effect only if the servers are configured for it (see rowlock.check_use).
+s/pg_catalog\.current_setting\('transaction_isolation'\) (=|IN)/pg_catalog.lower(coalesce(\
+                  pg_catalog.current_setting('yb_effective_transaction_isolation_level', true),\
+                  pg_catalog.current_setting('transaction_isolation'))) \1/
