@@ -81,8 +81,8 @@ DECLARE
 BEGIN
     SELECT {history_rules} INTO rules;
     DELETE FROM rowlock.history h
-     WHERE h.ended < now_ - {interval CASE h.how WHEN 'released' THEN rules.keep_good
-                                                 ELSE rules.keep_bad END};
+     WHERE h.ended < now_ - CASE h.how WHEN 'released' THEN {interval rules.keep_good}
+                            ELSE {interval rules.keep_bad} END;
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN least(removed, batch - 1);
 EXCEPTION WHEN OTHERS THEN
