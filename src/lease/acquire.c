@@ -312,12 +312,12 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     return ROWLOCK_ELOST;
 }
 
-/* Notes that this session has the token's session lock. */
+/* Notes that this session has the token's session lock. Servers without TURN note it themselves. */
 static void mark(const struct acquisition *a)
 {
     int64_t *place = rowlock__mark_of(a->request.connection, 0);
 
-    if (place && rowlock__sql(a->request.connection, ROWLOCK_SQL_VERIFY))
+    if (place && rowlock__sql(a->request.connection, ROWLOCK_SQL_TURN))
         *place = a->machine.token;
 }
 

@@ -38,8 +38,7 @@ static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int6
     return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
 }
 
-/* Most leases end by a plain statement; where it finds none such, the function decides. A waiter
-   prepares the function before its turn. */
+/* Most leases end by a plain statement; where it finds none such, the function decides. */
 static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_id id)
 {
     return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->simple) &&

@@ -52,12 +52,13 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
-/* PostgreSQL's answer does not tell an expired lease from a live one. */
+/* Where grants have a TURN (PostgreSQL, YugabyteDB), the answer does not tell an expired lease from
+   a live one. */
 static int sweep_expired(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
     int code;
 
-    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_VERIFY))
+    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_TURN))
         return ROWLOCK_OK;
     attempt->swept = false;
     code = do_outside(attempt, rowlock__sweep, again, error);
