@@ -244,8 +244,9 @@ struct rowlock_want { /* a request for a lock on one name */
  * ECANCELED    interrupt_fd became readable
  * EINTX        a transaction is open already: use rowlock_lock
  * EINVAL       a name is empty, too long or not UTF-8; n is 0; nothing was sent
- * EMODE        a shared lock under technique insert; a permit
- * ELEFTOVER    technique insert: a committed row holds the name; rowlock_vacuum deletes it
+ * EMODE        a shared lock under technique insert (not on PostgreSQL); a permit
+ * ELEFTOVER    technique insert, not on PostgreSQL: a committed row holds the name; rowlock_vacuum
+ *              deletes it
  * ELOST        the token of a request is not a lease of that name, or not a strong enough one
  * ESCHEMA      rowlock is not installed there, or in another version
  * ECONN        the connection is lost; or the server had no memory for locks until wait_ms had
@@ -439,8 +440,8 @@ struct rowlock_group; /* sessions that the threads of a process share */
  *
  * Two calls are batched: rowlock_acquire of one name, exclusively, if it is not held and has no
  * waiters; and rowlock_release of that lease, which is on disk when it returns. Only PostgreSQL
- * with technique native batches. All other calls use the member's own session; on other servers all
- * calls do.
+ * batches. All other calls use the member's own session; on other servers all calls do. A waiter
+ * for such a lease polls.
  *
  * Blocks, and keeps references, as rowlock_open. A request leaves the batch after 2 s in the queue,
  * after slightly more than 2 s without an answer, and after 2 s more if the session had to be
@@ -597,8 +598,8 @@ typedef int (*rowlock_visit)(const struct rowlock_holder *holder, void *data);
  * Lists the holders and waiters of `name`, or of all leases (NULL): holders first, then waiters in
  * queue order. Expired leases and dead waiters are omitted. Transaction locks are listed as far as
  * the engine reports them. For all names (NULL) these are: on MariaDB, names that have
- * waiters; on PostgreSQL, names that are leased, waited for, a counter's, or known to technique
- * row.
+ * waiters; on PostgreSQL, names that are leased, waited for, or those of counters, jobs and
+ * subjects.
  *
  * MariaDB does not report a lock that has no waiters. There the call briefly locks a name without
  * a visible holder, and at that moment another caller's try may be refused. It repeats this a few
@@ -1126,7 +1127,8 @@ ROWLOCK_API int rowlock_refresh_failed(struct rowlock_connection *connection,
  * locked against writers anyway. On MariaDB it is EMODE: LOCK TABLES there commits the transaction,
  * and outlasts it.
  *
- * Errors as rowlock_refresh_begin; EMODE also for a shared use under technique insert.
+ * Errors as rowlock_refresh_begin; EMODE also for a shared use under technique insert (not on
+ * PostgreSQL).
  */
 ROWLOCK_API int rowlock_use_begin(struct rowlock_connection *connection, const char *subject,
                                   enum rowlock_mode mode, const char *table,
@@ -1211,7 +1213,8 @@ enum rowlock_technique {
     ROWLOCK_DEFAULT = 0, /* native where the engine has it, else row */
     ROWLOCK_NATIVE,      /* PostgreSQL's advisory locks; SQLite's write lock */
     ROWLOCK_ROW,         /* a committed row per name, locked FOR UPDATE or FOR SHARE */
-    ROWLOCK_INSERT       /* INSERT and DELETE of a unique key; exclusive only */
+    ROWLOCK_INSERT       /* INSERT and DELETE of a unique key; exclusive only. PostgreSQL: native,
+                            and a trigger locks for programs that send these two statements */
 };
 
 struct rowlock_plan {
@@ -1362,10 +1365,11 @@ ROWLOCK_API void rowlock_free(char *text);
 
 /*
  * Removes unused rows: rows of unheld names that were not prepared (technique row), committed rows
- * that another program left behind (technique insert), expired leases, dead waiters. Does not wait
- * for other sessions.
- * `*removed` (may be NULL) counts the rows of names, leases and left-behind rows, and on PostgreSQL
- * and MariaDB the dead waiters; it does not count the heartbeat rows of leases.
+ * that another program left behind (technique insert, not on PostgreSQL), expired leases, dead
+ * waiters. Does not wait for other sessions, on PostgreSQL except 20 ms for those that write
+ * leases. `*removed` (may be NULL) counts the rows of names, leases and left-behind rows, and on
+ * PostgreSQL and MariaDB the dead waiters; it does not count heartbeats, nor the rows of moved
+ * names.
  *
  * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
  */

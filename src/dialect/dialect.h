@@ -5,7 +5,8 @@
  *
  * Two terms of these files. The name lock is the engine's own lock on a name, by technique: an
  * advisory lock, a kept row or an inserted row. Transaction locks are name locks; a grant of a
- * lease holds the name lock briefly. The heartbeat is the row of a lease that a renewal updates.
+ * lease holds the name lock briefly. The heartbeat is the row of a lease that a renewal updates; on
+ * PostgreSQL a lease has no other row.
  */
 #ifndef ROWLOCK_DIALECT_H
 #define ROWLOCK_DIALECT_H
@@ -313,7 +314,8 @@
  *                and any other dialect locks the whole file in any case
  */
 /* The answers in a status row, a grant row or a place row. The SQL functions return these numbers,
-   so they never change. */
+   so they never change. PostgreSQL and YugabyteDB do not return EXPIRED (see SWEEP: the library
+   asks for expired leases after LEASED), UNPREPARED and LEFTOVER. */
 enum rowlock_status {
     ROWLOCK_STATUS_OK = 0,
     ROWLOCK_STATUS_BUSY = 1,     /* another transaction holds it; or leased, and no wait allowed */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # ls: holders and waiters, with time and place.
-# Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
+# Runs on: sqlite/native postgresql/native mariadb/row
 # Quick: sqlite/native postgresql/native
 
 load lib
@@ -293,9 +293,6 @@ two_are_listed() {
 @test "a name that a transaction holds is listed as held, also without a waiter" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for mode in exclusive shared; do
-        # technique row marks both in the same way, as exclusive
-        [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] ||
-            continue
         hold work "--$mode"
         run -0 rowlock ls work
         [[ ${lines[1]} =~ ^work\ \ held,\ tx\ \ $mode\  ]]
@@ -379,11 +376,7 @@ tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclu
     hold counter:invoice
     tx_is_listed counter:invoice
     let_go
-    hold unknown # except with technique row
-    if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
-        tx_is_listed unknown
-    else
-        run ! tx_is_listed unknown
-    fi
+    hold unknown
+    run ! tx_is_listed unknown
     let_go
 }

@@ -74,28 +74,6 @@ TEST(p1_trap_the_row_that_vacuum_took)
     }
 }
 
-/* A first call on a busy machine takes seconds; then the try must still prepare the name. */
-TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
-{
-    struct rowlock_connection *own = t_open();
-    void *locker = t_native();
-    struct thread *thread;
-
-    if (!t_facts()->must_be_known || !t_is_postgresql())
-        return;
-    if (t_facts()->plain)
-        t_not_here(WHY_TABLE_LOCK);
-    t_ok(t_begin(own, t_x(t_name(1)), 0));
-    t_ok(rowlock_rollback(own, &t_error));
-    t_native_sql(locker, "BEGIN");
-    t_native_sql(locker, "LOCK TABLE rowlock.name");
-    thread = t_waiting_thread(own, t_x(t_name(2)), 0);
-    t_pause(1200); /* more than a try spends on clearing its way again */
-    t_native_sql(locker, "COMMIT");
-    t_ok(t_join(thread));
-    t_int(t_is_free(t_x(t_name(2))), 0);
-}
-
 TEST(preparing_twice_or_what_is_held_does_no_harm)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();

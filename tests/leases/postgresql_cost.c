@@ -3,7 +3,7 @@
  * The cost of a lease on PostgreSQL: round trips, commits, disk writes, and how long a statement
  * that waits holds back vacuum.
  *
- * Runs on: postgresql/native postgresql/row
+ * Runs on: postgresql/native
  * Quick: first
  */
 #include <stdbool.h>

@@ -8,7 +8,7 @@
  *
  * Runs on: postgresql mariadb
  * Quick: first
- * Rest: postgresql/native postgresql/row mariadb/row
+ * Rest: postgresql/native mariadb/row
  */
 #include <signal.h>
 #include <stdio.h>

@@ -15,7 +15,6 @@
 #define WHY_SESSION_LOCKS "sessions have no session locks"
 #define WHY_IDLE_LIMIT "rowlock sets no time limit for idle transactions"
 #define WHY_POLLS "the client polls, and no view shows whether it has reached the name lock"
-#define WHY_TABLE_LOCK "a try waits there as long as the lock of a table lasts"
 #define WHY_READERS "a SELECT of the application's waits there for every writer"
 #define WHY_COMMIT_UNSEEN "a COMMIT in the middle of a refresh is not detected"
 #define WHY_ROLLBACK_UNSEEN "a ROLLBACK in the middle of a refresh is not detected"

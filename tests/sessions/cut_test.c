@@ -7,7 +7,7 @@
  *
  * Runs on: postgresql mariadb odbc
  * Quick: first
- * Rest: postgresql/native postgresql/row mariadb/row odbc
+ * Rest: postgresql/native mariadb/row odbc
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * renewals under way, sweeps that fail, lost replies, killed waiters. postgresql_lease_test and
  * mariadb_lease_test have what only one engine does.
  *
- * Runs on: postgresql/native postgresql/row postgresql/insert mariadb
+ * Runs on: postgresql/native postgresql/insert mariadb
  * Quick: first
- * Rest: postgresql/native postgresql/row mariadb
+ * Rest: postgresql/native mariadb
  */
 #include <stdlib.h>
 #include <string.h>

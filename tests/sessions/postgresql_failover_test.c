@@ -6,7 +6,7 @@
  * writes that survive are fenced. The standby gets the rows of leases and the numbers, which are
  * the same with each technique.
  *
- * Runs on: postgresql/native postgresql/row
+ * Runs on: postgresql/native
  * Quick: never
  * Rest: postgresql/native
  */

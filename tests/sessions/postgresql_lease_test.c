@@ -6,7 +6,7 @@
  *
  * Runs on: postgresql
  * Quick: first
- * Rest: postgresql/native postgresql/row
+ * Rest: postgresql/native
  */
 #include <libpq-fe.h>
 #include <stdio.h>

@@ -239,8 +239,6 @@ TEXT
     }
     all_jobs() { rowlock jobs; }
     troubled_jobs() { rowlock --json top | jq -c '.jobs[]'; }
-    # technique row keeps the names of other tests, and vacuum those that they have prepared
-    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || sql "TRUNCATE rowlock.prepared"
     db "SELECT rowlock.vacuum()"
     # of the test above, indexes would keep a level more until they are vacuumed
     sql "TRUNCATE rowlock.lease, rowlock.job, rowlock.run"
