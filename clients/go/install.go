@@ -28,12 +28,6 @@ var (
 	// of the schema
 	version = call{`SELECT version FROM rowlock.meta`,
 		`SELECT version FROM rowlock_meta WHERE technique <> 'plain'`}
-	// of an account that may not install
-	needs = call{`SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())
-			|| ' TO ' || pg_catalog.quote_ident(current_user)`,
-		"SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, " +
-			"SELECT, INSERT, UPDATE, DELETE ON `', REPLACE(REPLACE(REPLACE(DATABASE(), '`', '``'), " +
-			`'_', '\\_'), '%', '\\%'), ` + "'`.* TO ''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')"}
 
 	grants     = regexp.MustCompile(`(?ms)^-- GRANTs.*^-- end of GRANTs\n`)
 	versionIn  = regexp.MustCompile(`(?m)^-- rowlock's schema, version ([0-9]+)`)
@@ -52,13 +46,12 @@ func Schema(dialect, role string) (string, error) {
 	if plain == nil {
 		return "", wrong("the dialect must be postgresql, mariadb or mysql, not %q", dialect)
 	}
-	text, err := texts.ReadFile("schema/" + dialect + ".sql")
+	text, err := packed(dialect)
 	if err != nil {
-		return "", fmt.Errorf("this module was built without the schema: run make client-schemas in "+
-			"rowlock's source, and build again; or run: rowlock schema install (%w)", err)
+		return "", err
 	}
 	if role == "" {
-		return grants.ReplaceAllLiteralString(string(text), ""), nil
+		return grants.ReplaceAllLiteralString(text, ""), nil
 	}
 	account := plain.FindStringSubmatch(role)
 	if account == nil {
@@ -67,7 +60,16 @@ func Schema(dialect, role string) (string, error) {
 	if account[2] != "" {
 		role = "'" + account[1] + "'@'" + account[2] + "'"
 	}
-	return accountIn.ReplaceAllLiteralString(string(text), role), nil
+	return accountIn.ReplaceAllLiteralString(text, role), nil
+}
+
+func packed(name string) (string, error) {
+	text, err := texts.ReadFile("schema/" + name + ".sql")
+	if err != nil {
+		err = fmt.Errorf("this module was built without the schema: run make client-schemas in "+
+			"rowlock's source, and build again; or run: rowlock schema install (%w)", err)
+	}
+	return string(text), err
 }
 
 // statements splits the text, by the rules of the client mariadb and src/driver: a statement ends
@@ -119,12 +121,15 @@ func Install(ctx context.Context, db *sql.DB) error {
 	if err == nil || kindOf(err) != errRefused {
 		return err
 	}
-	grant, unknown := asked[string](ctx, p, needs)
+	needs, unknown := packed(dialect + "-needs")
+	if unknown == nil {
+		needs, unknown = asked[string](ctx, p, call{needs, needs})
+	}
 	if unknown != nil {
 		return unknown
 	}
-	return fmt.Errorf("could not install rowlock's schema: %w; an administrator can allow it: %s; "+
-		"or run the text of rowlock.Schema(%q, ACCOUNT)", err, grant, dialect)
+	return fmt.Errorf("could not install rowlock's schema: %w; %s; "+
+		"or run the text of rowlock.Schema(%q, ACCOUNT)", err, needs, dialect)
 }
 
 func asked[T any](ctx context.Context, p *pool, what call) (answer T, err error) {

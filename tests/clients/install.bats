@@ -23,12 +23,16 @@ postgresql) dialect=postgresql python_drivers="psycopg psycopg2" ;;
 mariadb) dialect=$(is_mysql && echo mysql || echo mariadb) python_drivers="pymysql MySQLdb" ;;
 esac
 
-# has_schemas COMMAND...: the COMMAND with a file's name prints that of the built package
+# has_schemas COMMAND...: the COMMAND with a file's name prints that of the built package. Its
+# statements for an account that may not install have no parameter.
 has_schemas() {
     local each
     for each in postgresql mariadb mysql; do
         "$@" "$each.sql" >packed
         "$ROWLOCK" schema print $each | cmp - packed
+        "$@" "$each-needs.sql" >packed
+        grep -q 'GRANT CREATE' packed
+        run ! grep -E '[?]|[$][0-9]' packed
     done
 }
 # create_refused: an account that may not install. $needs is the statement that the command prints.

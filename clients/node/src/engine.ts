@@ -50,8 +50,6 @@ const POSTGRESQL = {
     tryShared: `SELECT rowlock.try_shared(?::text, ${MS})::integer`,
     server: 'SELECT pg_catalog.version()',
     version: 'SELECT version FROM rowlock.meta',
-    needs: `SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())
-        || ' TO ' || pg_catalog.quote_ident(current_user)`,
     install: '', // its values are statements
 };
 const MARIADB = {
@@ -72,9 +70,6 @@ const MARIADB = {
     beginShared: 'CALL rowlock_begin_shared(?)',
     server: 'SELECT VERSION()',
     version: "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
-    needs: `SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, '
-        'SELECT, INSERT, UPDATE, DELETE ON \`', REPLACE(REPLACE(REPLACE(DATABASE(), '\`', '\`\`'),
-        '_', '\\\\_'), '%', '\\\\%'), '\`.* TO ''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')`,
     isolation: "SHOW VARIABLES LIKE 't%isolation'", // MySQL has another name
 };
 export type Call = keyof typeof POSTGRESQL | keyof typeof MARIADB;
@@ -239,8 +234,9 @@ export class Link {
     }
 
     async #script(statements: string[]): Promise<Row> {
-        for (const statement of statements) await this.#row(statement);
-        return undefined;
+        let last: Row;
+        for (const statement of statements) last = await this.#row(statement);
+        return last;
     }
 
     /** MariaDB: does the work with a limit of seconds for each wait; MySQL has no SET STATEMENT. */

@@ -30,9 +30,9 @@ export function schema(dialect: Dialect, role?: string): string {
     return text.replace(/\bapplication\b/g, () => account);
 }
 
-function packed(dialect: Dialect): string {
+function packed(name: string): string {
     try {
-        return readFileSync(join(__dirname, '..', 'schema', `${dialect}.sql`), 'utf8');
+        return readFileSync(join(__dirname, '..', 'schema', `${name}.sql`), 'utf8');
     } catch (error) {
         const build = "run make client-schemas in rowlock's source and build it again";
         const advice = `${build}; or run: rowlock schema install`;
@@ -130,10 +130,9 @@ export async function install(source: Source): Promise<boolean> {
         return await bring(source, dialect);
     } catch (error) {
         if (judged(error) !== 'refused') throw error;
-        const needs = (await ask(source, 'needs', [], REPLY))?.[0];
+        const needs = (await ask(source, 'install', [packed(`${dialect}-needs`)], REPLY))?.[0];
         const print = `npx rowlock install --print ${dialect} --role ACCOUNT`;
-        const text = `could not install rowlock's schema: ${(error as Error).message}; an`;
-        const advice = `administrator can allow it: ${needs}; or run what this prints: ${print}`;
-        throw new RowlockError(`${text} ${advice}`, error);
+        const text = `could not install rowlock's schema: ${(error as Error).message}`;
+        throw new RowlockError(`${text}; ${needs}; or run what this prints: ${print}`, error);
     }
 }

@@ -16,17 +16,11 @@ from ._session import REPLY, Session
 POSTGRESQL.update({
     "server": "SELECT pg_catalog.version()",
     "version": "SELECT version FROM rowlock.meta",
-    "needs": "SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())"
-    " || ' TO ' || pg_catalog.quote_ident(current_user)",
     "install": INSTALL,
 })  # fmt: skip
 MARIADB.update({
     "server": "SELECT VERSION()",
     "version": "SELECT version FROM rowlock_meta WHERE technique <> 'plain'",
-    "needs": "SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE,"
-    " EXECUTE, SELECT, INSERT, UPDATE, DELETE ON `', REPLACE(REPLACE(REPLACE(DATABASE(), '`',"
-    " '``'), '_', '\\\\_'), '%%', '\\\\%%'), '`.* TO ''', REPLACE(CURRENT_USER(), '@',"
-    " '''@'''), '''')",
     "install": INSTALL,
 })  # fmt: skip
 FAKE.update(server="server", version="version", install=INSTALL)
@@ -44,16 +38,20 @@ def schema(dialect: str, role: Optional[str] = None) -> str:
     """
     if dialect not in DIALECTS:
         raise ValueError(f"the dialect must be one of {', '.join(DIALECTS)}, not {dialect!r}")
+    text = packed(dialect)
+    if role is None:
+        return GRANTS.sub("", text)
+    return re.sub(r"\bapplication\b", account(dialect, role), text)
+
+
+def packed(name: str) -> str:
     try:
-        text = (pkgutil.get_data(__package__, f"schema/{dialect}.sql") or b"").decode()
+        return (pkgutil.get_data(__package__, f"schema/{name}.sql") or b"").decode()
     except OSError as error:
         raise RowlockError(
             "this package was built without the schema: run make client-schemas in rowlock's"
             " source and build it again; or run: rowlock schema install"
         ) from error
-    if role is None:
-        return GRANTS.sub("", text)
-    return re.sub(r"\bapplication\b", account(dialect, role), text)
 
 
 def account(dialect: str, role: str) -> str:
@@ -147,8 +145,8 @@ def install(source: Any) -> bool:
     except Exception as error:
         if judged(error) != "refused":
             raise
-        needs = text_of(finish(ask(source, REPLY, "needs"))[0])
+        needs = text_of(finish(ask(source, REPLY, "install", packed(f"{dialect}-needs")))[0])
         raise RowlockError(
-            f"could not install rowlock's schema: {error}; an administrator can allow it: {needs};"
+            f"could not install rowlock's schema: {error}; {needs};"
             f" or run what this prints: python -m rowlock install --print {dialect} --role ACCOUNT"
         ) from error

@@ -265,15 +265,18 @@ async def run(connection: Any, statement: str, values: Sequence[Any]) -> Row:
 
 
 def script(connection: Any, statements: Sequence[str], options: Any) -> Row:
-    """Without values, so that % is data. What a script that failed has set ends with the session."""
+    """Without values, so that % is data; returns the last row.
+
+    What a script that failed has set ends with the session.
+    """
     try:
         with plain_cursor(connection) as cursor:
             for statement in statements:
                 cursor.execute(statement, None, **options)
+            return cast(Row, cursor.fetchone()) if cursor.description else ()
     except BaseException:
         connection.close()
         raise
-    return ()
 
 
 def hang_up(connection: Any) -> None:

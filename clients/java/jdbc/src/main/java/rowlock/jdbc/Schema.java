@@ -23,19 +23,6 @@ final class Schema {
   private static final Pattern ACCOUNT =
       Pattern.compile("([A-Za-z_][A-Za-z0-9_]{0,62})(?:@([A-Za-z0-9._%:-]+))?");
 
-  // What an account lacks that may not install.
-  private static final String NEEDS =
-      """
-      SELECT 'GRANT CREATE ON DATABASE ' || pg_catalog.quote_ident(current_database())
-          || ' TO ' || pg_catalog.quote_ident(current_user)\
-      """;
-  private static final String MARIADB_NEEDS =
-      """
-      SELECT CONCAT('GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, '
-          'SELECT, INSERT, UPDATE, DELETE ON `', REPLACE(REPLACE(REPLACE(DATABASE(), '`', '``'),
-          '_', '\\\\_'), '%', '\\\\%'), '`.* TO ''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')\
-      """;
-
   private final Source source;
   private final String dialect;
   private final String text;
@@ -68,8 +55,8 @@ final class Schema {
     return text.replaceAll("\\bapplication\\b", Matcher.quoteReplacement(name));
   }
 
-  private static String packed(String dialect) {
-    try (InputStream file = Schema.class.getResourceAsStream("schema/" + dialect + ".sql")) {
+  private static String packed(String name) {
+    try (InputStream file = Schema.class.getResourceAsStream("schema/" + name + ".sql")) {
       if (file != null) {
         return new String(file.readAllBytes(), StandardCharsets.UTF_8);
       }
@@ -140,10 +127,10 @@ final class Schema {
     } catch (RowlockException error) {
       if (error.getCause() instanceof SQLException known
           && Errors.judged(known).equals("refused")) {
-        String sql = dialect.equals("postgresql") ? NEEDS : MARIADB_NEEDS;
+        String sql = packed(dialect + "-needs");
         String needs = ask(source, Session.HURRY, link -> (String) link.run(sql).get(0));
         throw new RowlockException(
-            ("could not install rowlock's schema: %s; an administrator can allow it: %s;"
+            ("could not install rowlock's schema: %s; %s;"
                     + " or run the text of Rowlock.schema(\"%s\", ACCOUNT)")
                 .formatted(known.getMessage(), needs, dialect),
             known);
