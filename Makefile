@@ -152,13 +152,14 @@ sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/words sql/$(1)/defaults \
            sql/$(1)/schema/*.sql sql/$(1)/blocks/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
-    src/dialect/plain.h src/dialect/job.h $$(call sql_of,shared) \
+    src/dialect/plain.h src/dialect/job.h src/session/connection.h $$(call sql_of,shared) \
     $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*)) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.h \
-    src/dialect/job.h sql/plain/words/% $$(call sql_of,plain) | $(BUILD)/flags
+    src/dialect/job.h src/session/connection.h sql/plain/words/% $$(call sql_of,plain) \
+    | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
 

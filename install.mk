@@ -85,7 +85,9 @@ EXTENSION_BUILD ?= $(BUILD)/extension
 PGXS = $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 SCHEMA_VERSION := $(shell sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' src/session/connection.h)
 # ALTER EXTENSION rowlock UPDATE needs a script from each earlier version.
-EXTENSION_SCRIPTS := rowlock--$(SCHEMA_VERSION).sql rowlock--1--$(SCHEMA_VERSION).sql
+FORMER_VERSIONS := $(shell seq 1 $$(($(SCHEMA_VERSION) - 1)))
+EXTENSION_SCRIPTS := rowlock--$(SCHEMA_VERSION).sql \
+                     $(FORMER_VERSIONS:%=rowlock--%--$(SCHEMA_VERSION).sql)
 EXTENSION_FILES := $(EXTENSION_BUILD)/rowlock.control \
                    $(EXTENSION_SCRIPTS:%=$(EXTENSION_BUILD)/%)
 

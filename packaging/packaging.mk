@@ -33,7 +33,8 @@ check-bare:
 
 check-deb:
 	@tools/install-packages deb
-	@packaging/check-deb '$(BUILD)/deb' $(PREVIOUS)
+	@+$(MAKE) --no-print-directory '$(BUILD)/next/rowlock'
+	@packaging/check-deb '$(BUILD)/deb' '$(BUILD)/next/rowlock' $(PREVIOUS)
 
 check-systemd:
 	@tools/install-packages deb

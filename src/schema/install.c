@@ -170,8 +170,6 @@ static int upgrade(struct rowlock_connection *connection, const struct rowlock_i
     free(extension);
     if (!code)
         code = create(connection, found->technique, true, &names, error);
-    if (!code)
-        code = rowlock__run_piece(connection, "regrant", &names, error);
     return code ? code : check_complete(connection, found->technique, object, error);
 }
 

@@ -13,7 +13,8 @@
 #include "util/clock.h"
 #include "util/rows.h"
 
-/* The only version that this library works with. install.mk reads this line, too. */
+/* The only version that this library works with. tools/embed-sql and install.mk read
+   this line, too. */
 #define ROWLOCK_SCHEMA_VERSION 1
 
 /* The contents of rowlock_meta. */

@@ -31,6 +31,7 @@ needs_git() { is_clone || skip "this is not a git clone"; }
 @test "NEWS.Debian tells administrators to upgrade the schema to the version that is needed" {
     needed=$(sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' "$TOP/src/session/connection.h")
     [ -n "$needed" ]
+    [ "$needed" != 1 ] || return 0 # the first one: no database has an older schema
     for package in rowlock librowlock0; do
         grep -q "needs schema version $needed " "$TOP/debian/$package.NEWS"
         grep -qx ' *rowlock schema upgrade' "$TOP/debian/$package.NEWS"

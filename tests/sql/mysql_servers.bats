@@ -87,7 +87,7 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     as_root -e "CREATE DATABASE test_root; GRANT ALL ON test_root.* TO installer@'%'"
     url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_root?ssl=on"
     "$ROWLOCK" --db "mysql://root@127.0.0.1:$OWN_PORT/test_root" schema install
-    as_root test_root -e 'UPDATE rowlock_meta SET version = 1'
+    ROWLOCK=${ROWLOCK%/*}/next/rowlock
     run -69 "$ROWLOCK" --db "$url" schema upgrade
     [[ $output == *"belongs to root@"* ]]
     grant=${output#*allow it: }
@@ -100,8 +100,8 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
 @test "after an upgrade or a repair an account works with the GRANTs that were printed before" {
     url="mysql://installer:pass@127.0.0.1:$OWN_PORT/test_own?ssl=on"
     token=$(token_of kept)
-    sql 'UPDATE rowlock_meta SET version = 1'
-    "$ROWLOCK" --db "$url" schema upgrade
+    "${ROWLOCK%/*}/next/rowlock" --db "$url" schema upgrade
+    sql 'UPDATE rowlock_meta SET version = 1' # so that this version works with it
     rowlock release kept --token "$token"
     sql 'DROP PROCEDURE rowlock_next'
     "$ROWLOCK" --db "$url" schema install

@@ -65,11 +65,11 @@ objects() {
     run -0 --separate-stderr rowlock schema install
     place=postgresql://${ROWLOCK_TEST_URL#*@}
     [ "$output" \
-        = "rowlock is installed already in $place, technique native, as an extension (version 2)" ]
+        = "rowlock is installed already in $place, technique native, as an extension (version 1)" ]
     run -0 --separate-stderr rowlock --json schema install
     [ "$(json '$.schema' <<<"$output")" = present ]
-    [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/2 ]
-    run -64 rowlock schema install --technique row
+    [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/1 ]
+    run -64 rowlock schema install --technique insert
     [[ $output == *"technique native"*"run: DROP EXTENSION rowlock" ]]
     run -0 rowlock schema upgrade
     [[ $output == *"is current"*"ALTER EXTENSION rowlock UPDATE"* ]]
@@ -85,23 +85,30 @@ objects() {
     done
 }
 
-@test "ALTER EXTENSION rowlock UPDATE from version 1: the same objects, and the rows stay" {
+@test "ALTER EXTENSION rowlock UPDATE to the next version: the same objects, and the rows stay" {
     as_tester 'CREATE EXTENSION rowlock'
-    objects | sort >created
-    fresh_database "e${BATS_TEST_NUMBER}_b"
-    zcat "$BATS_TEST_DIRNAME/../lib/schema_1/extension.sql.gz" \
-        >"$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
-    as_tester "CREATE EXTENSION rowlock VERSION '1'"
-    as_tester "INSERT INTO rowlock.counter (name, last) VALUES ('kept', 7)"
+    rowlock next --start 7 kept
+    token=$(rowlock acquire --ttl 1d held)
+    local now=$ROWLOCK
+    ROWLOCK=${ROWLOCK%/*}/next/rowlock
+    make_extension install-extension DESTDIR="$stage" SCHEMA_VERSION=2
     run -69 rowlock schema upgrade
     [[ $output == *"version 1"*"run: ALTER EXTENSION rowlock UPDATE"* ]]
     as_tester 'ALTER EXTENSION rowlock UPDATE'
     objects | sort >updated
-    diff created updated
     [ "$(rowlock next kept)" = 8 ]
+    [ "$(sql "SELECT began FROM rowlock.counter")" = 7 ]
+    rowlock check held --token "$token"
     [ "$(sql "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace
               AND c.relkind IN ('r', 'v', 'S') AND NOT EXISTS
               (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')")" = 0 ]
+    fresh_database "e${BATS_TEST_NUMBER}_b"
+    as_tester 'CREATE EXTENSION rowlock'
+    objects | sort >created
+    rm "$stage$(pg pg_config --sharedir)"/extension/rowlock*2.sql
+    ROWLOCK=$now
+    make_extension install-extension DESTDIR="$stage" # for the other tests
+    diff created updated
 }
 
 @test "CREATE EXTENSION beside an installed schema is refused, with a hint, and changes nothing" {
@@ -152,13 +159,13 @@ objects() {
 
 @test "schema print --extension: the text that make installs; only PostgreSQL, technique native" {
     "$ROWLOCK" schema print postgresql --extension >printed
-    cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--2.sql"
+    cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
     run ! grep -qE '^(BEGIN;|COMMIT;|GRANT )' printed
     run psql -qX "$ROWLOCK_TEST_URL" -f printed # as a mistake: psql instead of CREATE EXTENSION
     [[ $output == *"CREATE EXTENSION rowlock"* ]]
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
-    run "$ROWLOCK" schema print postgresql --extension --technique row
-    [[ $status -ne 0 && $output == *"schema install --technique row"* ]]
+    run "$ROWLOCK" schema print postgresql --extension --technique insert
+    [[ $status -ne 0 && $output == *"schema install --technique insert"* ]]
     run "$ROWLOCK" schema print mariadb --extension
     [[ $status -ne 0 && $output == *"not for mariadb"* ]]
     run rowlock schema install --extension
@@ -167,7 +174,7 @@ objects() {
 
 @test "make uninstall-extension leaves no file; without PGXS make names the missing package" {
     make_extension install-extension DESTDIR="$PWD/there"
-    [ "$(find there -type f | wc -l)" = 3 ]
+    [ "$(find there -type f | wc -l)" = 2 ]
     [ "$(find there -name rowlock.control -perm 644)" \
         = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
     make_extension uninstall-extension DESTDIR="$PWD/there"

@@ -23,11 +23,7 @@ open_cell() {
     "open_$engine" "torture_$((cells += 1))" || return 1
     export ROWLOCK_TEST_ENGINE=${engine/mysql/mariadb} # the driver is MariaDB's
     export ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
-    unset TORTURE_INSTALLED
-    case $fault in
-    upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
-    failover | async) "open_pair_$engine" || return 1 ;;
-    esac
+    case $fault in failover | async) "open_pair_$engine" || return 1 ;; esac
     direct=$url
     case $fault in
     cut | delay | oneway | stall | half | hang | mixed)

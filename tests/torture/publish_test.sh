@@ -29,7 +29,7 @@ check the_page_is_that_of_its_data is_published
 mkdir -p "$copy/build/torture/"{results,mutations}
 before=$(grep -v '^#' "$copy/docs/torture/cells.tsv")
 result counter/none/sqlite-native 1234567 '' 0
-result java-lease/mixed/postgresql-row 7654321 '' 0
+result java-lease/mixed/postgresql-native 7654321 '' 0
 echo 'found by ways/none/postgresql-native in 5 s, seed 2: overlap: one and two' \
     >"$copy/build/torture/mutations/lock_beside_a_lease"
 replaces_two() {
@@ -38,7 +38,7 @@ replaces_two() {
     changed=$(diff <(echo "$before") <(grep -v '^#' "$copy/docs/torture/cells.tsv") | grep '^>')
     echo "$changed"
     [[ $changed == "> counter	none	sqlite-native	1234567	1	3	0	0	-	0	20000	9	0	2	5	7	$(
-        )2026-12-01	abc"$'\n'"> java-lease	mixed	postgresql-row	7654321	"*abc ]]
+        )2026-12-01	abc"$'\n'"> java-lease	mixed	postgresql-native	7654321	"*abc ]]
 }
 check new_results_replace_those_of_their_cells_alone replaces_two
 sums_up() {

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engines of tests/torture/run: their servers, a database for each cell, and its rows
 # afterwards. Functions of each engine: open_NAME DATABASE sets url; sql_NAME SQL; terminate_NAME
-# and cancel_NAME end a session or a statement, which a number selects; old_NAME installs the
-# schema of version 1.
+# and cancel_NAME end a session or a statement, which a number selects.
 
 started= # engines
 disk=    # the file system of a server, or none
@@ -378,52 +377,35 @@ end_snapshot() {
         WHERE application_name = 'snapshot'" >/dev/null
 }
 # Leases and tickets of the clients' names, older than all others, which existed in one transaction.
+# A search for the row of a name, the least n, meets them.
 add_dead_rows() {
-    local least=$((-dead_rows * faults)) name
+    local least=$((-dead_rows * faults)) name rows
     case $workload in
     *gapless) name=counter: ;;
     *jobs) name=job: ;;
     refresh) name=subject: ;;
     esac
-    name="'${name:-}torture ' || i % 5, 'exclusive' FROM generate_series($least, $((least +
-        dead_rows - 1))) i"
-    sql_postgresql "INSERT INTO rowlock.lease (token, name, mode) SELECT i, $name;
-        INSERT INTO rowlock.waiter (ticket, name, mode) SELECT i, $name;
-        INSERT INTO rowlock.heartbeat (token, expires) SELECT token, now() FROM rowlock.lease
-         WHERE token < 0;
-        DELETE FROM rowlock.lease WHERE token < 0;
-        DELETE FROM rowlock.waiter WHERE ticket < 0;
-        DELETE FROM rowlock.heartbeat WHERE token < 0"
+    name="'${name:-}torture ' || i % 5, 'exclusive'"
+    rows="generate_series($least, $((least + dead_rows - 1))) i"
+    sql_postgresql "INSERT INTO rowlock.lease (n, token, expires, acquired, name, mode)
+            SELECT i, -i, now(), clock_timestamp(), $name FROM $rows ON CONFLICT DO NOTHING;
+        INSERT INTO rowlock.waiter (ticket, name, mode) SELECT i, $name FROM $rows;
+        DELETE FROM rowlock.lease WHERE n < 0 AND token = -n;
+        DELETE FROM rowlock.waiter WHERE ticket < 0"
 }
 remove_dead_rows() { end_snapshot && sql_postgresql VACUUM && hold_snapshot; }
 
-# ---- the schema of version 1 -------------------------------------------------------------------
+# ---- the next version of the schema -------------------------------------------------------------
 
-old_text() { zcat "tests/lib/schema_1/$engine-$technique.sql.gz"; }
-# The owner is the only account: it needs no GRANT.
-old_sqlite() { old_text | sqlite3 "${url#sqlite:}"; }
-old_postgresql() {
-    old_text | sed '/^-- The minimum that the role application needs/,/^COMMIT;$/{/^COMMIT;$/!d}' |
-        "$(postgresql_program psql)" -qX -v ON_ERROR_STOP=1 "$url" >/dev/null
-}
-old_mariadb() {
-    old_text | sed '/^GRANT /d; /technique insert: its table$/,$d' |
-        mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root \
-            "$database"
-}
-# As that version installed it. Technique insert keeps its table when it is uninstalled.
-install_old() {
-    "$ROWLOCK" --db "$url" schema install --technique "$technique" >/dev/null &&
-        "$ROWLOCK" --db "$url" schema uninstall --force >/dev/null &&
-        "old_$engine"
-}
-upgrade_schema() { # a schema of the present version is upgraded once more
+# The clients are programs of this version. Their new sessions would refuse the next version: so its
+# number is set back, and the next fault upgrades the same schema again.
+upgrade_schema() {
     local meta=rowlock_meta
     [ "$engine" != postgresql ] || meta=rowlock.meta
     if [ "$engine" = sqlite ] && [ "$faults" -gt 1 ]; then # its ALTER TABLE cannot be repeated
         faults=1
         return
     fi
-    "sql_$engine" "UPDATE $meta SET version = 1" &&
-        "$ROWLOCK" --db "$url" schema upgrade >/dev/null
+    "$BUILD/next/rowlock" --db "$url" schema upgrade >/dev/null &&
+        "sql_$engine" "UPDATE $meta SET version = 1"
 }

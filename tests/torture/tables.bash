@@ -19,7 +19,7 @@ is_by_package() { # WORKLOAD
 }
 faults='none kill stop terminate cancel crash cut delay oneway stall half hang freeze exhaust
     clock upgrade failover async restore vacuum full mixed'
-engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
+engines='sqlite-native sqlite-insert postgresql-native postgresql-insert
     mariadb-row mariadb-insert mysql-row postgresql-odbc mariadb-odbc postgresql-jdbc
     h2-jdbc hsqldb-jdbc derby-jdbc
     postgresql-pool_transaction postgresql-pool_session'
@@ -49,11 +49,10 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
 }
 exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     ! is_by_package "$1" || case $2/$3 in
-    # it knows one server, and needs this version of the schema
+    # it knows one server
     clock/* | upgrade/* | failover/* | async/* | restore/* | vacuum/* | full/*) return 1 ;;
     */sqlite-* | *-odbc | *-jdbc) return 1 ;; # without functions on the server
     esac
-    [ "$1/$2" != sql-requests/upgrade ] || return 1 # the schema of version 1 has none
     case $1/$3 in
     group/postgresql-native) ;; # others do not batch
     # or have no functions on the server

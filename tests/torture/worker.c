@@ -235,8 +235,7 @@ static int prepare(struct client *client)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
 
-    if (!getenv("TORTURE_INSTALLED") &&
-        rowlock_install(client->connection, &plan, &client->error)) {
+    if (rowlock_install(client->connection, &plan, &client->error)) {
         fprintf(stderr, "install: %s\n", client->error.text);
         return 1;
     }

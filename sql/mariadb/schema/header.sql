@@ -1,7 +1,7 @@
--- rowlock's schema, version 1, for MariaDB: run it with the mariadb client in the database of your
--- choice. It stops at once if rowlock is installed already, so that the technique cannot change
--- while sessions hold locks. Its own lock admits one installer at a time; an error ends the client,
--- and with it the lock. Another client must end its session too after an error.
+-- rowlock's schema, version {schema_version}, for MariaDB: run it with the mariadb client in the
+-- database of your choice. It stops at once if rowlock is installed already, so that the technique
+-- cannot change while sessions hold locks. Its own lock admits one installer at a time; an error
+-- ends the client, and with it the lock. Another client must end its session too after an error.
 
 {own_mode};
 

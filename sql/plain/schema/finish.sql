@@ -1,3 +1,3 @@
 -- Writes the version after an upgrade.
 
-UPDATE rowlock_meta SET version = 1;
+UPDATE rowlock_meta SET version = {schema_version};

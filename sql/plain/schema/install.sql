@@ -1,7 +1,7 @@
--- rowlock's tables on a database without rowlock's functions, schema version 1. A name is stored as
--- the hexadecimal digits of its bytes, in upper case: so it is the same on every engine, whatever
--- the collation. Times are milliseconds since 1970 UTC. Each statement commits by itself; the row
--- of rowlock_meta is inserted last.
+-- rowlock's tables on a database without rowlock's functions, schema version {schema_version}. A
+-- name is stored as the hexadecimal digits of its bytes, in upper case: so it is the same on every
+-- engine, whatever the collation. Times are milliseconds since 1970 UTC. Each statement commits by
+-- itself; the row of rowlock_meta is inserted last.
 
 CREATE TABLE rowlock_name (
     name {key} NOT NULL,

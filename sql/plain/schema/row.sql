@@ -11,4 +11,4 @@ CREATE TABLE rowlock_meta (
     id_width  {big},
     PRIMARY KEY (only_one)
 );
-INSERT INTO rowlock_meta (only_one, version, technique) VALUES (1, 1, 'plain');
+INSERT INTO rowlock_meta (only_one, version, technique) VALUES (1, {schema_version}, 'plain');

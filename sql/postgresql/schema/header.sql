@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- rowlock's schema, version 1, to be run by hand: psql -v ON_ERROR_STOP=1 -f this_file
+-- rowlock's schema, version {schema_version}, to be run by hand:
+-- psql -v ON_ERROR_STOP=1 -f this_file
 BEGIN;
 SET LOCAL client_min_messages = warning; -- no NOTICE about what does not exist yet
 -- A role or a database may have it on: then an error ends the session, even one that is caught. So

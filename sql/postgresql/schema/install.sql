@@ -62,8 +62,14 @@ CREATE TABLE rowlock.lease (
     note     text,
     PRIMARY KEY (name, n)
 );
--- A lease is held, renewed and ended by its token.
-CREATE INDEX lease_token ON rowlock.lease (token) WHERE token > 0;
+-- A lease is held, renewed and ended by its token. In an upgrade, IF NOT EXISTS would make renewals
+-- wait for its COMMIT.
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.lease_token') IS NULL THEN
+        CREATE INDEX lease_token ON rowlock.lease (token) WHERE token > 0;
+    END IF;
+END $$;
 
 -- Waiters for a lease: one ticket per call, one row per name. While alive_until is NULL, the
 -- session lock of the ticket shows whether the waiter lives; otherwise the waiter counts as alive
@@ -262,7 +268,7 @@ SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_s
 DELETE FROM rowlock.lease WHERE name = '';
 DELETE FROM rowlock.waiter WHERE ticket < 0;
 INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
-INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false)
+INSERT INTO rowlock.meta (version, technique, owned) VALUES ({schema_version}, 'none', false)
     ON CONFLICT DO NOTHING;
-UPDATE rowlock.meta SET version = 1;
+UPDATE rowlock.meta SET version = {schema_version};
 DO $$ BEGIN PERFORM rowlock.next_number(); END $$;

@@ -3,10 +3,11 @@
 -- IMMEDIATE. rowlock also checks the table for committed rows that such a program left.
 
 INSERT INTO rowlock_meta (only_one, version, technique, object, id_width, owned)
-    SELECT 1, 1, 'insert', 'rowlock_object', 255,
+    SELECT 1, {schema_version}, 'insert', 'rowlock_object', 255,
            NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'rowlock_object')
      WHERE true
-    ON CONFLICT (only_one) DO UPDATE SET version = 1, owned = max(owned, excluded.owned);
+    ON CONFLICT (only_one)
+    DO UPDATE SET version = {schema_version}, owned = max(owned, excluded.owned);
 CREATE TABLE IF NOT EXISTS rowlock_object (
     uuid      VARCHAR(32)  NOT NULL PRIMARY KEY,
     id        VARCHAR(255) NOT NULL UNIQUE,

@@ -1,6 +1,6 @@
--- rowlock's tables on SQLite, schema version 1. The file has one write lock, which serves as the
--- lock of every name until a transaction ends. The tables hold the locks that outlive a
--- transaction, the leases, and the queue for them. Times are milliseconds since 1970 UTC.
+-- rowlock's tables on SQLite, schema version {schema_version}. The file has one write lock, which
+-- serves as the lock of every name until a transaction ends. The tables hold the locks that outlive
+-- a transaction, the leases, and the queue for them. Times are milliseconds since 1970 UTC.
 
 CREATE TABLE IF NOT EXISTS rowlock_meta (
     only_one  INTEGER NOT NULL DEFAULT 1 PRIMARY KEY CHECK (only_one = 1),

@@ -1,4 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Changes the tables of older versions to those of this one, of which there are none yet.
--- install.sql and the pieces after it then replace the functions and create new tables. Runs in the
--- same transaction, after adopt.sql has checked the owners.
