@@ -31,7 +31,7 @@ static int most_of(const struct play *scene)
     const char *wanted = getenv("ROWLOCK_TEST_PLAYS");
     int two = strchr(scene->scripts, '/') == strrchr(scene->scripts, '/');
 
-    return wanted ? atoi(wanted) : two ? t_effort(60, 5000) : t_effort(15, 300);
+    return wanted ? atoi(wanted) : two ? t_effort(25, 5000) : t_effort(8, 300);
 }
 
 static void plays(struct play scene)
