@@ -30,7 +30,8 @@ static const struct facts facts[] = {
     {"sqlite", "insert", ROWLOCK_INSERT, SHARED_REFUSED, .wraps = 1},
     {"postgresql", "native", ROWLOCK_NATIVE, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
      .writer_queues = 1},
-    {"postgresql", "insert", ROWLOCK_INSERT, SHARED_TOGETHER, POSTGRESQL, .first_come = 1},
+    {"postgresql", "insert", ROWLOCK_INSERT, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
+     .writer_queues = 1},
     /* a simulation (yugabytedb.pl), used by tests/command/yugabytedb_conformance.bats */
     {"postgresql", "yugabytedb", ROWLOCK_NATIVE, SHARED_TOGETHER, POSTGRESQL, .first_come = 1,
      .writer_queues = 1},

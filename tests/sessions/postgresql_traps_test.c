@@ -216,23 +216,6 @@ TEST(without_a_second_connection_the_transaction_is_kept)
     t_native_sql(own, "COMMIT");
 }
 
-TEST(trap_rows_in_a_read_only_transaction)
-{
-    struct rowlock_connection *bare;
-    struct rowlock_want want = t_x("read only rows");
-    void *handle;
-
-    if (t_facts()->code == ROWLOCK_NATIVE)
-        return;
-    bare = t_wrap(&handle, NULL);
-    t_ok(rowlock_prepare(bare, &want, 1, &t_error));
-    t_native_sql(handle, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
-    t_fails(t_lock(bare, want, 0), ESERVER);
-    t_text(t_error.sqlstate, "25006");
-    t_int(PQtransactionStatus(handle) == PQTRANS_INERROR,
-          t_error.transaction == ROWLOCK_TX_ABORTED);
-}
-
 /* ---- prepared statements, vacuum, install ---------------------------------------------------- */
 
 static void lock_and_unlock(struct rowlock_connection *connection, const char *name)

@@ -20,14 +20,12 @@ setup_file() {
 }
 
 @test "no public function uses an operator of public" {
-    shared=()
-    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || shared=(BEGIN "SELECT rowlock.shared('x')"
-        "SELECT rowlock.try_shared('x', '1 s')" COMMIT)
     db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" \
         "SELECT rowlock.prepare(7)" \
         BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT \
         BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT \
-        "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)" "${shared[@]}"
+        "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)" \
+        BEGIN "SELECT rowlock.shared('x')" "SELECT rowlock.try_shared('x', '1 s')" COMMIT
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     [ -z "$(db "SELECT rowlock.acquire('x', '5 min')")" ]
     views=()
