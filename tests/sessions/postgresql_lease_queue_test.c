@@ -108,6 +108,20 @@ TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
           1);
 }
 
+TEST(p7_a_turn_notices_that_another_session_has_ended_the_lease)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *other = hand_open();
+    long long token = hand_lease(holder, X), ticket = hand_queue(one, X, 1);
+
+    hand_row(one, "BEGIN");
+    hand_start(one, "%s", turn(one, ticket, 1, token));
+    hand_until_waiting(one);
+    t_int(hand_number(other, "SELECT rowlock.break('a', %lld, true)", token), 1);
+    t_contains(hand_finish(one), "0|");
+    t_int(hand_is_marked(other, token), 1); /* the holder does not know it */
+    hand_row(one, "COMMIT");
+}
+
 TEST(p6_a_turn_that_is_not_committed_grants_no_lease)
 {
     void *holder = hand_fresh(), *one = mortal(), *two = hand_open();

@@ -75,24 +75,46 @@ TEST(p4_p11_a_fence_leaves_the_transaction_usable)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-TEST(h3_a_sweep_of_several_names_goes_by_token)
+TEST(h3_a_sweep_of_several_names_goes_by_name)
 {
     void *one = hand_fresh(), *other = hand_open();
     long long first = hand_lease(one, "b:x:0:0"), second = hand_lease(one, "a:x:0:0");
 
     hand_expire(one, first);
     hand_expire(one, second);
-    hand_row(one, BEGIN "; SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE", first);
-    hand_start_waiting(other, "a:x:0:0,b:x:0:0");
-    /* it waits for the first token, whatever the order of names, and has not touched the second */
+    hand_row(one, BEGIN "; SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE", second);
+    hand_start_waiting(other, "b:x:0:0,a:x:0:0");
+    /* it waits for the first name, whatever the order of tokens, and has not touched the second */
     t_text(hand_row(one, "SELECT token FROM rowlock.lease WHERE token = %lld FOR UPDATE NOWAIT",
-                    second),
-           in_the_way(3, second) + 2);
+                    first),
+           in_the_way(3, first) + 2);
     hand_row(one, "COMMIT");
     t_contains(hand_finish(other), "0||");
     hand_row(other, "COMMIT");
     t_int(hand_number(one, "SELECT count(DISTINCT token) FROM rowlock.lease"), 1);
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 2);
+}
+
+/* A sweep in the order of tokens would have the gate of b and wait for that of a, which the release
+   has, and a deadlock would end one of them. */
+TEST(h3_a_sweep_waits_for_the_gates_in_the_order_of_a_release)
+{
+    void *fence = hand_fresh(), *one = hand_open(), *other = hand_open();
+    long long first = hand_lease(one, "b:s:0:0"), second = hand_lease(one, "a:s:0:0,b:s:0:0");
+
+    hand_expire(one, first);
+    hand_expire(one, second);
+    hand_row(fence,
+             BEGIN "; SELECT FROM rowlock.lease WHERE token = %lld AND name = 'a' FOR KEY SHARE",
+             second);
+    hand_start(one, "SELECT rowlock.end_lease(%lld)", second);
+    hand_until_waiting(one); /* it has the gate of a */
+    hand_start(other, "SELECT rowlock.sweep('{a,b}', '{exclusive,exclusive}', 60000)");
+    hand_until_waiting(other);
+    hand_row(fence, "COMMIT");
+    t_text(hand_finish(one), "t");
+    t_text(hand_finish(other), "t");
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 0);
 }
 
 /* ---- clients that freeze, die, or miss a reply ----------------------------------------------- */

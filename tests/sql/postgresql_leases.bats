@@ -43,6 +43,21 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$next" -gt "$token" ]
 }
 
+@test "a request does not fail while a transaction ends the lease: a later call queues" {
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    open_session ending
+    ask ending BEGIN "SELECT 'ended: ' || rowlock.release($token)"
+    answer ending '^ended: true$'
+    request="SELECT token, ticket, place, holder, pause
+               FROM rowlock.request('x', '5 min', 'owner of the request')"
+    [ "$(db "$request")" = '||||00:00:00' ]
+    ask ending ROLLBACK "SELECT 'rolled back'"
+    answer ending '^rolled back$'
+    [[ $(db "$request") =~ ^'|'[0-9]+'|1|a lease' ]]
+    [ "$(db "SELECT rowlock.release($token)")" = t ]
+    [[ $(db "$request") =~ ^[0-9]+'||' ]]
+}
+
 @test "p1 above READ COMMITTED no statement ends a lease that was renewed after its snapshot" {
     for call in "rowlock.vacuum()" "rowlock.release(TOKEN)" "rowlock.renew(TOKEN, '1 min')"; do
         token=$(db "SELECT rowlock.acquire('x', '5 min')")

@@ -20,6 +20,13 @@ CREATE FUNCTION rowlock.see_foreign() RETURNS trigger LANGUAGE plpgsql VOLATILE 
 BEGIN
     IF NEW.token <= 0 THEN
         RETURN NULL;
+    ELSIF NOT {read_committed} THEN -- its snapshot may be older than the last move of the name
+        RAISE EXCEPTION
+            'rowlock: cannot insert a lease of "%" in a transaction at %', NEW.name,
+                        pg_catalog.upper(pg_catalog.current_setting('transaction_isolation'))
+            USING ERRCODE = 'RL001',
+                HINT = 'Insert or restore it at READ COMMITTED: SET default_transaction_isolation '
+                '= ''read committed'';';
     ELSIF NEW.token > coalesce(pg_catalog.pg_sequence_last_value('rowlock.number'), 0::bigint) THEN
         PERFORM rowlock.next_number(NEW.token);
     END IF;
@@ -225,16 +232,49 @@ END $$;
 -- began before the moves which are seen here. The least mark of each name stays. Names whose last
 -- move was a day ago are forgotten, some in each call, with the name lock, because functions look
 -- before they lock the table. It waits for writers 20 ms at most, and others wait as long for it.
+--
+-- After a restore without triggers it repairs first what rowlock.see_foreign did not see: tokens
+-- that were not drawn; leases that no search finds, which that trigger puts in their place now, or
+-- which end if it is taken; and rows below 0 without their mark.
 CREATE FUNCTION rowlock.tidy(before timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '20ms' SET exit_on_error = off AS $$
+DECLARE
+    hidden constant tid[] := ARRAY(
+        SELECT l.ctid FROM rowlock.lease l
+          LEFT JOIN LATERAL (SELECT r.n, r.token, r.least FROM rowlock.lease r
+                              WHERE r.name = l.name AND r.n <= 0 ORDER BY r.n LIMIT 1) f ON true
+         WHERE l.token > 0 AND CASE WHEN l.n <= 0 THEN f.n < l.n
+                                    ELSE f.token IS DISTINCT FROM 0 OR l.n <= f.least END
+         LIMIT 200);
+    each rowlock.lease;
 BEGIN
+    IF (SELECT max(l.token) FROM rowlock.lease l WHERE l.token > 0)
+       > pg_catalog.pg_sequence_last_value('rowlock.number') THEN
+        PERFORM rowlock.next_number(max(l.token)) FROM rowlock.lease l WHERE l.token > 0;
+    END IF;
     -- above READ COMMITTED the snapshot is older than the lock
-    IF NOT {read_committed} OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token < 0) THEN
+    IF NOT {read_committed}
+       OR hidden = '{}' AND NOT EXISTS (SELECT FROM rowlock.lease l
+                                         WHERE l.token < 0 OR l.n < 0) THEN
         RETURN;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     LOCK TABLE rowlock.lease IN SHARE ROW EXCLUSIVE MODE;
     --@
+    FOR each IN SELECT l.* FROM rowlock.lease l
+                 WHERE l.ctid = ANY (hidden) AND l.token > 0
+                   AND pg_catalog.pg_try_advisory_xact_lock({key_of l.name}) LOOP
+        BEGIN
+            DELETE FROM rowlock.lease l WHERE l.name = each.name AND l.n = each.n;
+            INSERT INTO rowlock.lease SELECT each.*;
+        EXCEPTION WHEN unique_violation THEN
+            PERFORM rowlock.end_lease(each.token, revoke => true);
+        END;
+    END LOOP;
+    INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+    SELECT l.name, l.n + 1, l.n, 'moved', '-infinity', {own_now} FROM rowlock.lease l
+     WHERE l.n < 0 AND l.token >= 0
+        ON CONFLICT ON CONSTRAINT lease_pkey DO NOTHING;
     DELETE FROM rowlock.lease l
      USING (SELECT o.name, min(o.n) AS n FROM rowlock.lease o WHERE o.token < 0 GROUP BY o.name) k
      WHERE l.name = k.name AND l.n > k.n AND l.token < 0;
@@ -395,9 +435,10 @@ END $$;
 
 -- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
 -- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
--- that. Below deadlock_timeout the sweep gives up, and not a release of the same rows.
+-- that. It locks the rows of all their names first, by name, as a release and a waiter that queues
+-- do: so neither of them is the victim of a deadlock with the sweep.
 CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off SET enable_bitmapscan = off AS $$
 DECLARE
     dead constant bigint[] := ARRAY(WITH asked AS (SELECT sweep.names, sweep.modes)
                                     {expired_of asked});
@@ -407,6 +448,11 @@ BEGIN
         RETURN true;
     END IF;
     PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
+    PERFORM FROM rowlock.lease l
+      WHERE l.name = ANY (ARRAY(SELECT d.name FROM rowlock.lease d
+                                 WHERE d.token = ANY (dead) AND d.token > 0))
+        AND l.n <= 0 AND l.token >= 0 AND l.expires <= pg_catalog.clock_timestamp()
+      ORDER BY l.name FOR UPDATE;
     PERFORM rowlock.end_lease(d.token, only_expired => true)
        FROM pg_catalog.unnest(dead) d (token);
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);

@@ -29,12 +29,13 @@ END $$;
 
 -- See dialect.h, enqueue. The ticket is drawn under the locks of the names' rows, so its number is
 -- greater than `served` of each. A transaction may have one locked that ends the lease: then the
--- caller repeats the call. The rows need not survive a crash of the server, which ends all waiters.
+-- caller repeats the call; before deadlock_timeout, because that transaction may wait for a lock of
+-- the caller's. The rows need not survive a crash of the server, which ends all waiters.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
     OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off SET lock_timeout = '900ms' AS $$
 DECLARE
     want record;
     locked boolean := false;
@@ -160,7 +161,8 @@ END $$;
 
 -- See dialect.h, await. A statement waits at most 30 s, because it holds vacuum back, and less than
 -- statement_timeout. It takes the lock in shared mode, so that any number of sessions may wait, and
--- as a transaction lock, so that a cancel leaves nothing on the session.
+-- as a transaction lock, so that a cancel leaves nothing on the session. Every 3 s it looks at the
+-- rows: of a lease that another session has ended, the session lock remains.
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
@@ -179,6 +181,10 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available THEN
                 left_ms := left_ms - 3000;
+                EXIT WHEN left_ms > 0
+                    AND NOT EXISTS (SELECT FROM rowlock.lease l
+                                     WHERE l.token = await.number AND l.token > 0)
+                    AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = await.number);
             WHEN deadlock_detected THEN
                 RETURN 0;
         END;

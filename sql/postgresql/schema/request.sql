@@ -142,7 +142,7 @@ CREATE FUNCTION rowlock.attempt(name text, owner text, ttl_ms bigint, wait_ms bi
                                 mode text, limit_ integer, host text, pid bigint, program text,
                                 note text, OUT status integer, OUT token bigint,
                                 OUT ticket bigint, OUT place bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET exit_on_error = off AS $$
 DECLARE
     began constant timestamptz := pg_catalog.clock_timestamp();
     short_ms constant bigint := least(ttl_ms, 3000);
@@ -183,9 +183,13 @@ BEGIN
         END IF;
     END IF;
     IF ticket IS NULL THEN
-        SELECT e.status, e.number, e.detail INTO status, ticket, found_detail
-          FROM rowlock.enqueue(ARRAY[name], ARRAY[mode], ARRAY[limit_], ARRAY[1], owner, 0, 7000,
-                               host, pid, program, note) e;
+        BEGIN
+            SELECT e.status, e.number, e.detail INTO status, ticket, found_detail
+              FROM rowlock.enqueue(ARRAY[name], ARRAY[mode], ARRAY[limit_], ARRAY[1], owner, 0,
+                                   7000, host, pid, program, note) e;
+        EXCEPTION WHEN lock_not_available THEN
+            status := 12; -- a transaction ends the lease: the next call queues
+        END;
         IF status = 13 THEN
             RAISE EXCEPTION 'rowlock: permits of "%": %', name, found_detail
                 USING ERRCODE = '22023';
