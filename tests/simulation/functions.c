@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated database with functions, as PostgreSQL has them: session locks, on which waiters
- * block, `turn` and `batch`. They are a driver around src/emulate/ on the tables of table.h, so the
+ * block, `turn` and batches. They are a driver around src/emulate/ on the tables of table.h, so the
  * rules of a grant are those of src/emulate/. Waits, sessions and transactions are this driver's.
  */
 #include <stdio.h>
@@ -308,10 +308,8 @@ static int run_turn(const struct task *task, struct rowlock_call *call)
 /* ---- batch ----------------------------------------------------------------------------------- */
 
 struct batch {
-    char ended[600], granted[600]; /* the answer */
-    char names[BATCH_NAMES + 1];   /* requested */
-    int64_t lock[BATCH_NAMES], unlock[BATCH_NAMES];
-    size_t locks, unlocks;
+    struct rowlock_call *call;   /* under way: its rows */
+    char names[BATCH_NAMES + 1]; /* requested */
 };
 
 static void status_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -320,50 +318,41 @@ static void status_row(void *data, const struct rowlock_value *columns, unsigned
         *(int64_t *)data = rowlock__value_number(&columns[0]);
 }
 
-static void append(char *text, const char *format, long long a, long long b)
-{
-    size_t length = strlen(text);
-
-    snprintf(text + length, 600 - length, format, length ? "," : "", a, b);
-}
-
-/* TOKEN:HEX(name):owner */
+/* TOKEN:HEX(name):owner. A lease with a queue is left to the function that wakes its waiters. */
 static int release_one(const struct task *task, const char *text, struct batch *batch)
 {
     struct rowlock_budget budget = {sim_own_ms(task->link->client) + RELEASE_MS, -1, 0};
     struct task soon = {task->link, &budget, task->outcome, task->error};
     long long token;
     char digits[3], name[2], owner[40];
-    struct rowlock_value values[3];
+    struct rowlock_value values[3], answer;
     int64_t status = ROWLOCK_STATUS_LOST;
+    struct sim_rows rows;
     int code;
 
     if (sscanf(text, "%lld:%2[^:]:%39[^,]", &token, digits, owner) != 3)
         return rowlock__fail(task->error, ROWLOCK_EDB, "not a lease: %s", text);
     snprintf(name, sizeof name, "%c", (int)strtol(digits, NULL, 16));
+    table_store.read(&rows);
+    if (ticket_before(&rows, name, INT64_MAX))
+        return ROWLOCK_OK;
     values[0] = rowlock__int_value(token);
     values[1] = rowlock__text_value(name);
     values[2] = rowlock__text_value(owner);
     code = ask(&soon, ROWLOCK_INSIDE, ROWLOCK_SQL_RELEASE, values, status_row, &status);
+    answer = rowlock__int_value(token);
     if (!code && status == ROWLOCK_STATUS_OK)
-        append(batch->ended, "%s%lld", token, 0);
-    if (!code && batch->unlocks < BATCH_NAMES)
-        batch->unlock[batch->unlocks++] = token;
+        batch->call->row(batch->call->data, &answer, 1);
     return code;
 }
 
 /* A batch sweeps nothing: a lease that has expired is in its way too. */
-static bool is_leased(const char *name, const struct batch *batch)
+static bool is_leased(const char *name)
 {
     struct sim_rows rows;
-    const struct sim_row *lease;
-    bool released = false;
 
     table_store.read(&rows);
-    lease = lease_of(&rows, name);
-    for (size_t i = 0; lease && i < batch->unlocks; i++)
-        released |= batch->unlock[i] == lease->token;
-    return lease && !released;
+    return lease_of(&rows, name) != NULL;
 }
 
 static void count_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -373,7 +362,7 @@ static void count_row(void *data, const struct rowlock_value *columns, unsigned 
     ++*(int *)data;
 }
 
-/* The function reads the leases after it has taken the name locks. */
+/* The statement reads the leases after it has taken the name locks. */
 static int try_name(const struct task *task, const char *digits, bool *locked)
 {
     struct rowlock_value key = rowlock__text_value(digits);
@@ -388,7 +377,7 @@ static int try_name(const struct task *task, const char *digits, bool *locked)
     return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
 }
 
-/* The function relies on it: it looks at all names before it inserts a lease. */
+/* The statement relies on it: its snapshot shows none of its own rows. */
 static void check_names(struct batch *batch, char name)
 {
     size_t length = strlen(batch->names);
@@ -399,9 +388,16 @@ static void check_names(struct batch *batch, char name)
         batch->names[length] = name;
 }
 
-/* HEX(name):owner:ttl_ms:... */
-static int grant_one(const struct task *task, const char *text, unsigned place,
-                     const struct rowlock_value *host, struct batch *batch)
+static void grant_row(const struct batch *batch, unsigned place, int64_t token)
+{
+    struct rowlock_value columns[2] = {
+        rowlock__int_value(sim.wrong == SIM_SWAPS_ANSWERS ? 1 : place), rowlock__int_value(token)};
+
+    batch->call->row(batch->call->data, columns, 2);
+}
+
+/* HEX(name):owner:ttl_ms:... It takes no session lock. */
+static int grant_one(const struct task *task, const char *text, unsigned place, struct batch *batch)
 {
     long long ttl_ms;
     char digits[3], name[2] = "", owner[40], wants[20];
@@ -415,24 +411,20 @@ static int grant_one(const struct task *task, const char *text, unsigned place,
     *name = (char)strtol(digits, NULL, 16);
     check_names(batch, *name);
     code = try_name(task, digits, &locked);
-    if (code || !locked || is_leased(name, batch))
+    if (code || !locked || is_leased(name))
         return code;
     snprintf(wants, sizeof wants, "%s:x:0:0", digits);
     values[0] = rowlock__text_value(wants);
     values[1] = rowlock__text_value(owner);
     values[2] = rowlock__int_value(ttl_ms);
     values[3] = values[4] = values[5] = rowlock__int_value(0);
-    values[6] = *host;
+    values[6] = batch->call->values[2]; /* the host */
     ignores_queue = sim.wrong == SIM_BATCH_IGNORES_QUEUE;
     code = ask(task, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted);
     ignores_queue = false;
-    if (code || granted.status != ROWLOCK_STATUS_OK)
-        return code;
-    append(batch->granted, "%s%lld:%lld", sim.wrong == SIM_SWAPS_ANSWERS ? 1 : place,
-           granted.token);
-    if (batch->locks < BATCH_NAMES && lock(task->link, granted.token))
-        batch->lock[batch->locks++] = granted.token;
-    return ROWLOCK_OK;
+    if (!code && granted.status == ROWLOCK_STATUS_OK)
+        grant_row(batch, place, granted.token);
+    return code;
 }
 
 /* A refused lock must not have undone what the batch did before. */
@@ -446,11 +438,11 @@ static int check_open(const struct task *task)
     return rowlock__fail(task->error, ROWLOCK_EROLLEDBACK, "the batch was rolled back");
 }
 
-/* Each request, up to its comma. */
-static int each_request(const struct task *task, const struct rowlock_value *values, bool grants,
-                        struct batch *batch)
+/* Each request of the statement, up to its comma. */
+static int each_request(const struct task *task, struct batch *batch)
 {
-    const struct rowlock_value *list = &values[grants];
+    const struct rowlock_value *list = &batch->call->values[0];
+    bool grants = batch->call->statement == &dialect.statements[ROWLOCK_SQL_GRANT_ALL];
     unsigned place = 1;
     int code = ROWLOCK_OK;
 
@@ -460,8 +452,7 @@ static int each_request(const struct task *task, const struct rowlock_value *val
         char one[300];
 
         snprintf(one, sizeof one, "%.*s", (int)length, list->bytes + at);
-        code =
-            grants ? grant_one(task, one, place, &values[3], batch) : release_one(task, one, batch);
+        code = grants ? grant_one(task, one, place, batch) : release_one(task, one, batch);
         if (!code)
             code = check_open(task);
         at += length + 1;
@@ -469,27 +460,16 @@ static int each_request(const struct task *task, const struct rowlock_value *val
     return code;
 }
 
-static void answer(const struct rowlock_call *call, const struct batch *batch)
-{
-    struct rowlock_value columns[2] = {
-        rowlock__text_value(*batch->ended ? batch->ended : NULL),
-        rowlock__text_value(*batch->granted ? batch->granted : NULL)};
-
-    call->row(call->data, columns, 2);
-}
-
-/* ended, wants, session, host -> gone, granted. The client has sent the COMMIT with it. */
-static int run_batch(const struct task *task, struct rowlock_call *call)
+/* The releases, the grants, or both, in one transaction. The client has sent the COMMIT with them,
+   and reads their rows before its answer, as from a server. */
+static int run_batch(const struct task *task, struct rowlock_call *calls, size_t n)
 {
     struct rowlock_link *link = task->link;
-    struct batch batch = {.locks = 0};
+    struct batch batch = {.call = calls};
     int code = pass(task, ROWLOCK_BEGIN, NULL, 0);
 
-    if (!code)
-        code = each_request(task, call->values, false, &batch);
-    if (!code)
-        code = each_request(task, call->values, true, &batch);
-    answer(call, &batch); /* before the COMMIT, as on a server */
+    for (; !code && batch.call < calls + n; batch.call++)
+        code = each_request(task, &batch);
     if (sim_chance(BATCH_LOSSES * sim.temper.lose))
         table_cut(link->client);
     if (!code)
@@ -500,14 +480,22 @@ static int run_batch(const struct task *task, struct rowlock_call *call)
         task->outcome->sent_commit = true;
         return sim.wrong == SIM_BELIEVES_LOST_BATCH ? ROWLOCK_OK : ROWLOCK_ECONN;
     }
-    for (size_t i = 0; code && i < batch.locks; i++)
-        unlock(link, batch.lock[i]);
-    for (size_t i = 0; !code && i < batch.unlocks; i++)
-        unlock(link, batch.unlock[i]);
     if (code)
         rowlock__emulate_driver.rollback(link->rows, task->budget, NULL);
     task->outcome->left = ROWLOCK_TX_NONE;
     return code;
+}
+
+/* Nothing can change what a session verifies. */
+static int run_verify(const struct task *task, const struct rowlock_call *call)
+{
+    struct rowlock_value column = rowlock__int_value(1);
+
+    task->outcome->left = is_dead(task->link) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
+    if (is_dead(task->link))
+        return gone(task);
+    call->row(call->data, &column, 1);
+    return ROWLOCK_OK;
 }
 
 /* ---- the other functions --------------------------------------------------------------------- */
@@ -577,6 +565,12 @@ static int pass_on(const struct task *task, unsigned flags, struct rowlock_call 
     return code;
 }
 
+static bool is_batch(const struct rowlock_call *call)
+{
+    return call->statement == &dialect.statements[ROWLOCK_SQL_GRANT_ALL] ||
+           call->statement == &dialect.statements[ROWLOCK_SQL_RELEASE_ALL];
+}
+
 static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
                const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
@@ -587,8 +581,10 @@ static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
 
     if (sim.running)
         link->client = sim.running; /* threads share the sessions of their group */
-    if (id == ROWLOCK_SQL_GRANT_ALL)
-        return run_batch(&task, calls);
+    if (n > 0 && is_batch(calls))
+        return run_batch(&task, calls, n);
+    if (id == ROWLOCK_SQL_VERIFY)
+        return run_verify(&task, calls);
     if (id == ROWLOCK_SQL_TURN)
         return run_turn(&task, calls);
     if (id == ROWLOCK_SQL_AWAIT)
@@ -612,6 +608,9 @@ static void make_dialect(void)
     dialect.statements[ROWLOCK_SQL_TURN] = own;
     dialect.statements[ROWLOCK_SQL_AWAIT] = own;
     dialect.statements[ROWLOCK_SQL_SESSION_UNLOCK] = own;
+    dialect.statements[ROWLOCK_SQL_VERIFY] = own;
+    dialect.statements[ROWLOCK_SQL_GRANT_ALL] = own;
+    dialect.statements[ROWLOCK_SQL_RELEASE_ALL] = own;
 }
 
 static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
