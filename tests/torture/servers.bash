@@ -376,22 +376,27 @@ end_snapshot() {
     sql_postgresql "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
         WHERE application_name = 'snapshot'" >/dev/null
 }
-# Leases and tickets of the clients' names, older than all others, which existed in one transaction.
-# A search for the row of a name, the least n, meets them.
+# Rows and tickets of the clients' names, before all others, which existed in one transaction. A
+# search for the row of a name meets those in front of it.
 add_dead_rows() {
-    local least=$((-dead_rows * faults)) name rows
+    local least=$((-dead_rows * faults)) name series
     case $workload in
     *gapless) name=counter: ;;
     *jobs) name=job: ;;
     refresh) name=subject: ;;
     esac
-    name="'${name:-}torture ' || i % 5, 'exclusive'"
-    rows="generate_series($least, $((least + dead_rows - 1))) i"
-    sql_postgresql "INSERT INTO rowlock.lease (n, token, expires, acquired, name, mode)
-            SELECT i, -i, now(), clock_timestamp(), $name FROM $rows ON CONFLICT DO NOTHING;
-        INSERT INTO rowlock.waiter (ticket, name, mode) SELECT i, $name FROM $rows;
-        DELETE FROM rowlock.lease WHERE n < 0 AND token = -n;
-        DELETE FROM rowlock.waiter WHERE ticket < 0"
+    series="generate_series($least, $((least + dead_rows - 1))) i"
+    sql_postgresql "WITH place AS MATERIALIZED (
+            SELECT k, coalesce((SELECT min(l.n) FROM rowlock.lease l
+                                 WHERE l.name = '${name:-}torture ' || k AND l.n <= 0), 0) AS n
+              FROM generate_series(0, 4) k)
+        INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
+        SELECT '${name:-}torture ' || p.k, p.n + i, i, 'dead', '-infinity', 'infinity'
+          FROM $series JOIN place p ON p.k = -i % 5;
+        INSERT INTO rowlock.waiter (ticket, name, mode)
+        SELECT i, '${name:-}torture ' || -i % 5, 'dead' FROM $series;
+        DELETE FROM rowlock.lease WHERE mode = 'dead';
+        DELETE FROM rowlock.waiter WHERE mode = 'dead'"
 }
 remove_dead_rows() { end_snapshot && sql_postgresql VACUUM && hold_snapshot; }
 
