@@ -4,7 +4,7 @@
 # below, and prints one line per check. "ok": SPIN must find no error. "cex": a mutation, for which
 # SPIN must find a counterexample. A check that is cut short is neither. Exits with 1 unless all
 # checks end as expected. Needs spin and gcc. All checks take some minutes and 2.5 GB; --quick runs
-# those marked q, in a minute and 1 GB. Environment: JOBS=2 parallel checks, LIM=120 seconds and
+# those marked q, in a minute and 1 GB. Environment: JOBS=2 parallel checks, LIM=300 seconds and
 # MEM=4000 megabytes per check, OUT: a folder to keep, with one folder per check (README.md: how to
 # read a counterexample).
 cd "$(dirname "$0")" || exit 125

@@ -21,7 +21,7 @@ spin -a $switches "$file" >spin.log 2>&1 || fail spin
 gcc $optimise $how -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM="${MEM:-4000}" -o pan pan.c >gcc.log 2>&1 \
     || fail gcc
 # shellcheck disable=SC2086
-timeout "${LIM:-120}" ./pan $options -w$slots >pan.log 2>&1
+timeout "${LIM:-300}" ./pan $options -w$slots >pan.log 2>&1
 found=cut-short
 if grep -q 'errors: [1-9]' pan.log; then
     found=cex

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PostgreSQL with other components: a hot standby, which can hold no lock; a pooler that assigns a
- * backend to each transaction only.
+ * backend to each transaction only; and a server that crashes.
  *
  * Runs on: postgresql
  * Quick: first
@@ -17,6 +17,7 @@
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/jdbc.h"
+#include "lib/proxy.h"
 #include "lib/test.h"
 #include "lib/transport.h"
 #include "rowlock/postgresql.h"
@@ -377,4 +378,38 @@ TEST(a_lost_session_that_the_server_still_has_is_ended_after_reconnecting)
     rowlock_lease_free(lease);
     close(kept);
     t_close(other);
+}
+
+/* The reply of the statement that grants a free name is on its way, and the lease committed. */
+TEST(p1_a_lease_whose_reply_a_crash_took_is_found_by_its_owner)
+{
+    const char *name = extra_name("crashes"), *url = extra_postgresql(name, "");
+    struct proxy *proxy = proxy_start(atoi(strrchr(url, ':') + 1), 1);
+    struct acquisition acquisition = {{t_x("there")}, .ttl_ms = 600000, .wait_ms = 60000};
+    struct rowlock_connection *connection;
+    struct thread *thread;
+    void *hand;
+
+    install_at(url);
+    hand = t_native_at(url);
+    connection =
+        t_open_at(t_say("postgresql://postgres@127.0.0.1:%d/postgres", proxy_port(proxy)), NULL);
+    t_give(t_granted(connection, t_x("there"), 0)); /* it verifies the session */
+    proxy_hold(proxy, PROXY_TO_CLIENT, 0, -1);
+    thread = t_acquire_thread(connection, &acquisition);
+    t_until(atoi(t_native_sql(hand, "SELECT count(*) FROM rowlock.lease WHERE token > 0")) == 1);
+    t_engine()->close(hand);
+    extra_shell("stop_server %s KILL; start_postgresql %s", name, name);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_CLIENT, 0);
+    proxy_cut_all(proxy);
+    t_ok(t_join(thread));
+    hand = t_native_at(url);
+    t_int(atoll(t_native_sql(hand, "SELECT max(token) FROM rowlock.lease")),
+          rowlock_token(acquisition.lease));
+    t_text(t_native_sql(hand, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), "1");
+    t_give(acquisition.lease);
+    t_close(connection);
+    t_engine()->close(hand);
+    proxy_stop(proxy);
+    extra_stop(name);
 }
