@@ -45,15 +45,19 @@ rows() { sql 'SELECT count(*) FROM businessobjectlock'; }
     let_go
 }
 
-@test "without the second flush the row stays if the entity manager is cleared; vacuum removes it" {
+@test "without the second flush the row stays if the entity manager is cleared: JPA is refused" {
     build 's/em.flush(); \/\/ sends the DELETE.*/em.clear();/'
     run ! cmp -s src/JpaLock.java "$SNIPPETS/JpaLock.java"
     create_bond
     snippet JpaLock.java
     wait "$snippet"
     [ "$(rows)" = 1 ]
-    run ! rowlock run --tx -n "$NAME" -- true
-    rowlock vacuum
-    [ "$(rows)" = 0 ]
-    rowlock run --tx -n "$NAME" -- true
+    rowlock run --tx -n "$NAME" -- true # rowlock is not
+    snippet JpaLock.java
+    ends_with 1 "$snippet"
+    said_of 'id_businessobjectlock'
+    sql 'DELETE FROM businessobjectlock'
+    snippet JpaLock.java
+    wait "$snippet"
+    [ "$(handled)" = 2 ]
 }
