@@ -292,7 +292,8 @@ END $$;
 -- Grants one name of a lease, under its name lock: 0; 3 and 13 as rowlock.look; 11: `number` is the
 -- ticket directly ahead; 12: the caller's ticket is gone. A caller without a ticket requires an
 -- empty queue: it deletes dead tickets, because no waiter behind them would do so. Tickets whose
--- alive_until has passed are deleted in any case.
+-- alive_until has passed are deleted in any case. A gate moves in one grant of 61, or if the search
+-- for it was slow.
 CREATE FUNCTION rowlock.take(name text, mode text, limit_ integer, count_ integer, token bigint,
                              alone boolean, owner text, ttl_ms bigint, ticket bigint, host text,
                              pid bigint, command text, note text,
@@ -303,13 +304,17 @@ DECLARE
     own rowlock.waiter;
     ahead record;
     at bigint;
+    since timestamptz;
+    slow boolean;
     waiting_ms bigint := 0;
     quiet timestamptz;
     quiet_ms constant bigint := (SELECT {quiet_ms});
 BEGIN
     LOOP
+        since := pg_catalog.clock_timestamp();
         SELECT * INTO cur FROM rowlock.lease l
          WHERE l.name = take.name COLLATE "C" AND l.n <= 0 ORDER BY l.n LIMIT 1;
+        slow := pg_catalog.clock_timestamp() - since > interval '3 ms';
         --@
         IF cur.token > 0 THEN
             status := 3;
@@ -365,7 +370,7 @@ BEGIN
     quiet := CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
                   ELSE pg_catalog.clock_timestamp() + {interval quiet_ms} END;
     IF cur.token = 0 AND mode = 'exclusive' THEN
-        IF pg_catalog.mod(token, 61::bigint) = 0::bigint THEN
+        IF slow OR pg_catalog.mod(token, 61::bigint) = 0::bigint THEN
             cur.n := rowlock.move(name, cur.n, token, true);
         END IF;
         UPDATE rowlock.lease l
