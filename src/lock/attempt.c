@@ -185,17 +185,13 @@ int rowlock__make_known(struct rowlock_attempt *attempt, struct rowlock_connecti
     return run_alone(outside, ROWLOCK_SQL_PREPARE, &wants, &budget, error);
 }
 
-/* An account that has only the GRANTs of version 1 prepares the names until the next vacuum. */
+/* Without a statement KEEP there are no rows, or a vacuum may delete them. */
 int rowlock__keep_known(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_value wants = rowlock__bytes_value(attempt->wants.packed, attempt->wants.length);
     struct rowlock_budget budget = rowlock__budget(attempt->connection);
-    int code = ROWLOCK_EDENIED;
 
-    if (rowlock__sql(attempt->connection, ROWLOCK_SQL_KEEP))
-        code = run_alone(attempt->connection, ROWLOCK_SQL_KEEP, &wants, &budget, error);
-    if (code != ROWLOCK_EDENIED)
-        return code;
-    rowlock__clear_error(error);
-    return rowlock__make_known(attempt, attempt->connection, error);
+    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_KEEP))
+        return rowlock__make_known(attempt, attempt->connection, error);
+    return run_alone(attempt->connection, ROWLOCK_SQL_KEEP, &wants, &budget, error);
 }

@@ -325,12 +325,7 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     {ends_own};
     CALL rowlock_pack(name, 0, v_want);
-    BEGIN
-        -- the account has only the GRANTs of version 1: prepared until the next vacuum
-        DECLARE EXIT HANDLER FOR 1370 CALL rowlock_prepare_wants(v_want);
-
-        CALL rowlock_keep_wants(v_want);
-    END;
+    CALL rowlock_keep_wants(v_want);
     {restores_own};
 END//
 

@@ -407,8 +407,7 @@ BEGIN
     END WHILE;
 END//
 
--- The same for names that vacuum keeps. An account that has only the GRANTs of version 1 prepares
--- them until the next vacuum.
+-- The same for names that vacuum keeps.
 CREATE OR REPLACE PROCEDURE rowlock_keep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -421,7 +420,6 @@ BEGIN
 
     {prepare_begins};
     BEGIN
-        DECLARE EXIT HANDLER FOR 1142 ROLLBACK AND NO CHAIN NO RELEASE;
         {handler_rolls_back};
 
         START TRANSACTION READ WRITE;

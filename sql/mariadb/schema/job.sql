@@ -55,9 +55,7 @@ BEGIN
     SET p_now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000;
 END//
 
--- p_was and p_finished are of the run before the end, read after its job was locked. An account
--- that has only the GRANTs of version 1 may not execute this: its callers then record the end
--- without the count.
+-- p_was and p_finished are of the run before the end, read after its job was locked.
 CREATE OR REPLACE PROCEDURE rowlock_count_run(
     IN p_job VARBINARY(255), IN p_was VARCHAR(20) CHARACTER SET utf8mb4, IN p_finished BIGINT,
     IN p_outcome VARCHAR(20) CHARACTER SET utf8mb4, IN p_now_ms BIGINT)
@@ -91,7 +89,7 @@ BEGIN
      WHERE token = p_former AND outcome IN ('running', 'broken') FOR UPDATE;
     IF v_job IS NOT NULL THEN
         UPDATE rowlock_run SET outcome = p_outcome, finished = v_now_ms WHERE token = p_former;
-        {count_run v_job, v_was, v_finished, p_outcome, v_now_ms};
+        CALL rowlock_count_run(v_job, v_was, v_finished, p_outcome, v_now_ms);
     END IF;
 END//
 
@@ -192,7 +190,7 @@ BEGIN
        SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit,
            output = p_output
      WHERE token = p_token;
-    {count_run v_job, v_was, v_finished, IF(p_stop, 'broken', p_outcome), v_now_ms};
+    CALL rowlock_count_run(v_job, v_was, v_finished, IF(p_stop, 'broken', p_outcome), v_now_ms);
 END//
 
 -- Ends a run whose lease is gone: only the history records the end.
@@ -222,7 +220,7 @@ BEGIN
         UPDATE rowlock_run
            SET outcome = v_becomes, finished = v_now_ms, `exit` = p_exit, output = p_output
          WHERE token = p_token;
-        {count_run v_job, v_outcome, v_finished, v_becomes, v_now_ms};
+        CALL rowlock_count_run(v_job, v_outcome, v_finished, v_becomes, v_now_ms);
     END IF;
     UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
      -- a node that decided before this must decide again

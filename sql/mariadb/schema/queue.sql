@@ -11,8 +11,7 @@
 --
 -- rowlock_enqueue, place, await and overtake answer by a result set. To request.sql, which passes
 -- the session number -1 or a negative limit of overtake, they answer by the user variables
--- @rowlock_status, @rowlock_number and so on. They do so without a procedure of their own, because
--- accounts with the GRANTs of an older version could not call it.
+-- @rowlock_status, @rowlock_number and so on.
 
 {own_mode};
 
@@ -103,9 +102,8 @@ BEGIN
     END LOOP;
     CLOSE c_tickets;
     BEGIN
-        -- If a waiter has its row locked, the next roll call deletes the rows. 1142, 1370: the
-        -- account has only the GRANTs of version 1.
-        DECLARE EXIT HANDLER FOR 1142, 1205, 1213, 1370 ROLLBACK AND NO CHAIN NO RELEASE;
+        -- If a waiter has its row locked, the next roll call deletes the rows.
+        DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
@@ -310,8 +308,6 @@ END//
 -- When the ticket directly ahead ends, its waiter usually has the lease. So if p_ticket is now
 -- first for its one name, exclusively, the wait continues until that lease ends, for the rest of
 -- the limit, but a second at most: the waiter then needs no look of its own between two leases.
--- (This is not a procedure of its own: accounts with the GRANTs of an older version could not call
--- it.)
 CREATE OR REPLACE PROCEDURE rowlock_await(
     IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
     IN p_session BIGINT)

@@ -281,18 +281,13 @@ BEGIN
     SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE SKIP LOCKED;
     IF v_row THEN
         DELETE FROM rowlock_name WHERE name = p_name;
-        BEGIN                                   -- the account has only the GRANTs of version 1
-            DECLARE EXIT HANDLER FOR 1142 BEGIN END;
-
-            DELETE FROM rowlock_prepared WHERE name = p_name;
-        END;
+        DELETE FROM rowlock_prepared WHERE name = p_name;
     END IF;
 END//
 
 -- Deletes rows of names that are not prepared and that no session has locked, a hundred per
 -- transaction. A session that needs one meanwhile creates it again; a call that prepares a name may
--- still have seen the row, so this creates it again after each COMMIT. An account that may not read
--- rowlock_prepared has only the GRANTs of version 1, and deletes nothing.
+-- still have seen the row, so this creates it again after each COMMIT.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -302,7 +297,6 @@ BEGIN
     DECLARE c_names CURSOR FOR
         SELECT name FROM rowlock_name WHERE name NOT IN (SELECT name FROM rowlock_prepared);
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
-    DECLARE EXIT HANDLER FOR 1142 ROLLBACK AND NO CHAIN NO RELEASE;
 
     SET p_removed = 0;
     OPEN c_names;
