@@ -28,7 +28,7 @@ granted_to() {
               WHERE x.grantee = '$(role "$1")'::regrole
              UNION ALL
              SELECT p.proname, x.privilege_type FROM pg_proc p, aclexplode(p.proacl) x
-              WHERE x.grantee = '$(role "$1")'::regrole AND p.proname <> 'respect_leases'
+              WHERE x.grantee = '$(role "$1")'::regrole AND p.proname <> 'lock_object'
              UNION ALL
              SELECT n.nspname, x.privilege_type FROM pg_namespace n, aclexplode(n.nspacl) x
               WHERE x.grantee = '$(role "$1")'::regrole"

@@ -116,9 +116,9 @@ is_locked() { # NAME: as seen by another session
 
 @test "every function with side effects is VOLATILE, and none is granted by default" {
     [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
-              AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'rank',
-              'can_share', 'hash_times', 'cron_hash', 'cron_field', 'cron_seek', 'zone_offset',
-              'zone_change', 'period_of', 'due', 'decide_job')")" = 0 ]
+              AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'hash_times',
+              'cron_hash', 'cron_field', 'cron_seek', 'zone_offset', 'zone_change', 'period_of',
+              'due', 'decide_job')")" = 0 ]
     [ "$(sql "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f',
               proowner))) a
               WHERE pronamespace = 'rowlock'::regnamespace AND a.grantee = 0")" = 0 ]
@@ -127,7 +127,7 @@ is_locked() { # NAME: as seen by another session
               AND obj_description(oid, 'pg_class') <> ''")" = 5 ]
     definers=$(sql "SELECT proname FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
                     AND prosecdef")
-    [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo respect_leases)" ]
+    [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo lock_object)" ]
 }
 
 # A database with that encoding does not check incoming text.
