@@ -21,7 +21,7 @@ bool rowlock__batch_offered(const struct rowlock_connection *connection)
 /* ---- building the batch ---------------------------------------------------------------------- */
 
 struct parcel {
-    char *ended, *wants; /* dialect.h, batch */
+    char *ended, *wants; /* dialect.h, release_all, grant_all */
     size_t ended_length, wants_length;
     size_t place[ROWLOCK_BATCH]; /* by index in wants: the index of its question */
     size_t granted;              /* wants so far */

@@ -24,8 +24,7 @@ struct rowlock_question {
     bool unsure;              /* out: no answer, but it may have been committed */
 };
 
-/* Whether this connection can send batches: the server has the function, and with the technique a
-   try never waits. */
+/* Whether this connection can send batches: its dialect has the statements. */
 bool rowlock__batch_offered(const struct rowlock_connection *connection);
 
 /*
