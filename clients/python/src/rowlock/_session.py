@@ -219,7 +219,7 @@ class Session:
                 await request.give_up()  # it is still connecting, and will send nothing
             await self.call(WITHDRAW, "cancel", self.name, owner)
             if request and not request.given_up:
-                await request.answered(1.0)
+                await request.answered(2.0)
                 await request.give_up()
                 await self.call(WITHDRAW, "cancel", self.name, owner)
         except Exception as error:
