@@ -14,7 +14,6 @@ granted AS (
     INSERT INTO rowlock.lease (token, n, name, owner, expires, acquired, quiet_until, host, pid,
                                command, note)
     {free_of asked}
-       AND pg_catalog.random() > 0.0078::double precision -- as grant_free
      ORDER BY n.name -- as others that lock several names
     ON CONFLICT (name, n) DO NOTHING
     RETURNING name, token)
