@@ -269,7 +269,7 @@ lack_locks() { # COUNT of those that could not connect
 
 @test "the same for waiters that have a session" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
-    held a
+    start_stoppable --ttl 10m a # with a session: its waiter needs an entry for each wait
     token_of_tx=$(rowlock acquire --ttl 10m tx)
     start_filler
     start_leased -w 5m a -- touch ran
@@ -281,7 +281,8 @@ lack_locks() { # COUNT of those that could not connect
     mapfile -t backends < <(blocked)
     until_true lacked_locks "${backends[@]}"
     end_filler
-    rowlock release a --token "$token"
+    touch stop
+    ends_with 4 "$holder"
     rowlock release tx --token "$token_of_tx"
     for pid in "${waiting[@]}"; do ends_with 0 "$pid"; done
     [ -e ran ] && [ -e ran-tx ]
