@@ -1,11 +1,11 @@
 -- Group commit: the grants of several names, each exclusively, as grant_free; place and token of
--- each. Parameters: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), joined by commas; the
--- session; the host; and the answer of verify.
+-- each. Parameters: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), joined by commas; the host;
+-- and the answer of verify.
 WITH asked AS (
-    SELECT k.*, $4::xid AS origin, $5::text::timestamptz AS started, $6::bigint AS floor,
-           $7::bigint AS quiet_ms
+    SELECT k.*, $3::xid AS origin, $4::text::timestamptz AS started, $5::bigint AS floor,
+           $6::bigint AS quiet_ms
       FROM (SELECT p.place, {from_hex p.part[1]} COLLATE "C" AS name, p.part[2] AS owner,
-                   p.part[3]::bigint AS ttl_ms, {storable $3} AS host, p.part[4]::bigint AS pid,
+                   p.part[3]::bigint AS ttl_ms, {storable $2} AS host, p.part[4]::bigint AS pid,
                    {storable_hex p.part[5]} AS command, {storable_hex p.part[6]} AS note
               FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part, t.place
                       FROM pg_catalog.unnest(pg_catalog.string_to_array($1::text, ','))
@@ -17,6 +17,5 @@ granted AS (
      ORDER BY n.name -- as others that lock several names
     ON CONFLICT (name, n) DO NOTHING
     RETURNING name, token)
-SELECT a.place, g.token, CASE WHEN $2::bigint = pg_catalog.pg_backend_pid()
-                      THEN pg_catalog.pg_try_advisory_lock({session_key_of g.token}) END
+SELECT a.place, g.token
   FROM granted g JOIN asked a ON a.name = g.name;

@@ -14,5 +14,4 @@ DELETE FROM rowlock.lease d
                            AND o.quiet_until > pg_catalog.clock_timestamp()
                            AND o.expires > pg_catalog.clock_timestamp()
                            FOR UPDATE SKIP LOCKED) l)
-RETURNING token, CASE WHEN $2::bigint = pg_catalog.pg_backend_pid()
-                      THEN pg_catalog.pg_advisory_unlock({session_key_of token}) END;
+RETURNING token;

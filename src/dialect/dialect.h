@@ -190,11 +190,11 @@
  *               name may keep from answering; the result is `roll_call`.
  * withdraw      ticket, owner, session: removes its rows, or all of the owner's; commits. On
  *               PostgreSQL also releases the ticket's session lock, if the session has it
- * grant_all     wants, session, host, and the columns of verify -> index in wants (from 1), token,
+ * grant_all     wants, host, and the columns of verify -> index in wants (from 1), token,
  *               a row for each grant: as grant_free, of several names, each once: HEX(name):owner:
  *               ttl_ms:pid:HEX(command):HEX(note), empty for NULL, joined by ','. A request that
  *               was not granted is repeated by grant.
- * release_all   leases as renew_all, session -> token, a row for each lease that it released
+ * release_all   leases as renew_all -> token, a row for each lease that it released
  * session_lock  kind, number, session: takes a session lock of ours, if it is free
  * session_unlock  kind, number, session: releases it
  * session_unlock_lost  releases the session lock of the number that this session drew last, if that

@@ -48,8 +48,7 @@ enum {
     ROWLOCK_INSIDE = 0, /* in the open transaction; without one, several calls must only read */
     ROWLOCK_BEGIN = 1,  /* begin before the first call (dialect->begin; NULL: the call begins) */
     ROWLOCK_COMMIT = 2, /* commit after the last */
-    ROWLOCK_ALONE =
-        4, /* one call, which the server commits by itself: its outcome may be unknown */
+    ROWLOCK_ALONE = 4,  /* one call, which commits by itself: its outcome may be unknown */
 };
 
 /* The time limits of run(), by the monotonic clock (clock.h). */

@@ -141,10 +141,8 @@ static bool in_time(int64_t began_ms)
 static int send_parcel(struct rowlock_connection *connection, const struct parcel *parcel,
                        struct answer *answer, bool *unsure)
 {
-    struct rowlock_value ended[2] = {rowlock__bytes_value(parcel->ended, parcel->ended_length),
-                                     rowlock__int_value(0)};
-    struct rowlock_value wants[7] = {rowlock__bytes_value(parcel->wants, parcel->wants_length),
-                                     rowlock__int_value(0), rowlock__text_value(NULL)};
+    struct rowlock_value ended = rowlock__bytes_value(parcel->ended, parcel->ended_length);
+    struct rowlock_value wants[6] = {rowlock__bytes_value(parcel->wants, parcel->wants_length)};
     struct rowlock_call calls[2];
     struct rowlock_budget budget = {rowlock__now_ms() + ANSWER_MS, -1, 0};
     struct rowlock_outcome outcome = {0};
@@ -152,11 +150,11 @@ static int send_parcel(struct rowlock_connection *connection, const struct parce
     int code;
 
     if (parcel->ended_length)
-        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_RELEASE_ALL, ended, gone_row, answer);
+        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_RELEASE_ALL, &ended, gone_row, answer);
     if (parcel->granted) {
-        wants[2] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
+        wants[1] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
         for (int i = 0; i < 4; i++)
-            wants[3 + i] = connection->verification[i];
+            wants[2 + i] = connection->verification[i];
         calls[n++] = rowlock__call(connection, ROWLOCK_SQL_GRANT_ALL, wants, granted_row, answer);
     }
     code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, calls, n,

@@ -456,8 +456,9 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
     return rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
 }
 
-/* MariaDB has no settings that end with the transaction, so our next call restores those of a grant
-   that waited. With a ticket that is the call which releases its session lock. */
+/* MariaDB, which has no statement BEGIN, has no settings that end with the transaction: our next
+   call restores those of a grant that waited. With a ticket that is the call which releases its
+   session lock. */
 static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
                             int64_t deadline_ms)
 {
@@ -534,7 +535,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
                         step->act == ROWLOCK_ACT_ENQUEUE))
         rowlock__session_unlock_lost(request->connection);
     if (round_trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
-        !is_dead(request->connection))
+        !rowlock__sql(request->connection, ROWLOCK_SQL_BEGIN) && !is_dead(request->connection))
         restore_session(request, step, deadline_ms);
     return reply->code;
 }

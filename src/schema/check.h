@@ -18,10 +18,11 @@ int rowlock__check_present(struct rowlock_connection *connection, struct rowlock
 /* Returns ESCHEMA, with the command that installs. Asks for the database's name first. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Technique insert: EINVAL if the name has more characters than the table's column. Sends nothing.
-   Call it after the above. */
 /* Whether a lock inserts its name: technique insert, except where a trigger locks natively. */
 bool rowlock__inserts(const struct rowlock_connection *connection);
+
+/* Technique insert: EINVAL if the name has more characters than the table's column. Sends nothing.
+   Call it after the above. */
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
                          struct rowlock_error *error);
 

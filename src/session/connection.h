@@ -52,8 +52,8 @@ struct rowlock_connection {
        not asked yet, < 0: unknowable. */
     int64_t session;
     char session_start[64];
-    /* The answer of VERIFY in this session, for the statements ..._FREE: 1; 0: not asked yet, -1:
-       they are of no use. */
+    /* 1: the session has the answer of VERIFY; 0: not asked yet; -1: the statements ..._FREE and
+       GRANT_ALL are not for this session. */
     int verified;
     struct rowlock_value verification[4]; /* numbers, or texts in: */
     char verification_text[4][48];
@@ -201,8 +201,8 @@ int rowlock__can_reconnect(const struct rowlock_connection *connection);
 /* Asks the server once for its id and start of this session, so that another session can end it.
    They stay unknown behind a pooler and on SQLite. Does not ask if the answer would be useless. */
 int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error);
-/* Asks the server once in a session, and never on a wrapped connection, for what the statements
-   ..._FREE need, and sets `verified`. */
+/* Asks the server once in a session, and never on a wrapped connection, for the last parameters of
+   the statements GRANT_FREE and GRANT_ALL, and sets `verified`. */
 int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_budget *budget,
                     struct rowlock_error *error);
 /* The place of that token in `mark`, or (0) a free place; NULL: there is none. */

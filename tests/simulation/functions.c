@@ -418,7 +418,7 @@ static int grant_one(const struct task *task, const char *text, unsigned place, 
     values[1] = rowlock__text_value(owner);
     values[2] = rowlock__int_value(ttl_ms);
     values[3] = values[4] = values[5] = rowlock__int_value(0);
-    values[6] = batch->call->values[2]; /* the host */
+    values[6] = batch->call->values[1]; /* the host */
     ignores_queue = sim.wrong == SIM_BATCH_IGNORES_QUEUE;
     code = ask(task, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted);
     ignores_queue = false;

@@ -57,8 +57,7 @@ struct rowlock_reply {
     int64_t sent_ms;
     int64_t before, expires_ms; /* PLACE */
     bool free, locked;          /* PLACE */
-    bool
-        session_unlocked; /* GRANT, TURN, WITHDRAW: the COMMIT released the ticket's session lock */
+    bool session_unlocked;      /* the COMMIT released the ticket's session lock */
 };
 
 /* One acquisition. The caller sets the input, and the rest to 0. Times are milliseconds of the
