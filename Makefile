@@ -28,7 +28,7 @@
 #   CC=clang  WERROR=1
 
 VERSION := 0.1.0
-ABI     := 0
+ABI     := 1
 MAKEFLAGS += --no-builtin-rules
 
 PREFIX  ?= /usr/local

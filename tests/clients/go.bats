@@ -9,7 +9,7 @@ load lib.bash
 use_newer_go
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
-MODULE=$(sed -n "s/^module //p" "$CLIENT/go.mod") VERSION=v0.1.0
+MODULE=$(sed -n "s/^module //p" "$CLIENT/go.mod") VERSION=v$(home_of version)
 
 setup_file() {
     install_technique

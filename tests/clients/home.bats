@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# packaging/home: a copy of the source gets another home, keeps nothing of the former one, and
+# packaging/home: a copy of the source gets another home and version, keeps nothing of the former one, and
 # builds each package there, which has what its registry demands.
 
 bats_require_minimum_version 1.5.0
@@ -28,6 +28,7 @@ go          code.acme.test/locks/clients/go
 maven       test.acme.locks
 npm         @acme/locks
 pypi        acme-locks
+version     1.3.4
 END
     tools/write-home
 }
@@ -46,6 +47,17 @@ has() { # FILE
 @test "nothing of the former home remains" {
     run ! grep -rnE 'rowlock[.]example|example[.]rowlock' .
     tools/write-home --check
+}
+
+@test "the version is written wherever a tool demands it" {
+    former=$(sed -n 's/^version  *//p' "$BATS_FILE_TMPDIR/former/packaging/home")
+    # the histories of what was packaged, and the modules of others, keep their numbers
+    run ! grep -rnF "$former" Makefile packaging clients --include Makefile --include '*.toml' \
+        --include package.json --include pom.xml --include APKBUILD --include README.md
+    run ! grep -rnE "locks.* v$former" --include go.mod clients
+    has Makefile <<<'VERSION := 1.3.4'
+    has packaging/rpm/rowlock.spec <<<'Version:        1.3.4'
+    has clients/go/schedulers/go.mod <<<$'\tcode.acme.test/locks/clients/go v1.3.4'
 }
 
 @test "the former home can be written again, and a place that differs is found" {

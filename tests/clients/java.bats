@@ -14,6 +14,7 @@ load ../sql/snippets # jdbc_url, after that of server.sh
 FORMATTER=com.google.googlejavaformat:google-java-format:1.28.0:jar:all-deps
 SOURCE=$BATS_TEST_DIRNAME/../../clients/java
 GROUP=$(sed -n '/<groupId>/{s/.*<groupId>\(.*\)<.*/\1/p;q}' "$SOURCE/pom.xml")
+VERSION=$(home_of version)
 export ROWLOCK ROWLOCK_ERRORS=$SOURCE/../errors.txt
 PACKAGE=$BATS_FILE_TMPDIR/package # a copy, because the reports of the tests are written there
 
@@ -51,11 +52,11 @@ teardown() { end_started; }
         package=rowlock-${part%/*}
         [ "$package" != rowlock-spring ] || package+=-boot-starter
         for file in .jar -sources.jar -javadoc.jar .pom; do
-            [ -s "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0$file" ]
+            [ -s "$M2/${GROUP//.//}/$package/$VERSION/$package-$VERSION$file" ]
         done
-        jar -tf "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0-javadoc.jar" >names
+        jar -tf "$M2/${GROUP//.//}/$package/$VERSION/$package-$VERSION-javadoc.jar" >names
         grep -q "rowlock/$part.html$" names
-        jar -tf "$M2/${GROUP//.//}/$package/0.1.0/$package-0.1.0-sources.jar" >names
+        jar -tf "$M2/${GROUP//.//}/$package/$VERSION/$package-$VERSION-sources.jar" >names
         grep -qx "rowlock/$part.java" names
     done
 }
@@ -89,7 +90,7 @@ project() { # [SED-SCRIPT [NUMBER CLASS]]
     <dependency>
       <groupId>$GROUP</groupId>
       <artifactId>rowlock-jdbc</artifactId>
-      <version>0.1.0</version>
+      <version>$VERSION</version>
     </dependency>
   </dependencies>
   <build><plugins><plugin>

@@ -47,6 +47,8 @@ maven() { # [-o] ARGUMENT...
 }
 export npm_config_fetch_timeout=60000 # ms; by its own settings npm waits five minutes
 
+home_of() { sed -n "s/^$1  *//p" "$BATS_TEST_DIRNAME/../../packaging/home"; } # KEY
+
 # Packages, formatting and types do not depend on the engine: PostgreSQL's run tests them.
 on_postgresql() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; }
 

@@ -19,7 +19,7 @@ header_agrees() { # every function of the headers is listed, and nothing else
 # Each line has the version of rowlock in which its symbol appeared.
 debian_agrees() {
     diff <(sort tests/lib/exports.txt) \
-        <(sed -nE 's/^ (rowlock_[a-z_]*)@Base [0-9.]+$/\1/p' debian/librowlock0.symbols | sort)
+        <(sed -nE 's/^ (rowlock_[a-z_]*)@Base [0-9.]+$/\1/p' debian/librowlock1.symbols | sort)
 }
 soname_is_versioned() {
     readelf -d "$library" | grep -q 'SONAME.*librowlock\.so\.[0-9]'
@@ -31,7 +31,7 @@ needs_no_client_library() {
 }
 check "the library exports what exports.txt lists" exports_agree
 check "exports.txt lists what the headers declare" header_agrees
-check "debian/librowlock0.symbols lists what exports.txt lists" debian_agrees
+check "debian/librowlock1.symbols lists what exports.txt lists" debian_agrees
 check "the soname carries the version of the ABI" soname_is_versioned
 check "no client library is linked" needs_no_client_library
 finish_tap
