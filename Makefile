@@ -19,6 +19,7 @@
 #   make pictures            takes the pictures of docs/serve again (tools/pictures)
 #   make install             DESTDIR, PREFIX
 #   make dist, make deb      the source release in build/dist/, Debian packages in build/deb/
+#   make release             these and the packages of every language, in build/release/, twice
 #
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed;
 #                            jdbc needs none to build)

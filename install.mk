@@ -16,7 +16,7 @@ unitdir    ?= $(if $(filter /usr,$(PREFIX)),$(or $(shell $(PKG_CONFIG) \
                 $(PREFIX)/lib/systemd/system)
 
 # docs/ stays a folder there, because the README links to it.
-DOCUMENTS = LICENSE $(wildcard README.md CHANGELOG.md)
+DOCUMENTS = LICENSE $(wildcard README.md CHANGELOG.md SECURITY.md)
 
 $(BUILD)/rowlock.pc: rowlock.pc.in Makefile install.mk FORCE
 	@mkdir -p $(@D)

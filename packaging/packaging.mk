@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
+# make release: everything that a release consists of, in build/release/ (PARTS, REVISION).
 # make dist: the source release, in build/dist/; make check-dist builds and installs it without git.
 # make deb: the Debian packages, in build/deb/; make check-deb installs, upgrades and purges them in
 # a bare Debian, and make check-systemd runs their units under systemd, both as root. make
 # check-bare: the README's commands for a bare machine, in one, as root. make check-musl: a build
 # with the C library of Alpine. Included by the Makefile.
 
-.PHONY: dist check-bare check-dist check-musl deb deb-installed check-deb check-systemd
+.PHONY: release dist check-bare check-dist check-musl deb deb-installed check-deb check-systemd
 dist:
 	@tools/need bash git gzip sha256sum tar
 	@packaging/make-dist '$(BUILD)/dist' '$(VERSION)' $(REVISION)
+
+release:
+	@tools/install-packages ci
+	@tools/need bash dpkg-buildpackage git go gzip mvn npm python3 sha256sum tar
+	@packaging/make-release '$(BUILD)/release' '$(VERSION)' $(REVISION)
 
 check-dist: dist
 	@packaging/check-dist '$(BUILD)/dist' '$(VERSION)'

@@ -6,6 +6,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+load ../surface/lib
 use_newer_go
 
 CLIENT=$BATS_TEST_DIRNAME/../../clients/go
@@ -39,6 +40,14 @@ teardown() { end_started; }
     (cd "$CLIENT" && go vet ./... && CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...)
     (cd "$CLIENT/tests" && go vet ./...)
     ! grep -q require "$CLIENT/go.mod"
+}
+
+@test "its public names and types are the recorded ones" {
+    on_postgresql || return 0
+    for package in . ./rowlocktest ./schedulers; do
+        (cd "$CLIENT/$package" && go doc -all .)
+    done | grep -E $'^(package|func|type|const|var|\t|\\)|\\})' |
+        sed -E 's,[[:space:]]*//.*,,; /^[[:space:]]*$/d' | same_as_recorded go
 }
 
 @test "its own tests pass with each driver, and the race detector" {

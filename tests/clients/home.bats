@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# packaging/home: a copy of the source gets another home and version, keeps nothing of the former one, and
-# builds each package there, which has what its registry demands.
+# packaging/home: a copy of the source gets another home and version, keeps nothing of the former
+# one, and builds each package there, which has what its registry demands.
 
 bats_require_minimum_version 1.5.0
 load lib.bash
@@ -51,7 +51,7 @@ has() { # FILE
 
 @test "the version is written wherever a tool demands it" {
     former=$(sed -n 's/^version  *//p' "$BATS_FILE_TMPDIR/former/packaging/home")
-    # the histories of what was packaged, and the modules of others, keep their numbers
+    # the histories of packages, and the modules of others, keep their numbers
     run ! grep -rnF "$former" Makefile packaging clients --include Makefile --include '*.toml' \
         --include package.json --include pom.xml --include APKBUILD --include README.md
     run ! grep -rnE "locks.* v$former" --include go.mod clients

@@ -7,6 +7,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+load ../surface/lib
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 load ../sql/snippets # jdbc_url, after that of server.sh
@@ -38,6 +39,18 @@ teardown() { end_started; }
     stop_pooler java_pooler
     grep -q 'tests="3" errors="0" skipped="0"' \
         "$PACKAGE"/jdbc/target/surefire-reports/TEST-rowlock.jdbc.PoolerTest.xml
+}
+
+@test "its public classes and methods are the recorded ones" {
+    on_postgresql || return 0
+    for part in jdbc shedlock; do
+        jar=$(echo "$M2/${GROUP//.//}/rowlock-$part/$VERSION/rowlock-$part-$VERSION.jar")
+        for class in $(jar -tf "$jar" | grep '\.class$' | grep -v '\$[0-9]\|info' | sort); do
+            class=${class%.class}
+            javap -public -cp "$jar" "${class//\//.}" | grep -v '^Compiled from' >class
+            ! grep -q '^public' class || cat class
+        done
+    done | same_as_recorded java
 }
 
 @test "ShedLock's own tests pass" {

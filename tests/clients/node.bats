@@ -7,6 +7,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+load ../surface/lib
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
@@ -48,6 +49,27 @@ teardown() { end_started; }
     npx prettier --check src test ./*.json
     ROWLOCK_ERRORS=$CLIENT/../errors.txt \
         node --test --test-reporter=spec dist-test/{alone,fake,jobs_alone}.test.js
+}
+
+# The declarations without comments and without what is private.
+@test "its public names and types are the recorded ones" {
+    on_postgresql || return 0
+    cd "$BATS_TEST_TMPDIR"
+    cp -R "$SHARED/node/client/src" "$SHARED/node/client/tsconfig.json" .
+    ln -s "$SHARED/node/client/node_modules" .
+    node_modules/.bin/tsc --emitDeclarationOnly --removeComments --sourceMap false --outDir types
+    # of the files behind the index only the names that it exports
+    grep -ohE '[A-Za-z]+' types/index.d.ts | sort -u >names
+    for file in fake nestjs index errors install jobs acquire lease session transaction engine; do
+        echo "== $file"
+        case $file in fake | nestjs | index) cat types/$file.d.ts ;; *)
+            awk 'NR == FNR { public[$1]; next }
+                match($0, /(class|interface|type|function|const) [A-Za-z]+/) && /^export/ {
+                    split(substr($0, RSTART, RLENGTH), word, " "); shown = word[2] in public }
+                /^declare|^import/ { shown = 0 }
+                shown' names types/$file.d.ts ;;
+        esac | grep -v '^ *private \|^import \|^ *#\|^export {}'
+    done | same_as_recorded node
 }
 
 @test "its own tests pass with each driver" {

@@ -8,6 +8,7 @@
 bats_require_minimum_version 1.5.0
 load ../command/lib
 load lib.bash
+load ../surface/lib
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
 PATH=/usr/bin:$PATH # Debian's python3 has Debian's drivers
@@ -53,6 +54,11 @@ teardown_file() { [ ! -e "$ROWLOCK_TEST_FOLDER/python_pooler/pid" ] || stop_pool
     done
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||
         ROWLOCK_TEST_DRIVER=psycopg python3 "$CLIENT/tests/test_aio.py"
+}
+
+@test "its public names and signatures are the recorded ones" {
+    on_postgresql || return 0
+    python3 "$BATS_TEST_DIRNAME/../surface/python.py" | sed 's/ *$//' | same_as_recorded python
 }
 
 @test "asyncio, pools and the frameworks, in their newest versions" {
