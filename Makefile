@@ -5,7 +5,7 @@
 #   make demo, make check    install missing packages, build, then demonstrate or test
 #   make check-full, smoke   all tests; a few on SQLite alone, without root, network or servers
 #   make check-bare          make demo and make check in a bare Debian, as root
-#   make check-posix         make smoke with the library by POSIX.1-2008 alone (docs/portability.md)
+#   make check-posix         make smoke with the library by POSIX.1-2008 alone
 #   make check-versions      the tests of PostgreSQL on its versions 15 to 18, from npm
 #   make examples            build/examples/*
 #   make client-schemas      the schema's texts, for the packages of clients/

@@ -52,8 +52,10 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/coming-from'
 	$(INSTALL) -m 644 $(wildcard docs/coming-from/*.md) '$(DESTDIR)$(DOCDIR)/docs/coming-from/'
-	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/torture'
-	$(INSTALL) -m 644 $(wildcard docs/torture/*.tsv) '$(DESTDIR)$(DOCDIR)/docs/torture/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/internals/torture'
+	$(INSTALL) -m 644 $(wildcard docs/internals/*.md) '$(DESTDIR)$(DOCDIR)/docs/internals/'
+	$(INSTALL) -m 644 $(wildcard docs/internals/torture/*.tsv) \
+	  '$(DESTDIR)$(DOCDIR)/docs/internals/torture/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/monitoring'
 	$(INSTALL) -m 644 $(wildcard examples/monitoring/*) \
 	  '$(DESTDIR)$(DOCDIR)/examples/monitoring/'
@@ -62,9 +64,9 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	  '$(DESTDIR)$(DOCDIR)/examples/kubernetes/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/serve'
 	$(INSTALL) -m 644 $(wildcard docs/serve/*.png) '$(DESTDIR)$(DOCDIR)/docs/serve/'
-	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks'
-	$(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg docs/benchmarks/*.tsv) \
-	  '$(DESTDIR)$(DOCDIR)/docs/benchmarks/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/internals/benchmarks'
+	$(INSTALL) -m 644 $(wildcard docs/internals/benchmarks/*.svg docs/internals/benchmarks/*.tsv) \
+	  '$(DESTDIR)$(DOCDIR)/docs/internals/benchmarks/'
 	@[ -n '$(DESTDIR)' ] || $(PKG_CONFIG) --exists rowlock 2>/dev/null || \
 	  echo 'pkg-config does not look there: export PKG_CONFIG_PATH=$(PKGCONFDIR)'
 

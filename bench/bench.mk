@@ -84,23 +84,23 @@ $(BUILD)/bench/report: $(BENCH_REPORT)
 
 -include $(wildcard $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
 
-# Puts the results of the run into the generated parts of docs/benchmarks.md, and all numbers into
-# docs/benchmarks.
+# Puts the results of the run into the generated parts of docs/internals/benchmarks.md, and all
+# numbers into docs/internals/benchmarks.
 bench-publish: $(BUILD)/bench.md
 	@! grep -q '"quick": true' $(BUILD)/bench.json || \
 	  { echo "bench: a short run is not published" >&2; exit 1; }
-	@mkdir -p docs/benchmarks
-	@cp $(BUILD)/bench/*.svg $(BUILD)/bench/*.tsv docs/benchmarks/
+	@mkdir -p docs/internals/benchmarks
+	@cp $(BUILD)/bench/*.svg $(BUILD)/bench/*.tsv docs/internals/benchmarks/
 	@sed -i -e '/^<!-- page -->$$/,/^<!-- end of page -->$$/d' \
-	   -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
-	@{ sed 1q docs/benchmarks.md; echo; echo '<!-- page -->'; echo; \
+	   -e '/^<!-- generated -->$$/,$$d' docs/internals/benchmarks.md
+	@{ sed 1q docs/internals/benchmarks.md; echo; echo '<!-- page -->'; echo; \
 	   sed -e '/^<!-- tables -->$$/,$$d' -e 's#](bench/#](benchmarks/#' $(BUILD)/bench.md | \
 	   fold -s -w 100 | sed 's/ *$$//'; \
-	   echo "<!-- end of page -->"; sed 1d docs/benchmarks.md | cat -s; \
+	   echo "<!-- end of page -->"; sed 1d docs/internals/benchmarks.md | cat -s; \
 	   echo '<!-- generated -->'; echo; \
 	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
 	   sed '1,/^<!-- tables -->$$/d' $(BUILD)/bench.md; } > $(BUILD)/benchmarks.md
-	@mv $(BUILD)/benchmarks.md docs/benchmarks.md
+	@mv $(BUILD)/benchmarks.md docs/internals/benchmarks.md
 
 # ---- parts of rowlock ------------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ void report_page(json_t *bench, FILE *out)
         "- Replicas. No server had a standby. etcd and ZooKeeper usually run as three.\n"
         "- Equal durability. A release of rowlock on PostgreSQL, and all of SQLite, reply "
         "before they are on disk. The column \"on disk\" of the tables has what each waits for.\n"
-        "- Correctness. `docs/torture.md` shows how the locks behave under faults.\n");
+        "- Correctness. `docs/internals/torture.md` shows how the locks behave under faults.\n");
 }
 
 /* ---- the data of the pictures ---------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The failure table: from each engine's errors to rowlock's codes. The rows were observed on real
- * servers, except those that say otherwise; docs/techniques.md explains the surprising ones.
- * rowlock's own SQL functions raise the SQLSTATEs RLnnn.
+ * servers, except those that say otherwise; docs/internals/techniques.md explains the surprising
+ * ones. rowlock's own SQL functions raise the SQLSTATEs RLnnn.
  */
 #include "driver/failure.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that a system may lack: linux/ has them for Linux, posix/ by POSIX alone; the Makefile
- * chooses one of the two (docs/portability.md). The lowest room: every other one may use it. These
- * are the calls of the library; command/ has those of the command, which runs on Linux only.
+ * chooses one of the two (docs/internals/portability.md). The lowest room: every other one may use
+ * it. These are the calls of the library; command/ has those of the command, which runs on Linux
+ * only.
  */
 #ifndef ROWLOCK_SYSTEM_H
 #define ROWLOCK_SYSTEM_H

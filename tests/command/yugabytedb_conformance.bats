@@ -57,7 +57,7 @@ passes() { # PROGRAM [TEST...]: all tests pass but these; ?TEST may pass
 @test "conformance: refresh" { passes conformance/refresh; }
 # YugabyteDB has technique row alone, so any other one is refused for that reason, before its table
 # is checked. It has none of the settings that the library warns of. Installers are not serialized:
-# docs/yugabytedb.md says to install from one node.
+# docs/internals/yugabytedb.md says to install from one node.
 @test "conformance: schema" {
     passes conformance/schema another_technique_is_refused_by_name \
         p12_a_table_that_is_no_plain_name_is_refused \

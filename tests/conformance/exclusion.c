@@ -116,7 +116,8 @@ static void until_closed(struct rowlock_connection *connection)
 }
 
 /* Commits once the server has closed the connection: the answer is ECONN. By POSIX alone
-   (docs/portability.md) the end is not visible behind a farewell, so it may be EUNKNOWN there. */
+   (docs/internals/portability.md) the end is not visible behind a farewell, so it may be EUNKNOWN
+   there. */
 static void commit_is_lost_before(struct rowlock_connection *connection)
 {
     int code;

@@ -114,7 +114,7 @@ static int is(const char *engine)
     return strcmp(t_facts()->engine, engine) == 0;
 }
 
-/* On InnoDB technique insert cannot avoid them (docs/techniques.md); SQLite has none, and H2,
+/* InnoDB's technique insert cannot avoid them (docs/internals/techniques.md). SQLite has none; H2,
    HSQLDB and Derby do not count them. */
 static int may_deadlock(void)
 {

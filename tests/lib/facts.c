@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of facts about each engine and technique, as observed on real servers.
- * docs/techniques.md describes the same facts for users.
+ * docs/internals/techniques.md describes the same facts for users.
  */
 #include <string.h>
 

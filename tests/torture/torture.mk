@@ -4,7 +4,7 @@
 #   make torture CELL='counter/kill/*' SECONDS=10
 #   make torture-long        10,000 operations for each workload and engine, under mixed faults
 #   make torture-mutations   mistakes in the product, each of which a cell must find
-#   make torture-publish     puts the results of the run into docs/torture and docs/torture.md
+#   make torture-publish     puts the results of the run into docs/internals/torture, torture.md
 
 TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \
                    history judge judge_calm judge_leases judge_undone judge_waits \

@@ -32,8 +32,8 @@ CREATE TABLE rowlock.meta (
 --     least n counts. A free name has none, or only such marks.
 --   n > 0: a shared lease, or the permits of a lease; n is the token. The name's row is a gate.
 -- The unique key decides which INSERT acquires the name. While a gate stands, or the lease is
--- `queued`, only the functions grant and release. lease.sql has the rules, docs/design.md why they
--- hold.
+-- `queued`, only the functions grant and release. lease.sql has the rules, and the reasons are in
+-- docs/internals/design.md.
 CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     expires  timestamptz NOT NULL,
