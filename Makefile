@@ -17,6 +17,7 @@
 #                            tools/check-words PATH... checks one place
 #   make home                writes packaging/home into every file that needs it (tools/write-home)
 #   make pictures            takes the pictures of docs/serve again (tools/pictures)
+#   make site, check-site    the documents as a static site with a playground; looks at it
 #   make install             DESTDIR, PREFIX
 #   make dist, make deb      the source release in build/dist/, Debian packages in build/deb/
 #   make release             these and the packages of every language, in build/release/, twice
@@ -199,6 +200,7 @@ include model.mk
 include tools/tools.mk
 include install.mk
 include packaging/packaging.mk
+include site/site.mk
 
 .PHONY: clean
 clean:
