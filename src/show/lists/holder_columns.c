@@ -26,6 +26,7 @@ static void holder_fields(struct fields *to, const void *row)
     field_text(to, NULL, "command", holder->command);
     field_text(to, "NOTE", "note", holder->note);
     field_number(to, NULL, "limit", holder->limit);
+    field_number(to, NULL, "permits", holder->mode == ROWLOCK_PERMIT ? holder->count : 0);
     field_is(to, "stop", holder->stop);
     field_text(to, NULL, "kind", transaction ? "transaction" : "lease");
 }

@@ -7,45 +7,50 @@
 
 #include "command/exit_status.h"
 #include "command/output/json.h"
+#include "show/lists/lists.h"
+#include "show/log/log.h"
 #include "show/metrics/metrics.h"
-#include "show/serve/page.h"
 #include "util/bytes.h"
 #include "util/glob.h"
 #include "util/utf8.h"
 
 #define OLD_MS 5000 /* a script gets an error instead of data that is older */
 
+enum route_kind { ROUTE_FILE, ROUTE_OVERVIEW, ROUTE_DOCUMENT, ROUTE_TIMELINE, ROUTE_METRICS };
+
 struct route {
     const char *path;
+    enum route_kind kind;
     enum view_kind detail; /* the view that it needs if the question has a name */
-    int needs_name;        /* without a name the answer is 400 */
-    void (*page)(struct page *page);
-    enum view_text text; /* a document: which verb's JSON it is */
-    const char *type;    /* content type of a file, which has the name of the path, or document */
-    int is_metrics;
+    enum view_text text;   /* a document: which verb's JSON it is */
+    const char *type;      /* content type */
+    const char *file;      /* its name in assets */
 };
 
 #define HTML "text/html; charset=utf-8"
 #define JSON "application/json"
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
+#define PAGE_AT(path) {path, ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"}
+#define DOCUMENT(path, detail, text) {path, ROUTE_DOCUMENT, detail, text, JSON, NULL}
 
 static const struct route routes[] = {
-    {"/", VIEW_ALL, 0, page_overview, 0, HTML, 0},
-    {"/locks", VIEW_ALL, 0, page_locks, 0, HTML, 0},
-    {"/lock", VIEW_NAME, 1, page_lock, 0, HTML, 0},
-    {"/jobs", VIEW_ALL, 0, page_jobs, 0, HTML, 0},
-    {"/job", VIEW_JOB, 1, page_job, 0, HTML, 0},
-    {"/subjects", VIEW_ALL, 0, page_subjects, 0, HTML, 0},
-    {"/history", VIEW_LOG, 0, page_history, 0, HTML, 0},
-    {"/timeline.svg", VIEW_LOG, 0, NULL, 0, "image/svg+xml", 0},
-    {"/metrics", VIEW_ALL, 0, NULL, 0, METRICS, 1},
-    {"/api/ls.json", VIEW_NAME, 0, NULL, TEXT_LS, JSON, 0},
-    {"/api/jobs.json", VIEW_JOB, 0, NULL, TEXT_JOBS, JSON, 0},
-    {"/api/subjects.json", VIEW_SUBJECT, 0, NULL, TEXT_SUBJECTS, JSON, 0},
-    {"/api/log.json", VIEW_LOG, 0, NULL, TEXT_LOG, JSON, 0},
-    {"/style.css", VIEW_KINDS, 0, NULL, 0, "text/css; charset=utf-8", 0},
-    {"/script.js", VIEW_KINDS, 0, NULL, 0, "text/javascript; charset=utf-8", 0},
-    {"/icon.svg", VIEW_KINDS, 0, NULL, 0, "image/svg+xml", 0},
+    PAGE_AT("/"),
+    PAGE_AT("/locks"),
+    PAGE_AT("/lock"),
+    PAGE_AT("/jobs"),
+    PAGE_AT("/job"),
+    PAGE_AT("/subjects"),
+    PAGE_AT("/history"),
+    {"/timeline.svg", ROUTE_TIMELINE, VIEW_LOG, 0, "image/svg+xml", NULL},
+    {"/metrics", ROUTE_METRICS, VIEW_ALL, 0, METRICS, NULL},
+    {"/api/overview.json", ROUTE_OVERVIEW, VIEW_ALL, 0, JSON, NULL},
+    DOCUMENT("/api/ls.json", VIEW_NAME, TEXT_LS),
+    DOCUMENT("/api/jobs.json", VIEW_JOB, TEXT_JOBS),
+    DOCUMENT("/api/subjects.json", VIEW_SUBJECT, TEXT_SUBJECTS),
+    DOCUMENT("/api/log.json", VIEW_LOG, TEXT_LOG),
+    {"/style.css", ROUTE_FILE, VIEW_KINDS, 0, "text/css; charset=utf-8", "style.css"},
+    {"/script.js", ROUTE_FILE, VIEW_KINDS, 0, "text/javascript; charset=utf-8", "script.js"},
+    {"/icon.svg", ROUTE_FILE, VIEW_KINDS, 0, "image/svg+xml", "icon.svg"},
 };
 
 const struct route *answer_route(const char *path)
@@ -56,87 +61,92 @@ const struct route *answer_route(const char *path)
     return NULL;
 }
 
-/* Whether a name is missing, or the pattern of the metrics is malformed. */
+/* Whether the pattern of the metrics is malformed. */
 static int is_bad(const struct question *question)
 {
-    const struct route *route = question->route;
-
-    return (route->needs_name && !*question->name) ||
-           (route->is_metrics && rowlock__glob_mistake(question->name));
+    return question->route->kind == ROUTE_METRICS && rowlock__glob_mistake(question->name);
 }
 
 int answer_needs_views(const struct question *question)
 {
-    const struct route *route = question->route;
-
-    return route->detail != VIEW_KINDS && !is_bad(question);
+    return question->route->kind != ROUTE_FILE && !is_bad(question);
 }
 
-enum view_kind answer_detail(const struct question *question, int may_probe)
+/* Whether a list of one name comes from the view of all names: the page must not lock it. */
+static int is_from_all(const struct question *question)
+{
+    return question->route->detail == VIEW_NAME && *question->name && question->may_be_old &&
+           !question->may_probe;
+}
+
+enum view_kind answer_detail(const struct question *question)
 {
     const struct route *route = question->route;
 
-    if (route->page == page_lock && !may_probe)
-        return VIEW_LOG;
+    if (is_from_all(question))
+        return VIEW_ALL;
     return *question->name || route->detail == VIEW_LOG ? route->detail : VIEW_ALL;
 }
 
-/* ---- pages ----------------------------------------------------------------------------------- */
-
-static void write_page(struct page *page, void (*put)(struct page *page), struct answer *out)
-{
-    page->out = open_memstream(&out->body, &out->size);
-    page->status = 200;
-    page->failed = &out->failed;
-    out->type = HTML;
-    if (!page->out)
-        return;
-    put(page);
-    out->status = (unsigned)page->status;
-    if (fclose(page->out) || out->failed) {
-        free(out->body);
-        out->body = NULL;
-    }
-}
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const struct {
     unsigned status;
-    const char *title, *advice;
+    const char *text;
 } errors[] = {
-    {400, "Bad request",
-     "The address is malformed. A name is 1 to 255 bytes of UTF-8, percent-encoded: "
-     "<code>/lock?name=NAME</code>, <code>/job?name=NAME</code>. Of <code>/metrics</code> it is a "
-     "pattern, in which a <code>[</code> needs a <code>]</code>, or a <code>\\</code> before it."},
-    {404, "Not found", "There is no such page. <a href=\"/\">Overview</a>"},
-    {405, "Method not allowed",
-     "These pages can only be read: GET and HEAD. To change a lock or a job, use the command: "
-     "<code>rowlock break</code>, <code>rowlock hold</code>, <code>rowlock jobs NAME "
-     "--now</code>."},
-    {413, "Request too large", "A request has no body."},
-    {414, "Address too long", "An address has at most 32 parameters, of which two have a meaning."},
-    {421, "Wrong host",
-     "rowlock serve listens on this machine only, and the request names another host: use "
-     "<code>localhost</code> or <code>127.0.0.1</code>. A proxy before it must send "
-     "<code>Host: localhost</code>, or use <code>--listen unix:PATH</code>."},
-    {503, "Too many readers", "Other clients are still reading large answers. Try again."},
+    {400, "the address is malformed: a name is 1 to 255 bytes of UTF-8, percent-encoded; that of "
+          "/metrics is a pattern, in which a [ needs a ], or a \\ before it"},
+    {404, "there is no such document"},
+    {405, "the method is not allowed: documents can only be read, by GET and HEAD"},
+    {413, "the request is too large"},
+    {414, "the address is too long: it has at most 32 parameters, of which two have a meaning"},
+    {421, "wrong host: rowlock serve listens on this machine only, and the request names another "
+          "host; use localhost or 127.0.0.1; a proxy before it must send Host: localhost, or use "
+          "--listen unix:PATH"},
+    {503, "too many readers: other clients are still reading large answers; try again"},
 };
+
+void answer_text(unsigned status, const char *text, struct answer *out)
+{
+    FILE *body;
+
+    *out = (struct answer){.status = status, .type = JSON, .age_s = -1};
+    body = open_memstream(&out->body, &out->size);
+    if (!body)
+        return;
+    fputs("{\"error\":", body);
+    json_text(body, text);
+    fputs("}\n", body);
+    fclose(body);
+}
 
 void answer_error(unsigned status, struct answer *out)
 {
-    struct page page = {.name = "", .filter = ""};
     size_t i = 0;
 
-    *out = (struct answer){.status = status, .type = HTML};
     while (errors[i].status != status)
         i++;
-    page.out = open_memstream(&out->body, &out->size);
-    if (!page.out)
+    answer_text(status, errors[i].text, out);
+}
+
+static void copy_file(const char *name, struct answer *out)
+{
+    for (const struct asset *asset = serve_assets; asset->name; asset++)
+        if (strcmp(asset->name, name) == 0) {
+            out->body = (char *)(uintptr_t)asset->data;
+            out->size = asset->size;
+            out->is_static = 1;
+        }
+}
+
+void answer_missing(const char *path, struct answer *out)
+{
+    if (strncmp(path, "/api/", strlen("/api/")) == 0) {
+        answer_error(404, out);
         return;
-    page_error(&page, (int)status, errors[i].title, errors[i].advice);
-    if (fclose(page.out)) {
-        free(out->body);
-        out->body = NULL;
     }
+    *out = (struct answer){.status = 404, .type = HTML, .age_s = -1};
+    copy_file("index.html", out);
 }
 
 /* ---- documents ------------------------------------------------------------------------------- */
@@ -148,33 +158,70 @@ static int is_current(const struct shown *shown)
 
 static void write_unavailable(const struct shown *shown, struct answer *out)
 {
-    FILE *body = open_memstream(&out->body, &out->size);
+    answer_text(503,
+                *shown->why          ? shown->why
+                : *shown->detail_why ? shown->detail_why
+                                     : "the database is slow to answer",
+                out);
+}
 
-    out->status = 503;
+/* The document of one name, from the view of all names. */
+static void write_name(const struct question *question, const struct lock_tree *locks,
+                       struct answer *out)
+{
+    FILE *body = open_memstream(&out->body, &out->size);
+    const char *before = "[";
+
     if (!body)
         return;
-    fputs("{\"error\":", body);
-    json_text(body, *shown->why          ? shown->why
-                    : *shown->detail_why ? shown->detail_why
-                                         : "the database is slow to answer");
-    fputs("}\n", body);
+    for (size_t i = 0; i < locks->n_items; i++)
+        if (strcmp(locks->items[i].holder.name, question->name) == 0) {
+            fputs(before, body);
+            list_object(body, &holder_list, &locks->items[i].holder);
+            before = ",\n";
+        }
+    fputs(*before == '[' ? "[]\n" : "]\n", body);
     fclose(body);
 }
 
 static void write_document(const struct question *question, const struct shown *shown,
                            struct answer *out)
 {
-    int is_detail = *question->name || question->route->detail == VIEW_LOG;
-    const struct view *view = is_detail ? shown->detail : shown->all;
+    int is_all = answer_detail(question) == VIEW_ALL;
+    const struct view *view = !is_all ? shown->detail : shown->all;
     const char *text = view ? view->texts[question->route->text] : NULL;
 
-    if (!is_current(shown) || !text) {
+    if (!text || (!question->may_be_old && !is_current(shown))) {
         write_unavailable(shown, out);
+        return;
+    }
+    if (question->may_be_old)
+        out->age_s = shown->age_ms / 1000;
+    if (is_from_all(question)) {
+        write_name(question, &view->locks, out);
         return;
     }
     out->body = (char *)(uintptr_t)text;
     out->size = strlen(text);
     out->is_static = 1;
+}
+
+/* Whatever the age of the views: the document states it. */
+static void write_overview(const struct shown *shown, struct answer *out)
+{
+    FILE *body;
+
+    if (!shown->all) {
+        write_unavailable(shown, out);
+        return;
+    }
+    body = open_memstream(&out->body, &out->size);
+    if (!body)
+        return;
+    if (overview_write(body, shown) | fclose(body)) {
+        free(out->body);
+        out->body = NULL;
+    }
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -211,6 +258,17 @@ static void write_metrics(const struct question *question, const struct shown *s
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
+static void draw_history(FILE *out, const struct view *view, int64_t now_ms)
+{
+    struct timeline timeline = {.now_ms = now_ms};
+    int failed = 0;
+
+    for (size_t i = 0; i < view->pasts.n && !failed; i++)
+        failed = timeline_add(&timeline, &view->pasts.items.past[i]);
+    timeline_draw(out, &timeline);
+    timeline_free(&timeline);
+}
+
 static void write_timeline(const struct shown *shown, struct answer *out)
 {
     FILE *body = open_memstream(&out->body, &out->size);
@@ -219,7 +277,7 @@ static void write_timeline(const struct shown *shown, struct answer *out)
     if (!body)
         return;
     if (shown->detail)
-        history_draw(body, shown->detail, shown->now_ms);
+        draw_history(body, shown->detail, shown->now_ms);
     else
         out->status = 503;
     fclose(body);
@@ -227,34 +285,31 @@ static void write_timeline(const struct shown *shown, struct answer *out)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void copy_asset(const struct question *question, struct answer *out)
-{
-    for (const struct asset *asset = serve_assets; asset->name; asset++)
-        if (strcmp(asset->name, question->route->path + 1) == 0) {
-            out->body = (char *)(uintptr_t)asset->data;
-            out->size = asset->size;
-            out->is_static = 1;
-        }
-}
-
 void answer_write(const struct question *question, const struct shown *shown, struct answer *out)
 {
     const struct route *route = question->route;
-    struct page page = {.shown = shown, .name = question->name, .filter = question->filter};
 
-    *out = (struct answer){.status = 200, .type = route->type};
-    if (is_bad(question))
+    *out = (struct answer){.status = 200, .type = route->type, .age_s = -1};
+    if (is_bad(question)) {
         answer_error(400, out);
-    else if (!shown)
-        copy_asset(question, out);
-    else if (route->page)
-        write_page(&page, shown->all ? route->page : page_no_data, out);
-    else if (route->is_metrics)
-        write_metrics(question, shown, out);
-    else if (strcmp(route->path, "/timeline.svg") == 0)
-        write_timeline(shown, out);
-    else
+        return;
+    }
+    switch (route->kind) {
+    case ROUTE_FILE:
+        copy_file(route->file, out);
+        break;
+    case ROUTE_OVERVIEW:
+        write_overview(shown, out);
+        break;
+    case ROUTE_DOCUMENT:
         write_document(question, shown, out);
+        break;
+    case ROUTE_TIMELINE:
+        write_timeline(shown, out);
+        break;
+    case ROUTE_METRICS:
+        write_metrics(question, shown, out);
+    }
 }
 
 int request_decode(const char *text, char *out, size_t size)

@@ -34,7 +34,7 @@ static int is_same(const struct body_key *a, const struct body_key *b)
     return a->question.route == b->question.route && a->all_ms == b->all_ms &&
            a->detail_ms == b->detail_ms && a->age_s == b->age_s && a->code == b->code &&
            strcmp(a->question.name, b->question.name) == 0 &&
-           strcmp(a->question.filter, b->question.filter) == 0;
+           a->question.may_be_old == b->question.may_be_old;
 }
 
 struct MHD_Response *bodies_find(const struct bodies *bodies, const struct body_key *key,

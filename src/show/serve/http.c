@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/serve/http.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +74,12 @@ static void add_headers(const struct serve_library *library, struct MHD_Response
         library->MHD_add_response_header(response, headers[i].name,
                                          i == 0 && answer->is_styled ? picture_policy
                                                                      : headers[i].value);
+    if (answer->age_s >= 0) {
+        char age[24];
+
+        snprintf(age, sizeof age, "%" PRId64, answer->age_s);
+        library->MHD_add_response_header(response, "Age", age);
+    }
     if (answer->status == 405)
         library->MHD_add_response_header(response, "Allow", "GET, HEAD");
 }
@@ -111,6 +119,15 @@ static enum MHD_Result reply_error(const struct http *http, struct MHD_Connectio
     struct answer answer;
 
     answer_error(status, &answer);
+    return reply(http, connection, &answer);
+}
+
+static enum MHD_Result reply_missing(const struct http *http, struct MHD_Connection *connection,
+                                     const char *path)
+{
+    struct answer answer;
+
+    answer_missing(path, &answer);
     return reply(http, connection, &answer);
 }
 
@@ -167,6 +184,8 @@ static int read_parameter(const struct http *http, struct MHD_Connection *connec
 static unsigned read_request(const struct http *http, struct MHD_Connection *connection,
                              const char *path, const char *method, struct question *out)
 {
+    char old[REQUEST_NAME];
+
     if (http->listening->is_local && !request_host_is_local(header(http, connection, "Host")))
         return 421;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -177,8 +196,10 @@ static unsigned read_request(const struct http *http, struct MHD_Connection *con
     if (!out->route)
         return 404;
     if (read_parameter(http, connection, "name", out->name) ||
-        read_parameter(http, connection, "q", out->filter))
+        read_parameter(http, connection, "old", old))
         return 400;
+    out->may_be_old = *old != 0;
+    out->may_probe = http->may_probe;
     return 0;
 }
 
@@ -193,7 +214,8 @@ static enum MHD_Result begin(const struct http *http, struct MHD_Connection *con
     status = read_request(http, connection, path, method, &exchange->question);
     if (status) {
         free(exchange);
-        return reply_error(http, connection, status);
+        return status == 404 ? reply_missing(http, connection, path)
+                             : reply_error(http, connection, status);
     }
     exchange->arrived_ms = rowlock__now_ms();
     exchange->connection = connection;
@@ -206,7 +228,7 @@ static enum MHD_Result begin(const struct http *http, struct MHD_Connection *con
 static int get_views(struct http *http, struct exchange *exchange, struct shown *shown)
 {
     const struct question *question = &exchange->question;
-    enum view_kind kind = answer_detail(question, http->may_probe);
+    enum view_kind kind = answer_detail(question);
     int64_t arrived_ms = exchange->arrived_ms;
     int has;
 

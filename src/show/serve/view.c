@@ -13,6 +13,7 @@
 struct filling {
     struct view *view;
     struct listing listing;
+    size_t n_runs;
 };
 
 struct view *view_new(enum view_kind kind, const char *name)
@@ -31,7 +32,7 @@ struct view *view_new(enum view_kind kind, const char *name)
 
 void view_free(struct view *view)
 {
-    struct view_part *parts[] = {&view->jobs, &view->runs, &view->subjects, &view->pasts};
+    struct view_part *parts[] = {&view->jobs, &view->subjects, &view->pasts};
 
     tree_free(&view->locks);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -67,7 +68,7 @@ static int visit_holder(const struct rowlock_holder *holder, void *data)
     struct filling *filling = data;
 
     listing_add(&filling->listing, holder);
-    return tree_add(holder, &filling->view->locks);
+    return filling->view->kind == VIEW_ALL ? tree_add(holder, &filling->view->locks) : 0;
 }
 
 static void keep_run(struct view *view, struct rowlock_run *run)
@@ -85,10 +86,11 @@ static int visit_job(const struct rowlock_job_view *job, void *data)
     struct view *view = filling->view;
     struct rowlock_job_view copy = settled(job);
 
-    if (view->kind == VIEW_JOB)
+    if (view->kind == VIEW_JOB) {
         job_document_add(&filling->listing, &copy);
-    else
-        listing_add(&filling->listing, &copy);
+        return 0;
+    }
+    listing_add(&filling->listing, &copy);
     keep(view, &copy.name);
     keep(view, &copy.schedule);
     keep(view, &copy.paused_by);
@@ -101,12 +103,9 @@ static int visit_job(const struct rowlock_job_view *job, void *data)
 static int visit_run(const struct rowlock_run *run, void *data)
 {
     struct filling *filling = data;
-    struct view *view = filling->view;
-    struct rowlock_run copy = *run;
 
-    job_document_add_run(&filling->listing, run, view->runs.n);
-    keep_run(view, &copy);
-    return add(view, &view->runs, &copy, sizeof copy);
+    job_document_add_run(&filling->listing, run, filling->n_runs++);
+    return 0;
 }
 
 static int visit_subject(const struct rowlock_subject_view *subject, void *data)
@@ -116,6 +115,8 @@ static int visit_subject(const struct rowlock_subject_view *subject, void *data)
     struct rowlock_subject_view copy = *subject;
 
     listing_add(&filling->listing, subject);
+    if (view->kind != VIEW_ALL)
+        return 0;
     keep(view, &copy.name);
     keep(view, &copy.description);
     keep(view, &copy.by);
@@ -231,7 +232,7 @@ static int ask(struct view *view, enum view_text text, struct rowlock_connection
 int view_fill(struct view *view, struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const int wants[VIEW_KINDS][VIEW_TEXTS] = {[VIEW_ALL] = {1, 1, 1},
-                                                      [VIEW_NAME] = {[TEXT_LS] = 1, [TEXT_LOG] = 1},
+                                                      [VIEW_NAME] = {[TEXT_LS] = 1},
                                                       [VIEW_JOB] = {[TEXT_JOBS] = 1},
                                                       [VIEW_SUBJECT] = {[TEXT_SUBJECTS] = 1},
                                                       [VIEW_LOG] = {[TEXT_LOG] = 1}};
@@ -244,7 +245,7 @@ int view_fill(struct view *view, struct rowlock_connection *connection, struct r
         if (wants[view->kind][text])
             code = ask(view, text, connection, error);
     view->done_ms = rowlock__now_ms();
-    if (!code && (view->kind == VIEW_ALL ? tree_grow : tree_gather_names)(&view->locks))
+    if (!code && view->kind == VIEW_ALL && tree_grow(&view->locks))
         code = rowlock__no_memory(error);
     return code;
 }

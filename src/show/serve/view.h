@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of the database's answers to one set of queries, from which the pages are written. */
+/* A copy of the database's answers to one set of queries, from which the documents are written. */
 #ifndef ROWLOCK_SERVE_VIEW_H
 #define ROWLOCK_SERVE_VIEW_H
 
@@ -9,7 +9,7 @@
 
 enum view_kind {
     VIEW_ALL,     /* all locks, jobs and subjects */
-    VIEW_NAME,    /* `ls NAME` and `log NAME` */
+    VIEW_NAME,    /* `ls NAME` */
     VIEW_JOB,     /* `jobs NAME`: the job and its history */
     VIEW_SUBJECT, /* `subjects NAME` */
     VIEW_LOG,     /* `log NAME`; "" is every name */
@@ -24,24 +24,23 @@ struct view_part {
     union {
         void *any;
         const struct rowlock_job_view *job; /* settled */
-        const struct rowlock_run *run;
         const struct rowlock_subject_view *subject;
         const struct rowlock_past *past;
     } items;
     size_t n, size;
 };
 
-/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. A
-   kind has the lists of its verbs: ALL locks, jobs and subjects; NAME locks and pasts; JOB jobs
-   (one or none) and runs; SUBJECT subjects (one or none); LOG pasts. The other lists are empty. */
+/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. The
+   kind ALL has the rows of locks, jobs and subjects, LOG those of the history; each kind has the
+   texts of its verbs. */
 struct view {
     enum view_kind kind;
     char *name;                /* "" for VIEW_ALL */
     int references;            /* counted by the source */
     int64_t asked_ms, done_ms; /* by the monotonic clock: when the queries began and ended */
     int64_t now_ms;            /* the database's clock when they began */
-    struct lock_tree locks;    /* holders and waiters by name; only that of VIEW_ALL has lines */
-    struct view_part jobs, runs, subjects, pasts;
+    struct lock_tree locks;    /* holders and waiters by name */
+    struct view_part jobs, subjects, pasts;
     struct rowlock_error error;  /* why the queries failed; code 0: they did not */
     char *texts[VIEW_TEXTS];     /* the JSON that the verbs print; NULL: not in this kind */
     struct rowlock_rows strings; /* its texts alone */
