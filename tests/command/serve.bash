@@ -42,14 +42,18 @@ refuses_unread() {
     is=$(perl "$lib/http.pl" "$address" "${@:2}")
     [ "$is" = "$1" ] || [ "$is" = none ] || { echo "$3: $is, not $1"; return 1; }
 }
-get_page() { status_is 200 GET+page "$@"; } # as get, and checks that it is a page
-# Standard input has lines `STATUS METHOD TARGET[ HEADER]`; GET+page: the answer must be a page
+# Standard input has lines `STATUS METHOD TARGET[ HEADER]`
 answers() { perl "$lib/http.pl" "$address" requests; }
-is_page() { perl "$lib/page.pl" <body || { cat body; return 1; }; }
-shows() { # TARGET TEXT: a page of it contains the text
-    get_page "$1" && grep -qF -- "$2" body
+is_page() { cmp "$BATS_TEST_DIRNAME/../../src/show/serve/assets/index.html" body; }
+is_error() { # TEXT: the body is an object with an error that contains the text
+    jq -e --arg text "$1" 'keys == ["error"] and (.error | contains($text))' body >/dev/null ||
+        { cat body; return 1; }
 }
-shows_not() { get "$1" && ! grep -qF -- "$2" body; }
+overview=/api/overview.json
+shows() { # TARGET FILTER [ARGUMENT...]: the filter of jq is true for the document
+    get "$1" && jq -e "${@:3}" "$2" body >/dev/null
+}
+shows_not() { get "$1" && ! jq -e "${@:3}" "$2" body >/dev/null; }
 encoded() { # TEXT
     perl -e 'print map { sprintf "%%%02x", ord } split //, $ARGV[0]' "$1"
 }

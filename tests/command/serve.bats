@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# serve: its pages and documents with the rows of each database. serve_http.bats tests the rest.
+# serve: its documents with the rows of each database. serve_http.bats tests the rest.
 # Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
 # Rest: postgresql/native
@@ -8,53 +8,48 @@
 load lib
 load serve.bash
 
-@test "an empty farm: each page explains how to begin, and the documents are empty" {
+@test "an empty farm: the page at each address, and documents that are empty" {
     start_serve
-    shows / "No lock is held"
-    shows / "No problems"
-    shows /locks "No lock is held or waited for"
-    for page in / /jobs; do shows $page "<code>rowlock job</code> in a crontab"; done
-    shows /subjects "No subject was refreshed yet"
-    shows /lock?name=free "is free"
+    for page in / /locks /lock?name=x /jobs /job?name=x /subjects /history; do
+        get $page
+        is_page
+    done
+    shows $overview '.totals | del(.waiting_since) | all(. == 0)'
+    shows $overview '[.queues, .held, .jobs, .cycles, .bad_jobs, .bad_subjects, .bad_leases]
+        | all(. == [])'
+    shows $overview '.error == null and .age_ms < 5000 and (.version | startswith("0"))'
     for verb in ls jobs subjects log; do
-        shows / "\"/api/$verb.json\""
         same "/api/$verb.json" "$verb"
     done
     stop_serve
 }
 
-@test "holders, waiters and permits, on the overview, the list and the page of a name" {
+@test "holders, waiters and permits: in the overview and in the list of a name" {
     take one --note 'a note'
     take seats --limit 3
     start_rowlock acquire --ttl 1h -w 1h --note 'in a hurry' one
     start_serve
-    until_true shows /lock?name=one "in a hurry"
-    shows /lock?name=one "a note"
-    shows / 'href="/lock?name=one"'
-    shows / "Longest wait"
-    shows /locks "1 of 3 permits"
-    shows /lock?name=seats "1 of 3 permits"
-    get '/locks?q=SEA'
-    grep -q 'name=seats' body
-    if grep -q 'name=one' body; then return 1; fi
-    shows '/locks?q=hurry' 'name=one'
+    until_true shows '/api/ls.json?name=one&old=1' '.[1].note == "in a hurry"'
+    grep -q '^Age: 0' head
+    shows '/api/ls.json?name=one&old=1' '.[0].note == "a note" and length == 2'
+    until_true shows $overview '.queues == [{name: "one", waiting: 1, since: .queues[0].since,
+        holder: .queues[0].holder}] and .queues[0].holder.note == "a note"'
+    shows $overview '.totals | .held == 2 and .waiting == 1 and .queues == 1 and .waiting_since'
+    shows /api/ls.json '.[] | select(.name == "seats") | .permits == 1 and .limit == 3'
     rowlock break one
-    until_true shows / "told to stop"
+    until_true shows $overview '.bad_leases[0].name == "one" and .totals.stopping == 1'
 }
 
-@test "jobs: state, output and history; a job that is not known is 404" {
+@test "jobs: state, output and history; of a job that is not known the list is empty" {
     run rowlock job broken --every 50w -- sh -c 'echo first; echo last; exit 7'
     rowlock job good --every 50w -- true
     start_serve
-    shows /jobs 'href="/job?name=broken"'
-    shows /jobs "exit 7"
-    shows / "has failed for"
-    shows /job?name=broken "exit 7"
-    grep -qx 'last' body # a line of the output
-    shows /job?name=good "printed nothing"
-    status_is 404 GET /job?name=unknown
-    is_page
-    grep -q "No node has asked for this job" body
+    shows '/api/jobs.json?old=1' '[.[] | [.name, .state, .last_exit]] |
+        sort == [["broken", "failing", 7], ["good", "fine", 0]]'
+    shows $overview '.bad_jobs[0].name == "broken" and .totals.job_problems == 1'
+    shows $overview '[.jobs[].name] == ["broken", "good"]'
+    shows '/api/jobs.json?name=broken&old=1' '.[0].history[0].output == "first\nlast\n"'
+    shows '/api/jobs.json?name=unknown&old=1' '. == []'
 }
 
 @test "a held job is paused, not a problem" {
@@ -62,22 +57,19 @@ load serve.bash
     rowlock hold job:held --note 'the disk is full' >/dev/null
     held+=(job:held)
     start_serve
-    shows /job?name=held "the disk is full"
-    grep -q 'pill calm">paused' body
-    shows / "No problems"
-    shows /lock?name=job%3Aheld 'href="/job?name=held"'
+    shows '/api/jobs.json?name=held&old=1' \
+        '.[0].state == "paused" and .[0].paused_note == "the disk is full"'
+    shows $overview '.totals.job_problems == 0 and .bad_jobs == []'
 }
 
 @test "subjects: their age, and the last refresh" {
     rowlock refresh prices --max-age 1h -- true
     run rowlock refresh rates --max-age 1h -- sh -c 'echo no route >&2; exit 3'
     start_serve
-    shows /subjects prices
-    shows /subjects COMPLETE
-    shows /subjects "no route"
-    shows / "the last refresh failed"
-    get '/subjects?q=rat'
-    if grep -q prices body; then return 1; fi
+    shows '/api/subjects.json?old=1' \
+        '[.[] | [.subject, .status]] == [["prices", "COMPLETE"], ["rates", "ERROR"]]'
+    shows $overview '.bad_subjects[0].subject == "rates" and .totals.subject_problems == 1'
+    shows $overview '.bad_subjects[0].error | contains("no route")'
 }
 
 @test "the documents equal the verbs' JSON, also those of one name" {
@@ -107,25 +99,18 @@ load serve.bash
     run rowlock acquire -w 0.2 busy
     run rowlock job failed --every 50w -- false
     start_serve
-    shows /history 'name=old'
-    grep -q 'src="/timeline.svg?name=&amp;v=[0-9]*"' body
-    grep -q 'gave up' body
-    shows /lock?name=old 'a past note'
-    if grep -q 'busy' body; then return 1; fi
-    get "/lock?name=$(encoded 'o[l]d*')" # a name, not a pattern
-    is_page
-    grep -q 'History <span class="count">1<' body
+    shows '/api/log.json?old=1' 'any(.name == "old" and .note == "a past note")'
+    shows '/api/log.json?old=1' 'any(.how == "gave up")'
+    # a name, not a pattern
+    shows "/api/log.json?old=1&name=$(encoded 'o[l]d*')" 'length == 1 and .[0].name == "o[l]d*"'
     same /api/log.json log
     same /api/log.json?name=old log old
     same /api/log.json?name=never log never
     same /api/log.json?name=failed log failed
-    shows /lock?name=failed 'name=job%3Afailed' # with the runs of the job of that name
     get /timeline.svg?name=old
     grep -q '^Content-Type: image/svg+xml' head
     grep -q "^Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'" head
     grep -q '<svg' body
-    shows '/history?q=PAST' 'name=old'
-    if grep -q 'name=busy' body; then return 1; fi
 }
 
 @test "the metrics are those of the verb" {
@@ -141,16 +126,13 @@ load serve.bash
     grep -qx 'rowlock_up 1' found
 }
 
-@test "callers that wait for each other are a problem on the first page" {
+@test "callers that wait for each other are a cycle in the overview" {
     start_serve
-    shows_not / '>cycle</span>'
+    shows $overview '.cycles == [] and .totals.cycles == 0'
     start_cycle 'one<b>' two
     two=$started
-    until_true shows / '>cycle</span>'
-    shows / '<div>Lock <a class="name" href="/lock?name=one'
-    shows / '<bdi>one&lt;b&gt;</bdi></a>, <a class="name" href="/lock?name=two">'
-    shows / '<bdi>two</bdi></a>: the holder of each waits for another of them.'
-    shows / 'class="tile alarm" href="/locks"><span class="label">Waiting'
+    until_true shows $overview '[.cycles[] | sort] == [["one<b>", "two"]]'
+    shows $overview '.totals.cycles == 1'
     kill -s TERM "$two"
-    until_true shows_not / '>cycle</span>'
+    until_true shows $overview '.cycles == []'
 }

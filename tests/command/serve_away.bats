@@ -14,16 +14,19 @@ setup_file() {
     rowlock schema install
 }
 
-@test "the database restarts: the pages show the last state with its age, then the new one" {
+is_old() { shows $overview '.outage == $text and .age_ms > 0' --arg text "$1"; }
+is_new() { shows $overview '.error == null'; }
+
+@test "the database restarts: the documents have the last state with its age, then the new one" {
     take one
     start_serve
-    shows / 'name=one'
-    shows_not / 'class="banner" id="old"'
+    shows $overview '.held[0].name == "one" and .error == null'
+    get '/api/ls.json?name=one&old=1'
     stop_server "$own"
-    until_true shows / 'the database does not answer'
-    shows / 'This data is <strong>'
-    shows / 'name=one' # still there
-    shows /lock?name=one 'Holders <span class="count">1'
+    until_true is_old 'the database does not answer'
+    shows $overview '.held[0].name == "one"' # still there
+    shows '/api/ls.json?name=one&old=1' '.[0].name == "one"'
+    grep -q '^Age: ' head
     status_is 503 GET /api/ls.json
     grep -q '^{"error":"' body
     get /metrics
@@ -32,45 +35,47 @@ setup_file() {
     [ "$(wc -l <found)" = 2 ]
     until_true grep -q 'the database does not answer' err
     start_own
-    until_true shows_not / 'class="banner" id="old"'
+    until_true is_new
     take two
-    until_true shows / 'name=two'
+    until_true shows $overview 'any(.held[]; .name == "two")'
     until_true grep -q 'the database answers again' err
     [ "$(grep -c 'does not answer' err)" = 1 ] # reported once
     stop_serve
 }
 
-@test "a schema that becomes too new: the pages and the log name it as the reason" {
+@test "a schema that becomes too new: the overview and the log name it as the reason" {
     start_serve
-    shows_not / 'class="banner" id="old"'
+    is_new
     current=$(sql "SELECT version FROM ${ours}meta")
     sql "UPDATE ${ours}meta SET version = 99"
     end_sessions # a session checks the schema once
-    until_true shows / 'the database cannot be used'
-    shows / 'version 99, newer than this library'
-    shows_not / 'does not answer'
+    until_true is_old 'the database cannot be used'
+    shows $overview '.error | contains("version 99, newer than this library")'
     grep -q 'the database cannot be used: the schema is version 99, newer' err
     sql "UPDATE ${ours}meta SET version = $current"
-    until_true shows_not / 'class="banner" id="old"'
+    until_true is_new
 }
 
 @test "a session that the server ended is replaced before a viewer sees an error" {
     start_serve
-    shows / Overview
+    is_new
     end_sessions
     take three
-    until_true shows / 'name=three'
+    until_true shows $overview 'any(.held[]; .name == "three")'
     if grep 'does not answer' err; then return 1; fi
 }
 
-@test "started while the database is away, it serves a page that explains, and then the data" {
+@test "started while the database is away, its documents explain it, and then have the data" {
     stop_server "$own"
     start_serve
-    status_is 503 GET /
+    get /
     is_page
-    grep -q 'No data yet' body
+    for document in overview ls jobs; do
+        status_is 503 GET "/api/$document.json?old=1"
+        grep -q '^{"error":"' body
+    done
     start_own
-    until_true shows / Overview
+    until_true is_new
     get /api/ls.json
 }
 
@@ -105,12 +110,13 @@ log_statements() { # on|off
     rowlock job two --every 50w -- true
     log_statements on
     start_serve
-    get /
+    get $overview
     local before after seconds bad
     before=$(sets)
     [ "$before" -ge 1 ]
-    read -r seconds bad < <(perl "$lib/http.pl" "$address" viewers 20 15 / /locks /jobs \
-        '/job?name=one' '/job?name=two' '/lock?name=x' /api/ls.json /metrics)
+    read -r seconds bad < <(perl "$lib/http.pl" "$address" viewers 20 15 $overview \
+        '/api/jobs.json?name=one' '/api/jobs.json?name=two' '/api/ls.json?name=x' /api/ls.json \
+        /metrics)
     after=$(sets)
     echo "$((after - before)) sets in $seconds s; $bad bad answers"
     [ "$bad" = 0 ]

@@ -14,6 +14,29 @@ setup_file() {
     need_browser
 }
 
+texts() { # TARGET TEXT...: the page shows these texts
+    local text
+    echo "open http://$address$1"
+    echo "until document.querySelector('main h1')"
+    for text in "${@:2}"; do echo "eval main.textContent.includes('$text') || '$text'"; done
+}
+@test "every page of an empty farm explains how to begin, and a wrong address is named" {
+    start_serve
+    {
+        texts / 'No lock is held' 'No problems' 'No caller waits' 'rowlock job in a crontab'
+        texts /locks 'No lock is held or waited for'
+        texts /lock?name=free 'is free' 'No ended lease is kept'
+        texts /jobs 'rowlock job in a crontab'
+        texts /job?name=x 'No node has asked for this job'
+        texts /subjects 'No subject was refreshed yet'
+        texts /history 'No ended lease is kept'
+        texts /lock 'There is no such page'
+    } >orders
+    browse <orders
+    [ "$(grep -c true seen)" = "$(grep -c ^eval orders)" ]
+    if grep -v true seen; then return 1; fi
+}
+
 @test "every page, in light and dark, wide and narrow: no error, no other host, nothing too wide" {
     rowlock acquire --ttl 1h '<script>alert(1)</script>' --note '"><img src=x onerror=alert(1)>'
     run rowlock job '<b>job</b>' --every 50w -- sh -c 'echo "<script>alert(2)</script>"; exit 7'
@@ -26,6 +49,7 @@ setup_file() {
             for page in / /locks "/lock?name=$(encoded '<script>alert(1)</script>')" /jobs \
                 /history "/job?name=$(encoded '<b>job</b>')" /subjects; do
                 echo "open http://$address$page"
+                echo "until document.querySelector('main h1')"
                 echo "eval document.documentElement.scrollWidth <= innerWidth"
                 echo "eval getComputedStyle(document.querySelector('h1')).fontSize == '24px'"
                 echo "eval performance.getEntriesByType('resource').every(r => \
@@ -48,36 +72,42 @@ setup_file() {
     exec 5>orders
     cat >&5 <<ORDERS
 open http://$address/
-eval document.querySelector('main a[href="/lock?name=one"]').focus()
-eval (window.before = document.querySelector('main'), 1)
-until document.querySelector('main') !== window.before
+until document.querySelector('main a[href="/lock?name=one"]')
+eval (document.querySelector('main a[href="/lock?name=one"]').focus(), \
+window.before = document.querySelector('.fresh').textContent, 1)
+until document.querySelector('.fresh').textContent !== window.before
 eval document.activeElement.getAttribute('href')
 ORDERS
     rowlock acquire --ttl 1h later
     cat >&5 <<ORDERS
 until document.querySelector('main').textContent.includes('later')
+eval document.activeElement.getAttribute('href')
 open http://$address/job?name=broken
-eval (document.querySelector('details').open = true, window.before = main, 1)
-until document.querySelector('main') !== window.before
+until document.querySelector('details')
+eval (document.querySelector('details').open = true, \
+window.before = document.querySelector('.fresh').textContent, 1)
+until document.querySelector('.fresh').textContent !== window.before
 eval document.querySelector('details').open
 eval (getSelection().selectAllChildren(document.querySelector('h1')), \
-window.before = document.querySelector('main'), 1)
+window.before = document.querySelector('.fresh').textContent, 1)
 eval new Promise(done => setTimeout(done, 3000))
-eval document.querySelector('main') === window.before
+eval document.querySelector('.fresh').textContent === window.before
 ORDERS
     exec 5>&-
     wait "$browser"
     cat seen
+    [ "$(sed -n 2p seen)" = '"/lock?name=one"' ]
     [ "$(sed -n 3p seen)" = '"/lock?name=one"' ]
     [ "$(sed -n 5p seen)" = true ]
     [ "$(tail -n 1 seen)" = true ]
 }
 
-@test "by keyboard: the first key reaches the link to the content, and the focus is visible" {
+@test "by keyboard: skip link, pages, a lock and the way back, with a focus that is visible" {
     rowlock acquire --ttl 1h two
     start_serve
     browse <<ORDERS
 open http://$address/
+until document.querySelector('main a')
 key Tab
 eval document.activeElement.className
 eval document.activeElement.getBoundingClientRect().top >= 0
@@ -85,15 +115,32 @@ key Tab
 key Tab
 eval document.activeElement.textContent
 eval getComputedStyle(document.activeElement).outlineStyle
+key Tab
+key Enter
+until document.querySelector('main h1').textContent === 'Locks'
+eval [location.pathname, document.activeElement.id].join()
+key /
+eval document.activeElement.id
+eval document.querySelector('main a[href="/lock?name=two"]').focus()
+key Enter
+until document.querySelector('main h1').textContent === 'Lock two'
+eval document.title
+eval (window.history.back(), 1)
+until document.querySelector('main h1').textContent === 'Locks'
+eval document.querySelector('nav a[aria-current]').textContent
 ORDERS
+    cat seen
     [ "$(sed -n 1p seen)" = '"skip"' ]
     [ "$(sed -n 2p seen)" = true ]
     [ "$(sed -n 3p seen)" = '"Overview"' ]
     [ "$(sed -n 4p seen)" = '"solid"' ]
+    [ "$(sed -n 5p seen)" = '"/locks,main"' ]
+    [ "$(sed -n 6p seen)" = '"q"' ]
+    [ "$(sed -n 8p seen)" = '"two - Lock - rowlock"' ]
+    [ "$(sed -n 10p seen)" = '"Locks"' ]
 }
 
-@test "without JavaScript the page is complete, and the filter that needs it is hidden" {
-    rowlock acquire --ttl 1h three
+@test "without JavaScript the page says so, and names the command and the JSON" {
     start_serve
     browse <<ORDERS
 script off
@@ -101,8 +148,42 @@ open http://$address/locks
 shoot page.png
 ORDERS
     [ -s page.png ]
-    shows /locks 'id="filter" hidden'
-    shows /locks 'name=three'
+    get /locks
+    grep -q '<noscript>.*needs JavaScript.*rowlock ls.*/api/overview.json.*</noscript>' body
+}
+
+@test "every page of a busy farm shows what its documents have" {
+    rowlock schema set history all
+    rowlock acquire --ttl 1h --limit 3 seats
+    rowlock acquire --ttl 1h queued --note 'a note'
+    start_rowlock acquire --ttl 1h -w 1h --note 'in a hurry' queued
+    rowlock acquire --ttl 1h stopping
+    rowlock break stopping
+    rowlock acquire --ttl 1h gone --note 'a past note'
+    rowlock break --now gone
+    rowlock job quiet --every 50w -- true
+    rowlock hold job:quiet --note 'the disk is full'
+    run rowlock job noisy --every 50w -- sh -c 'echo first; echo last; exit 7'
+    rowlock refresh prices --max-age 1h -- true
+    start_cycle left right
+    start_serve
+    until_true shows $overview '.totals.cycles == 1 and any(.queues[]; .name == "queued")'
+    {
+        texts / 'told to stop' 'has failed for' 'Longest wait' '1 of 3 permits' \
+            'the holder of each waits for another of them' 'in a cycle, longest'
+        texts /locks '1 of 3 permits' 'a note' 'stopping'
+        texts /lock?name=queued 'a note' 'in a hurry' '#1' 'Holders 1' 'Waiters 1'
+        texts /lock?name=job%3Aquiet 'This is the lock of the job quiet'
+        texts /lock?name=gone 'broken by' 'a past note' 'History 1'
+        texts /job?name=noisy 'exit 7' 'failing' 'first' 'job:noisy'
+        texts /job?name=quiet 'paused by' 'the disk is full' 'printed nothing'
+        texts /subjects prices COMPLETE
+        texts /history gone broken 'job:noisy'
+        echo "eval document.querySelector('img.timeline').src.includes('/timeline.svg?name=&v=')"
+    } >orders
+    browse <orders
+    [ "$(grep -c true seen)" = "$(grep -c ^eval orders)" ]
+    if grep -v true seen; then return 1; fi
 }
 
 @test "the filter narrows the list while it is typed" {
@@ -111,6 +192,7 @@ ORDERS
     start_serve
     browse <<ORDERS
 open http://$address/locks
+until document.querySelector('main').textContent.includes('pears')
 eval (q.value = 'APPL', q.dispatchEvent(new Event('input')), 1)
 until !document.querySelector('main').textContent.includes('pears')
 eval document.querySelector('main').textContent.includes('apples')
@@ -128,6 +210,7 @@ ORDERS
     local browser=$!
     exec 5>orders
     echo "open http://$address/" >&5
+    echo "until document.querySelector('main h1')" >&5
     echo "eval 1" >&5
     until_true has_text seen
     stop_serve
@@ -140,17 +223,42 @@ ORDERS
     [ "$(sed -n 2p seen)" = true ]
 }
 
-@test "bytes that are not UTF-8 are shown as escapes" {
+@test "a banner about old data comes and goes, and the focus stays where it is" {
+    rowlock acquire --ttl 1h five
+    start_serve
+    mkfifo orders
+    browse <orders 3>&- &
+    local browser=$!
+    exec 5>orders
+    cat >&5 <<ORDERS
+open http://$address/
+until document.querySelector('main a[href="/lock?name=five"]')
+eval (document.querySelector('main a[href="/lock?name=five"]').focus(), 1)
+ORDERS
+    until_true has_text seen
+    put_away meta
+    echo "until document.getElementById('old')" >&5
+    echo "eval document.activeElement.getAttribute('href')" >&5
+    until_true grep -q five seen
+    put_back meta
+    echo "until !document.getElementById('old')" >&5
+    echo "eval document.activeElement.getAttribute('href')" >&5
+    exec 5>&-
+    wait "$browser" || true # the failed requests are on the console
+    [ "$(grep -c '"/lock?name=five"' seen)" = 2 ]
+}
+
+@test "bytes that are not UTF-8, and control characters, are shown" {
     rowlock acquire --ttl 1h odd
-    sql "UPDATE rowlock_lease SET note = CAST(x'3cff80c3' AS TEXT), host = CAST(x'ff3e' AS TEXT)
+    sql "UPDATE rowlock_lease SET note = CAST(x'3cff80c31b' AS TEXT), host = CAST(x'ff3e' AS TEXT)
          WHERE name = 'odd'"
     start_serve
-    shows /lock?name=odd '&lt;\xff\x80\xc3'
     get /api/ls.json?name=odd
     perl -MEncode -0777 -ne 'Encode::decode("UTF-8", $_, Encode::FB_CROAK)' body
     browse <<ORDERS
 open http://$address/lock?name=odd
-eval document.querySelector('main').textContent.includes('\\\\xff\\\\x80')
+until document.querySelector('main h1')
+eval main.textContent.includes('<\ufffd') && main.textContent.includes('\\\\x1b')
 ORDERS
     [ "$(cat seen)" = true ]
 }

@@ -8,7 +8,8 @@
 #   open URL                      waits until the page is loaded
 #   eval EXPRESSION               prints the value, which may be a promise, as JSON
 #   until EXPRESSION              repeats it for a minute, until it is true
-#   key NAME                      presses a key: Tab, Enter, Escape
+#   key NAME                      presses a key: Tab, Enter, Escape, or a character
+#   type TEXT                     types it into the field that has the focus
 #   shoot FILE                    the whole page as PNG
 #   paper                         prints on paper, and shows how many texts each sheet has
 # At the end it prints each error of the console or of the log, as a line "console: TEXT", and the
@@ -135,9 +136,12 @@ my %orders = (
     },
     key => sub {
         my %codes = (Tab => 9, Enter => 13, Escape => 27);
+        my $text = $_[0] eq 'Enter' ? "\r" : $codes{$_[0]} ? undef : $_[0];
         call('Input.dispatchKeyEvent', { type => $_, key => $_[0],
-            windowsVirtualKeyCode => $codes{$_[0]} }) for 'rawKeyDown', 'keyUp';
+            windowsVirtualKeyCode => $codes{$_[0]} // ord uc $_[0],
+            $_ eq 'keyDown' && defined $text ? (text => $text) : () }) for 'keyDown', 'keyUp';
     },
+    type => sub { call('Input.insertText', { text => $_[0] }) },
     paper => sub {
         my $pdf = decode_base64(call('Page.printToPDF')->{data});
         print encode_json(texts_of_pages($pdf)), "\n";
