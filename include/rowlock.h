@@ -150,6 +150,10 @@ struct rowlock_options {            /* all zero: the defaults */
     const char *database;           /* MariaDB: where rowlock is installed; NULL: the current one */
     rowlock_reread_url *reread_url; /* after a refused login: see rowlock_open; NULL: none */
     void *reread_data;
+    /* Whom the history names as the USER that broke a lease, or made a job due, by this connection:
+       at most 63 bytes of UTF-8 count. NULL: the user of the environment, SUDO_USER, LOGNAME or
+       USER. The database does not verify it. */
+    const char *user;
 };
 
 /*
@@ -901,7 +905,7 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
 /*
  * Makes the job due now: the next node that asks for it runs it, with the schedule and the command
  * of its own configuration, and with this time as the due time. The run takes the place of due
- * times that no node has claimed; later ones stay as planned. A second call before that run changes
+ * times that no node has claimed; later ones stay as planned. The history has an entry of it. A second call before that run changes
  * only its due time. Waits half a second at most for a transaction that holds the name.
  *
  * EBUSY   it runs, or its name is held: by a lease, for example that of rowlock hold, or by a
@@ -929,10 +933,11 @@ enum rowlock_ending {
     ROWLOCK_ENDED_EXPIRED, /* it was not renewed in time */
     ROWLOCK_ENDED_REVOKED, /* by rowlock_break */
     ROWLOCK_ENDED_GAVE_UP, /* a waiter: it timed out, or was interrupted */
-    ROWLOCK_ENDED_RUN      /* the run of a job, under the name job:NAME: see `outcome` */
+    ROWLOCK_ENDED_RUN,     /* the run of a job, under the name job:NAME: see `outcome` */
+    ROWLOCK_ENDED_DUE_NOW  /* no end: rowlock_hasten_job made the job due, under job:NAME */
 };
 
-/* "released", "expired", "revoked", "gave up", "run". Any thread. */
+/* "released", "expired", "revoked", "gave up", "run", "due now". Any thread. */
 ROWLOCK_API const char *rowlock_ending_text(enum rowlock_ending ending);
 
 struct rowlock_past { /* valid during the callback only; texts are never NULL, "": unknown */
@@ -948,7 +953,8 @@ struct rowlock_past { /* valid during the callback only; texts are never NULL, "
     int64_t acquired_ms; /* since 1970 UTC, database's clock; 0: never. Of a run: its start */
     int64_t ended_ms;
     rowlock_duration waited_ms, held_ms;
-    const char *broken_by; /* of a broken lease or run: USER@HOST:PID of rowlock_break */
+    /* of a broken lease or run: USER@HOST:PID of rowlock_break; DUE_NOW: of rowlock_hasten_job */
+    const char *broken_by;
 };
 
 struct rowlock_past_filter {    /* all zero: the latest 100 */

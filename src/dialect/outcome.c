@@ -16,7 +16,7 @@ static const struct {
 static const char *const endings[] = {
     [ROWLOCK_ENDED_RELEASED] = "released", [ROWLOCK_ENDED_EXPIRED] = "expired",
     [ROWLOCK_ENDED_REVOKED] = "revoked",   [ROWLOCK_ENDED_GAVE_UP] = "gave up",
-    [ROWLOCK_ENDED_RUN] = "run",
+    [ROWLOCK_ENDED_RUN] = "run",           [ROWLOCK_ENDED_DUE_NOW] = "due now",
 };
 
 enum { OUTCOMES = sizeof outcomes / sizeof *outcomes, ENDINGS = sizeof endings / sizeof *endings };

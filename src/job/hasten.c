@@ -78,6 +78,15 @@ static int hasten(struct rowlock_connection *connection, const char *job, int64_
     return code;
 }
 
+static void log_request(struct rowlock_connection *connection, const char *job)
+{
+    static const int64_t token = ROWLOCK_LOG_DUE_NOW;
+    char name[ROWLOCK_NAME_MAX + 1];
+
+    snprintf(name, sizeof name, ROWLOCK_JOB_PREFIX "%s", job);
+    rowlock__log_user(connection, name, &token, 1);
+}
+
 int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
                        struct rowlock_error *error)
 {
@@ -93,5 +102,7 @@ int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
     if (!code && !done)
         code = rowlock__fail(error, ROWLOCK_EBUSY,
                              "the job '%.100s' changes all the time: try again", name);
+    if (!code)
+        log_request(connection, name);
     return code;
 }

@@ -10,6 +10,7 @@
 
 #include "dialect/outcome.h"
 #include "driver/failure.h"
+#include "lease/lease.h"
 #include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
@@ -32,20 +33,48 @@ struct breaker { /* who broke a lease */
 
 struct pasts {
     struct rowlock_rows rows, breakers;
+    bool only_breakers; /* other rows are not wanted */
 };
+
+/* USER@HOST:PID */
+static void write_who(char *out, size_t size, const struct rowlock_value *columns)
+{
+    char host[256], user[64];
+
+    rowlock__column_text(&columns[4], host, sizeof host);
+    rowlock__column_text(&columns[6], user, sizeof user);
+    snprintf(out, size, "%s%s%s:%" PRId64, user, *user ? "@" : "", host,
+             rowlock__value_number(&columns[5]));
+}
 
 static void breaker_row(struct rowlock_rows *rows, const struct rowlock_value *columns)
 {
     struct breaker *breaker = rowlock__rows_add(rows);
-    char host[256], user[64];
 
     if (!breaker)
         return;
     breaker->token = -rowlock__value_number(&columns[3]);
-    rowlock__column_text(&columns[4], host, sizeof host);
-    rowlock__column_text(&columns[6], user, sizeof user);
-    snprintf(breaker->text, sizeof breaker->text, "%s%s%s:%" PRId64, user, *user ? "@" : "", host,
-             rowlock__value_number(&columns[5]));
+    write_who(breaker->text, sizeof breaker->text, columns);
+}
+
+/* A user made a job due. */
+static void request_row(struct rowlock_rows *rows, const struct rowlock_value *columns)
+{
+    struct rowlock_past *past = rowlock__rows_add(rows);
+    char who[400];
+
+    if (!past)
+        return;
+    write_who(who, sizeof who, columns);
+    *past = (struct rowlock_past){.name = rowlock__rows_text(rows, &columns[0]),
+                                  .ending = ROWLOCK_ENDED_DUE_NOW,
+                                  .count = 1,
+                                  .host = rowlock__rows_text(rows, &columns[4]),
+                                  .command = "",
+                                  .note = "",
+                                  .pid = rowlock__value_number(&columns[5]),
+                                  .ended_ms = rowlock__value_number(&columns[10]),
+                                  .broken_by = rowlock__rows_keep(rows, who)};
 }
 
 /* name, mode, permits, token, host, pid, command, note, acquired, waited, ended, how, exit,
@@ -55,11 +84,15 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
     struct pasts *pasts = data;
     struct rowlock_rows *rows = &pasts->rows;
     bool is_breaker = n >= 14 && rowlock__value_number(&columns[3]) < 0;
+    bool is_request = is_breaker && !pasts->only_breakers &&
+                      rowlock__value_number(&columns[3]) == -ROWLOCK_LOG_DUE_NOW;
     struct rowlock_past *past = n < 14 || is_breaker ? NULL : rowlock__rows_add(rows);
     bool is_run = past && rowlock__value_number(&columns[13]) != 0;
     char how[16];
 
-    if (is_breaker)
+    if (is_request)
+        request_row(rows, columns);
+    else if (is_breaker)
         breaker_row(&pasts->breakers, columns);
     if (!past)
         return;
@@ -161,6 +194,7 @@ static int find_breakers(struct rowlock_connection *connection, struct pasts *pa
 
     if (first_ms == INT64_MAX)
         return ROWLOCK_OK;
+    pasts->only_breakers = true;
     code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, pasts, error);
     code = rowlock__rows_complete(&pasts->breakers, code, error);
     if (!code)
@@ -224,6 +258,8 @@ static void show(const struct rowlock_rows *rows, const struct rowlock_past_filt
     for (size_t i = 0; i < rows->n && left > 0; i++) {
         if (!exact && !is_match(filter, past[i].name) && !is_match_of_job(filter, past[i].name))
             continue;
+        if (past[i].ending == ROWLOCK_ENDED_DUE_NOW && (filter->problems || filter->waited_ms))
+            continue;
         left--;
         if (visit(&past[i], data))
             return;
@@ -234,7 +270,8 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
                     rowlock_visit_past visit, void *data, struct rowlock_error *error)
 {
     static const struct rowlock_past_filter all;
-    struct pasts pasts = {{.size = sizeof(struct rowlock_past)}, {.size = sizeof(struct breaker)}};
+    struct pasts pasts = {
+        {.size = sizeof(struct rowlock_past)}, {.size = sizeof(struct breaker)}, false};
     char *like = NULL;
     bool exact = true;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);

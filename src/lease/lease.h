@@ -52,6 +52,13 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 /* The connection's session, if that has the lease's session lock; else 0. */
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease);
 
+/* Notes in the history which user has just done something to these tokens of the name: broken the
+   lease of one, or, ROWLOCK_LOG_DUE_NOW, made its job due. It has been done: a failure here, as of a
+   missing privilege, is not reported. */
+#define ROWLOCK_LOG_DUE_NOW INT64_MAX
+void rowlock__log_user(struct rowlock_connection *connection, const char *name,
+                       const int64_t *tokens, size_t n);
+
 /* Records a grant or renewal that was sent at `sent_ms`, for `ttl_ms`: never shortens the lease.
    Any thread. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lease/lease.h"
 #include "lease/query.h"
 #include "lease/request.h"
 #include "util/error.h"
@@ -56,11 +57,11 @@ static int take_token(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* The user, also behind sudo, where the environment has it. */
-static void find_user(char *out, size_t size)
+/* The user of the connection, or the one of the environment, also behind sudo. */
+static void find_user(const struct rowlock_connection *connection, char *out, size_t size)
 {
     static const char *const variables[] = {"SUDO_USER", "LOGNAME", "USER"};
-    const char *user = NULL;
+    const char *user = connection->user;
 
     for (size_t i = 0; (!user || !*user) && i < sizeof variables / sizeof *variables; i++)
         user = getenv(variables[i]);
@@ -92,27 +93,25 @@ static int log_some(struct rowlock_connection *connection, const struct rowlock_
     return code;
 }
 
-static void log_broken(struct rowlock_connection *connection, const char *name,
-                       const struct broken *broken)
+void rowlock__log_user(struct rowlock_connection *connection, const char *name,
+                       const int64_t *tokens, size_t n)
 {
-    const int64_t *tokens = broken->tokens.row;
-    size_t left = broken->tokens.n;
     size_t most = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? TOGETHER : 1;
     char host[256], user[64];
     struct rowlock_value who[3];
 
     rowlock__host(host, sizeof host);
-    find_user(user, sizeof user);
+    find_user(connection, user, sizeof user);
     who[0] = rowlock__text_value(host);
     who[1] = rowlock__int_value(getpid());
     who[2] = rowlock__text_value(user);
-    while (left > 0 && connection->link) {
-        size_t n = left < most ? left : most;
+    while (n > 0 && connection->link) {
+        size_t now = n < most ? n : most;
 
-        if (log_some(connection, who, name, tokens, n))
+        if (log_some(connection, who, name, tokens, now))
             return;
-        tokens += n;
-        left -= n;
+        tokens += now;
+        n -= now;
     }
 }
 
@@ -140,7 +139,7 @@ int rowlock_break(struct rowlock_connection *connection, const char *name, int64
             code = not_broken(connection, code, name, error);
     }
     if (!code && count > 0)
-        log_broken(connection, name, &leases);
+        rowlock__log_user(connection, name, leases.tokens.row, leases.tokens.n);
     rowlock__rows_clear(&leases.tokens);
     if (!code && broken)
         *broken = count;

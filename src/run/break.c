@@ -56,7 +56,7 @@ static int look_before(const struct rowlock_holder *holder, void *data)
     if (holder->holding != ROWLOCK_HOLDS || (breaking->token && breaking->token != holder->token))
         return 0;
     breaking->stopping += holder->stop != 0;
-    breaking->holds += holder->pid == 0 && strcmp(holder->command, "hold") == 0;
+    breaking->holds += is_hold(holder);
     return 0;
 }
 

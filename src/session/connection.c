@@ -14,6 +14,7 @@
 #include "rowlock/postgresql.h"
 #include "rowlock/sqlite.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 #define DEFAULT_CONNECT_MS 10000
 #define DEFAULT_STATEMENT_MS 10000
@@ -60,6 +61,8 @@ static int set_options(struct rowlock_connection *connection, const char *url,
     connection->interrupt_fd = options->interrupt_fd > 0 ? options->interrupt_fd : -1;
     connection->reread_url = options->reread_url;
     connection->reread_data = options->reread_data;
+    rowlock__utf8_copy(connection->user, sizeof connection->user,
+                       options->user ? options->user : "");
     if (!url)
         url = options->url;
     if (url && !(connection->url = strdup(url)))
@@ -147,7 +150,8 @@ struct rowlock_options rowlock__options_of(const struct rowlock_connection *conn
                                     .interrupt_fd = connection->interrupt_fd,
                                     .database = connection->database,
                                     .reread_url = connection->reread_url,
-                                    .reread_data = connection->reread_data};
+                                    .reread_data = connection->reread_data,
+                                    .user = connection->user};
 }
 
 int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,

@@ -41,6 +41,7 @@ struct rowlock_connection {
     char *database;                 /* options->database */
     rowlock_reread_url *reread_url; /* options */
     void *reread_data;
+    char user[64];                             /* options; "": that of the environment */
     rowlock_duration connect_ms, statement_ms; /* options; < 0: no limit */
     int interrupt_fd;                          /* options; -1: none */
     int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */

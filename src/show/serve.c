@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb serve: pages about locks, jobs and subjects for a browser, and documents for scripts. */
+/* The verb serve: a page about locks, jobs and subjects for a browser, and documents for scripts. */
 #include "command/command.h"
 
 #ifdef ROWLOCK_WITH_MICROHTTPD
@@ -20,6 +20,7 @@
 struct serving {
     const char *address;
     int allow_remote;
+    struct access_options access;
     struct url url;
     struct signals signals;
     struct listening listening;
@@ -32,6 +33,11 @@ struct serving {
 static const struct option_row options[] = {
     {"listen", 0, required_argument, set_text, offsetof(struct serving, address), 0, 0},
     {"allow-remote", 0, no_argument, set_flag, offsetof(struct serving, allow_remote), 0, 0},
+    {"allow-actions", 0, no_argument, set_flag, offsetof(struct serving, access.may_act), 0, 0},
+    {"require-login", 0, no_argument, set_flag, offsetof(struct serving, access.must_log_in), 0, 0},
+    {"users", 0, required_argument, set_text, offsetof(struct serving, access.users), 0, 0},
+    {"user-header", 0, required_argument, set_text, offsetof(struct serving, access.header), 0, 0},
+    {"proxy", 0, required_argument, set_text, offsetof(struct serving, access.proxies), 0, 0},
     {0}};
 
 static void read_options(struct command *command, struct serving *serving)
@@ -39,8 +45,9 @@ static void read_options(struct command *command, struct serving *serving)
     scan_own_options(command, options, serving);
     read_operands(command, 0);
     if (command->json)
-        usage_error(command, "serve prints no JSON; its documents are at /api/ls.json, "
-                             "/api/jobs.json, /api/subjects.json and /api/log.json");
+        usage_error(command,
+                    "serve prints no JSON; its documents are at /api/ls.json, "
+                    "/api/jobs.json, /api/subjects.json, /api/log.json and /api/overview.json");
 }
 
 /* The same text is not sent twice, except with a new state. */
@@ -105,8 +112,10 @@ static int serve(struct serving *serving)
     const char *dialect = url_dialect(&serving->url);
     int status = STATUS_OK;
 
-    serving->http = http_open(&serving->listening, !dialect || (strcmp(dialect, "mariadb") != 0 &&
-                                                                strcmp(dialect, "mysql") != 0));
+    serving->http =
+        http_open(&serving->listening,
+                  !dialect || (strcmp(dialect, "mariadb") != 0 && strcmp(dialect, "mysql") != 0),
+                  &serving->access);
     if (!serving->http)
         return STATUS_UNAVAILABLE;
     serving->source = source_open(http_wake, serving->http);
@@ -135,7 +144,9 @@ int cmd_serve(struct command *command)
     int status;
 
     read_options(command, &serving);
-    status = url_lookup(command->db, &serving.url);
+    status = access_check(&serving.access);
+    if (!status)
+        status = url_lookup(command->db, &serving.url);
     if (!status)
         status = url_must_exist(&serving.url);
     if (!status)

@@ -16,6 +16,12 @@ int is_endless(const struct rowlock_holder *holder)
     return holder->remaining_ms > ROWLOCK_UNTIL_RELEASED / 2;
 }
 
+int is_hold(const struct rowlock_holder *holder)
+{
+    return holder->pid == 0 && (strcmp(holder->command, "hold") == 0 ||
+                                strncmp(holder->command, HOLD_BY, strlen(HOLD_BY)) == 0);
+}
+
 char *holder_state(const struct rowlock_holder *holder)
 {
     static const char *const states[] = {

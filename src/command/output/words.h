@@ -10,6 +10,11 @@ extern const char *const holder_modes[]; /* by enum rowlock_mode: "exclusive", .
 /* Whether the lease lasts until its release, as that of `rowlock hold` without --for does. */
 int is_endless(const struct rowlock_holder *holder);
 
+/* Whether it is the lease of `rowlock hold`, or of a user of `rowlock serve`, whose command begins
+   with HOLD_BY: no process works under it. */
+#define HOLD_BY "hold by "
+int is_hold(const struct rowlock_holder *holder);
+
 /* Cells of a table, malloc'd as those of cell_text(). */
 
 /* "held", "held, tx", "held, told to stop", "waiting". */

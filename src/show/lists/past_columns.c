@@ -19,8 +19,9 @@ const char *ending_word(const struct rowlock_past *past)
 
 int is_problem(const struct rowlock_past *past)
 {
-    return past->ending == ROWLOCK_ENDED_RUN ? past->outcome != ROWLOCK_RUN_DONE
-                                             : past->ending != ROWLOCK_ENDED_RELEASED;
+    return past->ending == ROWLOCK_ENDED_RUN
+               ? past->outcome != ROWLOCK_RUN_DONE
+               : past->ending != ROWLOCK_ENDED_RELEASED && past->ending != ROWLOCK_ENDED_DUE_NOW;
 }
 
 int64_t rounded_ms(int64_t ms)
@@ -30,6 +31,8 @@ int64_t rounded_ms(int64_t ms)
 
 static char *mode_of(const struct rowlock_past *past)
 {
+    if (past->ending == ROWLOCK_ENDED_DUE_NOW)
+        return strdup("-");
     if (past->ending == ROWLOCK_ENDED_RUN)
         return strdup("run");
     if (past->mode != ROWLOCK_PERMIT || past->count <= 1)
@@ -49,13 +52,18 @@ static void past_fields(struct fields *to, const void *row)
 {
     const struct rowlock_past *past = row;
     int is_run = past->ending == ROWLOCK_ENDED_RUN;
+    int is_request = past->ending == ROWLOCK_ENDED_DUE_NOW;
     int gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP, was_held = past->acquired_ms != 0;
 
     field_instant(to, "ENDED", "ended", past->ended_ms);
     field_text(to, "NAME", "name", past->name);
     field_cell(to, "MODE", mode_of(past));
     field_text(to, NULL, "mode", holder_modes[past->mode]);
-    field_text(to, NULL, "kind", is_run ? "run" : gave_up ? "waiter" : "lease");
+    field_text(to, NULL, "kind",
+               is_run       ? "run"
+               : gave_up    ? "waiter"
+               : is_request ? "request"
+                            : "lease");
     field_duration(to, "HELD", NULL, was_held, rounded_ms(past->held_ms));
     field_count(to, NULL, "held_ms", was_held, past->held_ms);
     field_duration(to, "WAITED", NULL, past->waited_ms != 0, rounded_ms(past->waited_ms));
@@ -78,7 +86,10 @@ static void past_fields(struct fields *to, const void *row)
 
 static const char *colour_of(const char *how)
 {
-    return strcmp(how, "released") == 0 || strcmp(how, "done") == 0 ? "\033[32m" : "\033[31m";
+    return strcmp(how, "released") == 0 || strcmp(how, "done") == 0 ||
+                   strncmp(how, "due now", strlen("due now")) == 0
+               ? "\033[32m"
+               : "\033[31m";
 }
 
 const struct list past_list = {.fields = past_fields,

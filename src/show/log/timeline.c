@@ -67,8 +67,11 @@ int timeline_add(struct timeline *timeline, const struct rowlock_past *past)
                                .is_run = past->ending == ROWLOCK_ENDED_RUN,
                                .is_problem = is_problem(past),
                                .gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP};
-    void *bars = rowlock__grown(timeline->bars, timeline->n, &timeline->size, sizeof bar);
+    void *bars;
 
+    if (past->ending == ROWLOCK_ENDED_DUE_NOW)
+        return 0;
+    bars = rowlock__grown(timeline->bars, timeline->n, &timeline->size, sizeof bar);
     if (!bars)
         return -1;
     timeline->bars = bars;

@@ -36,9 +36,10 @@ struct answer {
     const char *type; /* of the content; a constant */
     char *body;       /* NULL: no memory */
     size_t size;
-    int64_t age_s; /* of the data, for the header Age; < 0: without this header */
-    int is_static; /* the body is not malloc'd: it belongs to this program, or to `shown` */
-    int is_styled; /* it is a picture with a style of its own */
+    int64_t age_s;    /* of the data, for the header Age; < 0: without this header */
+    char cookie[160]; /* the header Set-Cookie; "": none */
+    int is_static;    /* the body is not malloc'd: it belongs to this program, or to `shown` */
+    int is_styled;    /* it is a picture with a style of its own */
 };
 
 /* The route of a path, without its parameters, such as "/jobs". NULL: there is no such document. */

@@ -22,6 +22,7 @@
     XX(MHD_suspend_connection)                             \
     XX(MHD_resume_connection)                              \
     XX(MHD_lookup_connection_value)                        \
+    XX(MHD_get_connection_values)                          \
     XX(MHD_create_response_from_buffer)                    \
     XX(MHD_create_response_from_buffer_with_free_callback) \
     XX(MHD_add_response_header)                            \

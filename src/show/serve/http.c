@@ -11,6 +11,7 @@
 #include "command/output/output.h"
 #include "show/serve/answer.h"
 #include "show/serve/bodies.h"
+#include "util/bytes.h"
 #include "util/clock.h"
 
 #define CONNECTIONS 100
@@ -24,7 +25,13 @@
 static char too_many[] = "parameters"; /* the state of a request that has too many */
 
 struct exchange {
+    struct http *http;
     struct question question;
+    struct order *order; /* of a POST; NULL: of a request that reads */
+    char *text;          /* the body of a POST, as far as it has come */
+    size_t n_text;
+    int is_given, is_done; /* of the actor; then `answer` is its answer */
+    struct answer answer;
     int64_t arrived_ms;
     struct MHD_Connection *connection;
     struct exchange *next; /* of the suspended */
@@ -38,6 +45,8 @@ struct http {
     struct MHD_Daemon *daemon;
     struct clients clients;
     struct bodies bodies; /* of libmicrohttpd's thread */
+    struct access access;
+    struct actor *actor; /* NULL: nobody may act */
 
     pthread_mutex_t mutex;
     struct exchange *suspended;
@@ -80,6 +89,10 @@ static void add_headers(const struct serve_library *library, struct MHD_Response
         snprintf(age, sizeof age, "%" PRId64, answer->age_s);
         library->MHD_add_response_header(response, "Age", age);
     }
+    if (*answer->cookie)
+        library->MHD_add_response_header(response, "Set-Cookie", answer->cookie);
+    if (answer->status == 429)
+        library->MHD_add_response_header(response, "Retry-After", "60");
     if (answer->status == 405)
         library->MHD_add_response_header(response, "Allow", "GET, HEAD");
 }
@@ -122,6 +135,15 @@ static enum MHD_Result reply_error(const struct http *http, struct MHD_Connectio
     return reply(http, connection, &answer);
 }
 
+static enum MHD_Result reply_refusal(const struct http *http, struct MHD_Connection *connection,
+                                     const struct refusal *refusal)
+{
+    struct answer answer;
+
+    answer_text(refusal->status, refusal->why, &answer);
+    return reply(http, connection, &answer);
+}
+
 static enum MHD_Result reply_missing(const struct http *http, struct MHD_Connection *connection,
                                      const char *path)
 {
@@ -158,17 +180,17 @@ static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *co
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static const char *header(const struct http *http, struct MHD_Connection *connection,
-                          const char *name)
+static struct caller caller_of(const struct http *http, struct MHD_Connection *connection)
 {
-    return http->library->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return (struct caller){http->library, connection};
 }
 
 static int has_body(const struct http *http, struct MHD_Connection *connection)
 {
-    const char *length = header(http, connection, "Content-Length");
+    struct caller caller = caller_of(http, connection);
+    const char *length = caller_header(&caller, "Content-Length");
 
-    return header(http, connection, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+    return caller_header(&caller, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
 static int read_parameter(const struct http *http, struct MHD_Connection *connection,
@@ -186,8 +208,6 @@ static unsigned read_request(const struct http *http, struct MHD_Connection *con
 {
     char old[REQUEST_NAME];
 
-    if (http->listening->is_local && !request_host_is_local(header(http, connection, "Host")))
-        return 421;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return 405;
     if (has_body(http, connection))
@@ -203,24 +223,100 @@ static unsigned read_request(const struct http *http, struct MHD_Connection *con
     return 0;
 }
 
-static enum MHD_Result begin(const struct http *http, struct MHD_Connection *connection,
-                             const char *path, const char *method, void **state)
+static enum MHD_Result keep(struct http *http, struct MHD_Connection *connection,
+                            struct exchange *exchange, void **state)
+{
+    exchange->http = http;
+    exchange->arrived_ms = rowlock__now_ms();
+    exchange->connection = connection;
+    *state = exchange;
+    return MHD_YES;
+}
+
+/* A request that reads. */
+static enum MHD_Result begin_reading(struct http *http, struct MHD_Connection *connection,
+                                     const char *path, const char *method, void **state)
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
+    struct caller caller = caller_of(http, connection);
+    struct refusal refusal = {0};
     unsigned status;
 
     if (!exchange)
         return MHD_NO;
     status = read_request(http, connection, path, method, &exchange->question);
-    if (status) {
-        free(exchange);
-        return status == 404 ? reply_missing(http, connection, path)
-                             : reply_error(http, connection, status);
+    if (!status && answer_needs_views(&exchange->question))
+        refusal = access_to_read(&http->access, &caller);
+    if (!status && !refusal.status)
+        return keep(http, connection, exchange, state);
+    free(exchange);
+    if (refusal.status)
+        return reply_refusal(http, connection, &refusal);
+    return status == 404 ? reply_missing(http, connection, path)
+                         : reply_error(http, connection, status);
+}
+
+static void free_exchange(struct exchange *exchange)
+{
+    if (exchange->order)
+        rowlock__wipe(exchange->order, sizeof *exchange->order);
+    if (exchange->text)
+        rowlock__wipe(exchange->text, exchange->n_text);
+    free(exchange->order);
+    free(exchange->text);
+    discard(&exchange->answer);
+    free(exchange);
+}
+
+/* A request that acts; its body follows. */
+static enum MHD_Result begin_acting(struct http *http, struct MHD_Connection *connection,
+                                    const struct action *action, void **state)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    struct caller caller = caller_of(http, connection);
+    struct refusal refusal;
+
+    if (!exchange)
+        return MHD_NO;
+    exchange->order = calloc(1, sizeof *exchange->order);
+    exchange->text = calloc(1, ORDER_MOST + 1);
+    if (!exchange->order || !exchange->text) {
+        free_exchange(exchange);
+        return MHD_NO;
     }
-    exchange->arrived_ms = rowlock__now_ms();
-    exchange->connection = connection;
-    *state = exchange;
-    return MHD_YES;
+    exchange->order->action = action;
+    refusal = access_to_act(&http->access, &caller, exchange->order);
+    if (!refusal.status)
+        return keep(http, connection, exchange, state);
+    free_exchange(exchange);
+    return reply_refusal(http, connection, &refusal);
+}
+
+/* Logins need a file of users, actions --allow-actions. */
+static const struct action *find_action(const struct http *http, const char *path)
+{
+    const struct action *action = http->actor ? action_of(path) : NULL;
+
+    return action && action_needs_operator(action) && !http->access.options.may_act ? NULL : action;
+}
+
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path,
+                             const char *method, void **state)
+{
+    struct caller caller = caller_of(http, connection);
+    const struct action *action = find_action(http, path);
+    struct answer answer;
+
+    if (http->listening->is_local && !request_host_is_local(caller_header(&caller, "Host")))
+        return reply_error(http, connection, 421);
+    if (action && strcmp(method, "POST") == 0)
+        return begin_acting(http, connection, action, state);
+    if (strcmp(path, "/api/session.json") == 0 && strcmp(method, "GET") == 0 &&
+        !has_body(http, connection)) {
+        access_session(&http->access, &caller, &answer);
+        return reply(http, connection, &answer);
+    }
+    return begin_reading(http, connection, path, method, state);
 }
 
 /* 1: `shown` is filled. 0: the exchange is suspended: only then may the source wake it, which the
@@ -261,6 +357,80 @@ static enum MHD_Result answer(struct http *http, struct exchange *exchange)
     return sent;
 }
 
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* Adds a part of the body. Its length was checked before. */
+static void collect(struct exchange *exchange, const char *upload, size_t *size)
+{
+    size_t room = ORDER_MOST - exchange->n_text, n = *size < room ? *size : room;
+
+    if (exchange->order) {
+        memcpy(exchange->text + exchange->n_text, upload, n);
+        exchange->n_text += n;
+    }
+    *size = 0;
+}
+
+/* The actor calls it when the order has its answer. */
+static void order_done(void *data)
+{
+    struct exchange *exchange = data;
+    struct http *http = exchange->http;
+
+    pthread_mutex_lock(&http->mutex);
+    exchange->is_done = 1;
+    http->library->MHD_resume_connection(exchange->connection);
+    pthread_mutex_unlock(&http->mutex);
+}
+
+/* Gives the order to the actor, and suspends the connection until it is done, which the mutex
+   ensures. 0: it cannot. */
+static int give(struct http *http, struct exchange *exchange)
+{
+    int is_given;
+
+    pthread_mutex_lock(&http->mutex);
+    is_given = !http->is_ending &&
+               actor_give(http->actor, exchange->order, &exchange->answer, exchange) == 0;
+    if (is_given) {
+        exchange->is_given = 1;
+        http->library->MHD_suspend_connection(exchange->connection);
+    }
+    pthread_mutex_unlock(&http->mutex);
+    return is_given;
+}
+
+static enum MHD_Result reply_done(struct http *http, struct exchange *exchange)
+{
+    struct answer answer = exchange->answer;
+    struct caller caller = caller_of(http, exchange->connection);
+
+    exchange->answer = (struct answer){0}; /* libmicrohttpd frees the body */
+    if (answer.status == 200 && !action_needs_operator(exchange->order->action))
+        access_set_cookie(&caller, exchange->order->session.id, &answer);
+    return reply(http, exchange->connection, &answer);
+}
+
+static enum MHD_Result obey(struct http *http, struct exchange *exchange)
+{
+    struct refusal refusal = {503, "too many orders wait: try again"};
+    const char *why;
+
+    if (exchange->is_done)
+        return reply_done(http, exchange);
+    if (exchange->is_given)
+        return MHD_YES;
+    if (strlen(exchange->text) != exchange->n_text)
+        why = "the body has a zero byte";
+    else
+        why = order_read(exchange->order, exchange->text);
+    if (why)
+        refusal = (struct refusal){400, why};
+    else if (give(http, exchange))
+        return MHD_YES;
+    return reply_refusal(http, exchange->connection, &refusal);
+}
+
 static struct client *client_of(const struct http *http, struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *is =
@@ -278,10 +448,12 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
     struct http *http = data;
 
     (void)version;
-    (void)upload;
-    (void)upload_size;
+    if (*state && *state != too_many && *upload_size > 0) {
+        collect(*state, upload, upload_size);
+        return MHD_YES;
+    }
     if (*state && *state != too_many)
-        return answer(http, *state);
+        return ((struct exchange *)*state)->order ? obey(http, *state) : answer(http, *state);
     client_limit(&http->clients, client_of(http, connection), ANSWER_MS);
     return *state ? reply_error(http, connection, 414)
                   : begin(http, connection, path, method, state);
@@ -293,8 +465,8 @@ static void complete(void *data, struct MHD_Connection *connection, void **state
     struct http *http = data;
 
     (void)code;
-    if (*state != too_many)
-        free(*state);
+    if (*state && *state != too_many)
+        free_exchange(*state);
     *state = NULL;
     client_limit(&http->clients, client_of(http, connection), HEAD_MS);
 }
@@ -386,7 +558,8 @@ void http_expire(struct http *http)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct http *http_open(const struct listening *listening, int may_probe)
+struct http *http_open(const struct listening *listening, int may_probe,
+                       const struct access_options *options)
 {
     const struct serve_library *library = serve_library();
     struct http *http = library ? calloc(1, sizeof *http) : NULL;
@@ -398,12 +571,19 @@ struct http *http_open(const struct listening *listening, int may_probe)
     http->may_probe = may_probe;
     pthread_mutex_init(&http->mutex, NULL);
     clients_open(&http->clients);
+    http->access.options = *options;
+    sessions_open(&http->access.sessions);
     return http;
 }
 
 int http_start(struct http *http, struct source *source)
 {
     http->source = source;
+    if (http->access.options.users) {
+        http->actor = actor_open(http->access.options.users, &http->access.sessions, order_done);
+        if (!http->actor)
+            return out_of_memory();
+    }
     http->daemon = http->library->MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, http, handle, http,
         MHD_OPTION_LISTEN_SOCKET, http->listening->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
@@ -425,6 +605,7 @@ void http_stop(struct http *http)
     http->is_ending = 1;
     pthread_mutex_unlock(&http->mutex);
     http->library->MHD_quiesce_daemon(http->daemon);
+    actor_stop(http->actor);
     http_wake(http);
     http->library->MHD_stop_daemon(http->daemon);
     http->daemon = NULL;
@@ -436,5 +617,7 @@ void http_free(struct http *http)
         return;
     pthread_mutex_destroy(&http->mutex);
     clients_close(&http->clients);
+    actor_free(http->actor);
+    sessions_close(&http->access.sessions);
     free(http);
 }

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "show/serve/access.h"
 #include "show/serve/source.h"
 
 /* The socket that serve listens on: 127.0.0.1:7420, [::1]:7420, localhost:7420 or unix:PATH. */
@@ -33,9 +34,10 @@ void listen_close(struct listening *listening);
 
 struct http;
 
-/* Prepares the server. Returns NULL after a message. `listening` stays the caller's. It answers
-   nothing before http_start(). */
-struct http *http_open(const struct listening *listening, int may_probe);
+/* Prepares the server. Returns NULL after a message. `listening` stays the caller's, as do the texts
+   of the options. It answers nothing before http_start(). */
+struct http *http_open(const struct listening *listening, int may_probe,
+                       const struct access_options *options);
 /* Begins to answer. Returns an exit status; prints a message if it fails. */
 int http_start(struct http *http, struct source *source);
 /* Answers the suspended requests: the function for source_open(), with `http` as its data. */

@@ -2,7 +2,7 @@
 // Draws the page of an address from the JSON of rowlock serve, and again every two seconds. Each
 // text of others becomes a text node or an attribute, never HTML. A new version is merged into the
 // old one, so that focus, open details and scroll positions remain. It pauses while the page is
-// hidden, or while text is selected.
+// hidden, or while text is selected. An operator also has buttons, which ask before they act.
 "use strict";
 (() => {
   const EVERY = 2000, LONGEST = 10000, OLD = 5000, MOST = 500, HOLDERS = 200;
@@ -93,6 +93,121 @@
     return pill(outcome === "done" ? "good" : outcome === "running" ? "wait" : "bad", text);
   };
   const lastResult = (job) => result(job.last_outcome, job.last_exit);
+
+  // ---- actions -----------------------------------------------------------------------------------
+
+  let session = {}; // who this visitor is, and what it may do
+  const mayAct = () => session.actions && session.role === "operator";
+  const isHold = (row) => !row.pid && /^hold( by |$)/.test(row.command || "");
+
+  // A button that asks for an action. Its data is in attributes, because a new version of the page
+  // replaces those of the old button.
+  const button = (action, title, name, token) => mayAct() && h("button", { type: "button",
+    "data-act": action, "data-name": name, "data-token": token, "data-key": action + token,
+    "aria-label": `${title}: ${visible(name)}` }, title);
+  const bar = (...buttons) => mayAct() && h("div", { class: "actions", "data-key": "actions" }, buttons);
+  const actOnLease = (row) => (row.kind === "transaction" || !row.token ? none()
+    : isHold(row) ? button("release", "Release", row.name, row.token)
+      : button("break", "Break", row.name, row.token));
+  const jobActions = (job) => bar(!job.paused_token && button("run", "Run now", job.name),
+    job.paused_token ? button("resume", "Resume", job.name, job.paused_token)
+      : button("pause", "Pause", job.name),
+    job.running_token && button("stop", "Break the run", job.name, job.running_token));
+
+  // What a dialog asks, the path of its action, and what the page says afterwards.
+  const note = ["note", "Note, for callers that are refused", { required: true, maxlength: 300 }];
+  const lasts = ["for", "How long (90s, 5m, 2h; empty: until it is released)",
+    { maxlength: 20, pattern: "([0-9.]+(ms|s|m|h|d|w)?)+" }];
+  const atOnce = ["now", "Free at once: a holder that has not noticed may overlap with the next one"];
+  const actions = {
+    break: { title: "Break the lease of", does: "Its holder stops when it renews next, after a " +
+      "third of its ttl at most.", button: "Break", fields: [atOnce], path: "/api/break",
+    said: "was broken" },
+    stop: { title: "Break the present run of", does: "The run is not repeated; the job runs again " +
+      "at its next due time.", button: "Break", fields: [], path: "/api/break", said: "was broken" },
+    hold: { title: "Hold", does: "Callers that want the name wait or are refused, until the hold " +
+      "ends.", button: "Hold", fields: [note, lasts], path: "/api/hold", said: "is held" },
+    release: { title: "Release the hold of", does: "The name is free at once.", button: "Release",
+      fields: [], path: "/api/release", said: "was released" },
+    run: { title: "Run now", does: "The next node that asks for the job runs it once.",
+      button: "Run now", fields: [], path: "/api/run", said: "is due now" },
+    pause: { title: "Pause", does: "No node runs the job until the pause ends.", button: "Pause",
+      fields: [note, lasts], path: "/api/pause", said: "is paused" },
+    resume: { title: "Resume", does: "The job runs again at its next due time.", button: "Resume",
+      fields: [], path: "/api/resume", said: "was resumed" },
+    login: { title: "Log in", button: "Log in", path: "/api/login", said: "Logged in.", fields: [
+      ["user", "Name", { required: true, autocomplete: "username", maxlength: 63 }],
+      ["password", "Password", { required: true, type: "password", maxlength: 255,
+        autocomplete: "current-password" }]] },
+  };
+
+  const post = async (path, values) => {
+    const answer = await fetch(path, { method: "POST", cache: "no-store",
+      credentials: "same-origin", signal: AbortSignal.timeout(3 * LONGEST), body: JSON.stringify(values),
+      headers: { "Content-Type": "application/json", "X-Rowlock-Token": session.token || "" } });
+    const data = await answer.json();
+    if (answer.status === 401 && path !== "/api/login") await learnSession();
+    if (!answer.ok) throw new Error(data.error);
+    return data;
+  };
+  const say = (...children) => at("said").replaceChildren(...children);
+
+  const learnSession = async () => {
+    session = await load("/api/session.json");
+    at("session").replaceChildren(...[
+      session.user && h("span", {}, word(session.user), " ", soft(session.role)),
+      session.user ? h("button", { type: "button", "data-act": "logout" }, "Log out")
+        : session.password && h("button", { type: "button", "data-act": "login" }, "Log in"),
+    ].filter(Boolean));
+  };
+
+  const input = ([name, title, attributes]) => (attributes
+    ? h("label", {}, title, h("input", { name, autocomplete: "off", ...attributes }))
+    : h("label", { class: "check" }, h("input", { name, type: "checkbox" }), " ", title));
+  // Opens the dialog; Escape and Cancel close it.
+  const ask = (action, name, token) => {
+    const error = h("p", { class: "error", role: "alert" });
+    const form = h("form", {},
+      h("h2", { id: "asked" }, action.title, name && [" ", word(name)]),
+      action.does && h("p", {}, action.does), action.fields.map(input), error,
+      h("div", { class: "actions" }, h("button", { type: "submit", class: "main" }, action.button),
+        h("button", { type: "button", "data-act": "cancel" }, "Cancel")));
+    form.addEventListener("submit", async (event) => {
+      const values = {}, submit = form.querySelector("button.main");
+      event.preventDefault();
+      if (name) values.name = name;
+      if (action === actions.stop) values.name = "job:" + name;
+      if (token) values.token = token;
+      for (const field of form.querySelectorAll("input"))
+        if (field.type === "checkbox") values[field.name] = field.checked;
+        else if (field.value) values[field.name] = field.value;
+      submit.disabled = true;
+      try {
+        await post(action.path, values);
+        at("dialog").close();
+        if (name) say(word(name), " ", action.said, ".");
+        else say(action.said);
+        if (!name) await learnSession();
+        refresh();
+      } catch (failure) {
+        error.replaceChildren(visible(failure.message));
+      }
+      submit.disabled = false;
+    });
+    at("dialog").replaceChildren(form);
+    at("dialog").showModal();
+    (form.querySelector("input") || form.querySelector("button")).focus();
+  };
+  const actOn = async (element) => {
+    const { act, name, token } = element.dataset;
+    if (act === "cancel") at("dialog").close();
+    else if (act === "logout") {
+      await post("/api/logout", {}).catch((failure) => say(visible(failure.message)));
+      await learnSession();
+      say("Logged out.");
+      refresh();
+    } else ask(actions[act], name, token);
+  };
 
   // ---- parts of pages ----------------------------------------------------------------------------
 
@@ -253,7 +368,7 @@
   const lock = (data, rows, pasts, name) => {
     const holders = rows.filter((row) => row.state !== "waiting");
     const waiters = rows.filter((row) => row.state === "waiting");
-    return [relation(name),
+    return [relation(name), bar(button("hold", "Hold", name)),
       section("holders", "Holders", holders.length, holders.length
         ? table("Holders", holders.slice(0, HOLDERS), (row) => row.token + " " + row.pid, [
           ["Holder", who],
@@ -262,7 +377,8 @@
           ["Left", leftOf, true],
           ["Token", (row) => number(row.token), true],
           ["State", (row) => lockState(row.stop, true)],
-          ["Note", (row) => orNone(row.note)]])
+          ["Note", (row) => orNone(row.note)],
+          ...(mayAct() ? [["Action", actOnLease]] : [])])
         : empty("The name is free, as far as the database reports."),
       cut(holders.length, HOLDERS, "/api/ls.json")),
       section("waiters", "Waiters", waiters.length, waiters.length
@@ -309,7 +425,7 @@
   const job = (data, rows, name) => {
     const job = rows[0];
     if (!job) return empty("No node has asked for this job. ", h("a", { href: "/jobs" }, "All jobs"));
-    return [facts(job),
+    return [facts(job), jobActions(job),
       section("output", "Last output", null, job.last_output ? lines(job.last_output)
         : empty(job.last_token ? "The last run printed nothing." : "No run has finished yet.")),
       section("history", "History", job.history.length, job.history.length
@@ -506,6 +622,7 @@
   const load = async (address, signal) => {
     const answer = await fetch(address, { cache: "no-store", credentials: "same-origin", signal });
     const text = await answer.text();
+    if (answer.status === 401) throw new Error("login");
     return JSON.parse(text.replace(/"(\w*token)":(\d+)/g, '"$1":"$2"'));
   };
   const isSelecting = () => {
@@ -531,6 +648,14 @@
       at("away").hidden = true;
     } catch (error) {
       if (asking !== mine) return;
+      if (error.message === "login") {
+        asking = null;
+        await learnSession().catch(() => {});
+        drawn = "";
+        main.replaceChildren(heading({ kind: "Log in" }), empty("These pages need a login. ",
+          session.password && h("button", { type: "button", "data-act": "login" }, "Log in")));
+        return;
+      }
       at("away").hidden = false;
     } finally {
       clearTimeout(limit);
@@ -543,12 +668,15 @@
 
   const field = at("q");
   const arrive = () => {
+    say();
     field.value = new URLSearchParams(location.search).get("q") || "";
     refresh();
   };
   addEventListener("popstate", arrive);
   document.addEventListener("visibilitychange", () => (document.hidden ? plan(0) : refresh()));
   document.addEventListener("click", (event) => {
+    const element = event.target.closest("button[data-act]");
+    if (element) actOn(element);
     const to = event.target.closest("a");
     if (!to || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey ||
         !pages[to.pathname] || to.origin !== location.origin || to.hash) return;
@@ -572,5 +700,5 @@
     event.preventDefault();
     field.focus();
   });
-  arrive();
+  learnSession().catch(() => {}).finally(arrive);
 })();

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that carries out orders, and logins, which take a part of a second each. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/output/json.h"
+#include "command/output/output.h"
+#include "show/serve/actions.h"
+#include "system/system.h"
+#include "util/bytes.h"
+#include "util/clock.h"
+
+#define ORDERS 16 /* at most, that wait */
+
+struct task {
+    struct order *order;
+    struct answer *out;
+    void *data;
+};
+
+struct actor {
+    const char *users;
+    struct sessions *sessions;
+    void (*done)(void *data);
+    struct rowlock_wakeup end, woken;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* protects everything below */
+    struct task tasks[ORDERS];
+    size_t n;
+    int has_ended;
+};
+
+/* ---- one order ------------------------------------------------------------------------------- */
+
+void session_write(const struct session *session, struct answer *out)
+{
+    FILE *body;
+
+    *out = (struct answer){.status = 200, .type = "application/json", .age_s = -1};
+    body = open_memstream(&out->body, &out->size);
+    if (!body)
+        return;
+    fputs("{\"user\":", body);
+    json_text(body, session->user);
+    fputs(",\"role\":", body);
+    json_text(body, role_text(session->role));
+    fputs(",\"token\":", body);
+    json_text(body, session->token);
+    fputs("}\n", body);
+    fclose(body);
+}
+
+static void log_in(struct actor *actor, struct order *order, struct answer *out)
+{
+    enum role role = ROLE_NONE;
+    enum login login = LOGIN_WRONG;
+
+    if (user_name_is_good(order->user) && *order->password)
+        login = users_login(actor->users, order->user, order->password, &role);
+    rowlock__wipe(order->password, sizeof order->password);
+    order->session = (struct session){.id = ""};
+    if (login == LOGIN_TOO_OFTEN) {
+        answer_text(429, "too many failed logins of this name: wait a minute", out);
+    } else if (login == LOGIN_WRONG) {
+        message("failed login of '%s' from %s", order->user, order->from);
+        answer_text(401, "the name or the password is wrong", out);
+    } else if (sessions_begin(actor->sessions, order->user, role, &order->session)) {
+        answer_text(503, "this system has no random bytes", out);
+    } else {
+        message("%s (%s) has logged in, %s", order->user, order->from, role_text(role));
+        session_write(&order->session, out);
+    }
+}
+
+/* The file may have changed since the login: a user who was removed, or is no operator any more, may
+   not act. */
+static void carry_out(struct actor *actor, struct order *order, struct answer *out)
+{
+    if (action_is_logout(order->action)) {
+        sessions_end(actor->sessions, order->session.id);
+        order->session = (struct session){.id = ""};
+        session_write(&order->session, out);
+    } else if (!action_needs_operator(order->action)) {
+        log_in(actor, order, out);
+    } else if (users_role(actor->users, order->session.user) != ROLE_OPERATOR) {
+        answer_text(403, "this needs the role operator", out);
+    } else {
+        act(order, actor->end.fd, out);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static int next_task(struct actor *actor, struct task *out)
+{
+    int is;
+
+    pthread_mutex_lock(&actor->mutex);
+    is = actor->n > 0 && !actor->has_ended;
+    if (is) {
+        *out = actor->tasks[0];
+        memmove(actor->tasks, actor->tasks + 1, --actor->n * sizeof *actor->tasks);
+    }
+    pthread_mutex_unlock(&actor->mutex);
+    return is;
+}
+
+static void *work(void *data)
+{
+    struct actor *actor = data;
+    struct task task;
+
+    while (rowlock__wait_fd(actor->woken.fd, POLLIN, actor->end.fd, ROWLOCK_NEVER) !=
+           ROWLOCK_WAKE_INTERRUPT) {
+        rowlock__wakeup_take(&actor->woken);
+        while (next_task(actor, &task)) {
+            carry_out(actor, task.order, task.out);
+            actor->done(task.data);
+        }
+    }
+    return NULL;
+}
+
+static void free_actor(struct actor *actor)
+{
+    rowlock__wakeup_close(&actor->end);
+    rowlock__wakeup_close(&actor->woken);
+    pthread_mutex_destroy(&actor->mutex);
+    free(actor);
+}
+
+struct actor *actor_open(const char *users, struct sessions *sessions, void (*done)(void *data))
+{
+    struct actor *actor = calloc(1, sizeof *actor);
+    int failed;
+
+    if (!actor)
+        return NULL;
+    actor->users = users;
+    actor->sessions = sessions;
+    actor->done = done;
+    pthread_mutex_init(&actor->mutex, NULL);
+    failed = rowlock__wakeup_open(&actor->end);
+    failed |= rowlock__wakeup_open(&actor->woken);
+    if (!failed && pthread_create(&actor->thread, NULL, work, actor) == 0)
+        return actor;
+    free_actor(actor);
+    return NULL;
+}
+
+int actor_give(struct actor *actor, struct order *order, struct answer *out, void *data)
+{
+    int failed;
+
+    pthread_mutex_lock(&actor->mutex);
+    failed = actor->n == ORDERS || actor->has_ended;
+    if (!failed)
+        actor->tasks[actor->n++] = (struct task){order, out, data};
+    pthread_mutex_unlock(&actor->mutex);
+    if (!failed)
+        rowlock__wakeup_send(&actor->woken);
+    return failed ? -1 : 0;
+}
+
+void actor_stop(struct actor *actor)
+{
+    if (!actor)
+        return;
+    pthread_mutex_lock(&actor->mutex);
+    actor->has_ended = 1;
+    pthread_mutex_unlock(&actor->mutex);
+    rowlock__wakeup_send(&actor->end);
+    pthread_join(actor->thread, NULL);
+    for (size_t i = 0; i < actor->n; i++) {
+        answer_text(503, "rowlock serve ends", actor->tasks[i].out);
+        actor->done(actor->tasks[i].data);
+    }
+    actor->n = 0;
+}
+
+void actor_free(struct actor *actor)
+{
+    if (actor)
+        free_actor(actor);
+}
