@@ -150,9 +150,9 @@ struct rowlock_options {            /* all zero: the defaults */
     const char *database;           /* MariaDB: where rowlock is installed; NULL: the current one */
     rowlock_reread_url *reread_url; /* after a refused login: see rowlock_open; NULL: none */
     void *reread_data;
-    /* Whom the history names as the USER that broke a lease, or made a job due, by this connection:
-       at most 63 bytes of UTF-8 count. NULL: the user of the environment, SUDO_USER, LOGNAME or
-       USER. The database does not verify it. */
+    /* The USER in the history of a lease that this connection breaks, and of a job that it makes
+       due; 63 bytes count. NULL: that of the environment, SUDO_USER, LOGNAME or USER. The database
+       does not verify it. */
     const char *user;
 };
 
@@ -905,8 +905,9 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
 /*
  * Makes the job due now: the next node that asks for it runs it, with the schedule and the command
  * of its own configuration, and with this time as the due time. The run takes the place of due
- * times that no node has claimed; later ones stay as planned. The history has an entry of it. A second call before that run changes
- * only its due time. Waits half a second at most for a transaction that holds the name.
+ * times that no node has claimed; later ones stay as planned. A second call before that run changes
+ * only its due time. The history has an entry of each call. Waits half a second at most for a
+ * transaction that holds the name.
  *
  * EBUSY   it runs, or its name is held: by a lease, for example that of rowlock hold, or by a
  *         transaction. Nothing is changed. A lock that begins after the check only delays the run.

@@ -52,9 +52,9 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 /* The connection's session, if that has the lease's session lock; else 0. */
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease);
 
-/* Notes in the history which user has just done something to these tokens of the name: broken the
-   lease of one, or, ROWLOCK_LOG_DUE_NOW, made its job due. It has been done: a failure here, as of a
-   missing privilege, is not reported. */
+/* Notes in the history which user has just broken the leases of these tokens, or, with the token
+   ROWLOCK_LOG_DUE_NOW, made the job due. A failure here, as of a missing privilege, is not
+   reported. */
 #define ROWLOCK_LOG_DUE_NOW INT64_MAX
 void rowlock__log_user(struct rowlock_connection *connection, const char *name,
                        const int64_t *tokens, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb serve: a page about locks, jobs and subjects for a browser, and documents for scripts. */
+/* The verb serve: a page about locks, jobs and subjects for a browser, documents for scripts. */
 #include "command/command.h"
 
 #ifdef ROWLOCK_WITH_MICROHTTPD

@@ -39,8 +39,8 @@ ask() { rowlock --json "$@"; }
     token=$(json '$.token' <taken)
     ask renew a --token "$token" --ttl 2h | documented renew name token owner expires
     ask check a --token "$token" | documented check name token valid left_ms
-    ask ls | documented ls name state mode token owner host pid command note since expires limit permits \
-        stop kind
+    ask ls | documented ls name state mode token owner host pid command note since expires limit \
+        permits stop kind
     ask break --now a | documented break name broken
     ask hold --note n b >taken
     documented hold name token owner expires <taken

@@ -64,6 +64,18 @@ same() {
     sed -i 's/"age_ms":[0-9]*/"age_ms":0/' expected body
     cmp expected body
 }
+# For --users: ann, an operator, vic, a viewer, and pat, an operator without a password. The hashes
+# are of sha512crypt, which every system's crypt() knows.
+write_users() {
+    (umask 077 && cat >users) <<USERS
+# name:role:hash
+ann:operator:$(hash_of secret)
+vic:viewer:$(hash_of look)
+pat:operator:-
+USERS
+}
+# shellcheck disable=SC2016 # the text of perl
+hash_of() { perl -e 'print crypt($ARGV[0], q($6$rounds=1000$somesalt))' "$1"; } # PASSWORD
 held=() # by take
 teardown() {
     local name

@@ -140,7 +140,7 @@ ORDERS
     [ "$(sed -n 10p seen)" = '"Locks"' ]
 }
 
-@test "without JavaScript the page says so, and names the command and the JSON" {
+@test "without JavaScript the page reports it, and names the command and the JSON" {
     start_serve
     browse <<ORDERS
 script off
@@ -184,6 +184,83 @@ ORDERS
     browse <orders
     [ "$(grep -c true seen)" = "$(grep -c ^eval orders)" ]
     if grep -v true seen; then return 1; fi
+}
+
+press() { local i; for ((i = 0; i < $2; i++)); do echo "key $1"; done; } # KEY TIMES
+@test "an operator logs in and acts by keyboard only; a viewer gets no buttons" {
+    rowlock acquire --ttl 1h '<b>act</b>'
+    run rowlock job '<i>job</i>' --every 50w -- true
+    write_users
+    start_serve --allow-actions --users users
+    local url job
+    url="http://$address/lock?name=$(encoded '<b>act</b>')"
+    job="http://$address/job?name=$(encoded '<i>job</i>')"
+    {
+        printf '%s\n' 'size 1180 800 1' "open $url" "until document.querySelector('main h1')" \
+            "until document.querySelector('#session button')" \
+            "eval !document.querySelector('main button')"
+        press Tab 8
+        printf '%s\n' "eval document.activeElement.textContent === 'Log in'" 'key Enter' \
+            "until document.querySelector('dialog[open]')" 'type ann' 'key Tab' 'type wrong' \
+            'key Enter' "until dialog.textContent.includes('password is wrong')" 'key Escape' \
+            "until !document.querySelector('dialog[open]')" 'key Enter' \
+            "until document.querySelector('dialog[open]')" 'type ann' 'key Tab' 'type secret' \
+            'key Enter' "until document.querySelector('td button')" \
+            "until document.activeElement === main" 'key Tab' \
+            "eval document.activeElement.textContent === 'Hold'" 'key Tab' \
+            "eval document.activeElement.textContent === 'Break'" 'key Enter' \
+            "until document.querySelector('dialog[open]')" \
+            "eval dialog.textContent.includes('Break the lease of <b>act</b>')" \
+            'key Space' 'key Tab' 'key Enter' "until main.textContent.includes('by ann@')" \
+            "eval said.textContent === '<b>act</b> was broken.'" \
+            "until main.textContent.includes('The name is free')"
+        # the same in the narrow and dark page of a job: pause and resume
+        printf '%s\n' 'theme dark' 'size 390 844 1' "open $job" \
+            "until document.querySelector('.actions button')" \
+            "eval document.documentElement.scrollWidth <= innerWidth" \
+            "eval (document.querySelector('.actions button').focus(), true)" 'key Tab' \
+            "eval document.activeElement.textContent === 'Pause'" 'key Enter' \
+            "until document.querySelector('dialog[open]')" \
+            "eval dialog.getBoundingClientRect().right <= innerWidth" 'key Enter' \
+            "eval document.querySelector('dialog[open] input:invalid') !== null" \
+            'type <img src=x onerror=alert(1)>' 'key Enter' \
+            "until main.textContent.includes('paused by')" \
+            "eval main.textContent.includes('<img src=x onerror=alert(1)>')" \
+            "until document.querySelector('[data-act=resume]')" \
+            "eval (document.querySelector('[data-act=resume]').focus(), true)" \
+            'key Enter' "until document.querySelector('dialog[open]')" 'key Enter' \
+            "until main.textContent.includes('fine')" \
+            "eval (document.querySelector('#session button').focus(), true)" 'key Enter' \
+            "until !document.querySelector('main button')" \
+            "until said.textContent === 'Logged out.'" 'key Tab' \
+            "eval (document.querySelector('#session button').focus(), true)" 'key Enter' \
+            "until document.querySelector('dialog[open]')" 'type vic' 'key Tab' 'type look' \
+            'key Enter' "until document.querySelector('#session span')" \
+            "eval !document.querySelector('main button')"
+    } >orders
+    browse <orders || grep -v '^console: Failed to load resource.*401' seen | grep -q console &&
+        return 1
+    cat seen
+    [ "$(grep -c true seen)" = "$(grep -c ^eval orders)" ]
+    rowlock --json log | jq -e 'any(.name == "job:<i>job</i>" and .command == "hold by ann" and
+        (.broken_by | startswith("ann@")))'
+}
+
+@test "--require-login: the page asks for a login, and then shows the farm" {
+    rowlock acquire --ttl 1h shown
+    write_users
+    start_serve --require-login --users users
+    {
+        printf '%s\n' "open http://$address/" "until document.querySelector('main button')" \
+            "eval !main.textContent.includes('shown')" \
+            "eval (document.querySelector('main button').focus(), true)" 'key Enter' \
+            "until document.querySelector('dialog[open]')" 'type vic' 'key Tab' 'type look' \
+            'key Enter' "until main.textContent.includes('shown')" \
+            "eval !document.querySelector('main button')"
+    } >orders
+    browse <orders || grep -v '^console: Failed to load resource.*401' seen | grep -q console &&
+        return 1
+    [ "$(grep -c true seen)" = "$(grep -c ^eval orders)" ]
 }
 
 @test "the filter narrows the list while it is typed" {

@@ -8,7 +8,7 @@
 #   open URL                      waits until the page is loaded
 #   eval EXPRESSION               prints the value, which may be a promise, as JSON
 #   until EXPRESSION              repeats it for a minute, until it is true
-#   key NAME                      presses a key: Tab, Enter, Escape, or a character
+#   key NAME                      presses a key: Tab, Enter, Space, Escape, or a character
 #   type TEXT                     types it into the field that has the focus
 #   shoot FILE                    the whole page as PNG
 #   paper                         prints on paper, and shows how many texts each sheet has
@@ -136,9 +136,10 @@ my %orders = (
     },
     key => sub {
         my %codes = (Tab => 9, Enter => 13, Escape => 27);
-        my $text = $_[0] eq 'Enter' ? "\r" : $codes{$_[0]} ? undef : $_[0];
-        call('Input.dispatchKeyEvent', { type => $_, key => $_[0],
-            windowsVirtualKeyCode => $codes{$_[0]} // ord uc $_[0],
+        my $key = $_[0] eq 'Space' ? ' ' : $_[0];
+        my $text = $key eq 'Enter' ? "\r" : $codes{$key} ? undef : $key;
+        call('Input.dispatchKeyEvent', { type => $_, key => $key,
+            windowsVirtualKeyCode => $codes{$key} // ord uc $key,
             $_ eq 'keyDown' && defined $text ? (text => $text) : () }) for 'keyDown', 'keyUp';
     },
     type => sub { call('Input.insertText', { text => $_[0] }) },

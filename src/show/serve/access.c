@@ -138,8 +138,8 @@ static void find_address(const struct caller *caller, char *out)
         memmove(out, out + strlen(mapped), strlen(out + strlen(mapped)) + 1);
 }
 
-/* Whether nobody between the sender and this process can read a password: it comes from this
-   machine, where a proxy has ended TLS. */
+/* Whether a password comes from this machine, where a proxy may have ended TLS: no other machine
+   could read it. */
 static int is_near(const char *address)
 {
     return strcmp(address, "unix") == 0 || strcmp(address, "::1") == 0 ||
@@ -164,7 +164,7 @@ static int is_proxy(const struct access *access, const char *address)
     return 0;
 }
 
-/* The user whom a trusted proxy names. NULL: none. */
+/* The user that a trusted proxy names. NULL: none. */
 static const char *proxied_user(const struct access *access, const struct caller *caller)
 {
     char address[ADDRESS_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may read and who may act: what a request shows about its sender. */
+/* The rights of the sender of a request, to read and to act. */
 #ifndef ROWLOCK_SERVE_ACCESS_H
 #define ROWLOCK_SERVE_ACCESS_H
 
@@ -13,7 +13,7 @@ struct access_options {
     const char *users;            /* NULL: no file, no logins, no actions */
     int may_act;                  /* --allow-actions */
     int must_log_in;              /* --require-login */
-    const char *header, *proxies; /* the header with the user, and who may send it; NULL */
+    const char *header, *proxies; /* the header with the user, and its senders; NULL */
 };
 
 struct access {
@@ -44,7 +44,7 @@ struct refusal access_to_read(struct access *access, const struct caller *caller
 /* A request that acts; fills session and from of the order. */
 struct refusal access_to_act(struct access *access, const struct caller *caller,
                              struct order *order);
-/* The answer about the sender: what it may do, and its token. The user whom a trusted proxy names
+/* The answer about the sender: what it may do, and its token. The user that a trusted proxy names
    gets a session; `cookie` is set for a new one. */
 void access_session(struct access *access, const struct caller *caller, struct answer *out);
 /* Sets the cookie of an answer; an empty id removes it from the browser. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --allow-actions allows: orders that come as JSON by POST, and the thread that carries them
-   out, one after the other. It has a session of the database of its own while it does. */
+/* Orders of operators (--allow-actions), which come as JSON by POST, and the thread that carries
+   them out, one after the other. Each order has a session of the database of its own. */
 #ifndef ROWLOCK_SERVE_ACTIONS_H
 #define ROWLOCK_SERVE_ACTIONS_H
 
@@ -17,7 +17,7 @@ const struct action *action_of(const char *path);
 /* Whether it needs a session of an operator; those of logins do not. */
 int action_needs_operator(const struct action *action);
 
-/* An order: the members of the JSON object that came, and who has sent it. */
+/* An order: the members of the JSON object that came, and its sender. */
 struct order {
     const struct action *action;
     char name[REQUEST_NAME], note[NOTE_SIZE], lasts[32];
@@ -46,8 +46,8 @@ struct actor *actor_open(const char *users, struct sessions *sessions, void (*do
 /* Carries out the order, and calls done(data). Both must stay until then. Any thread; does not
    block. -1: too many orders wait, or the actor ends. */
 int actor_give(struct actor *actor, struct order *order, struct answer *out, void *data);
-/* Interrupts the present order, answers the others with an error, and ends the thread. Accepts NULL.
-   Afterwards actor_give() fails. */
+/* Interrupts the present order, answers the others with an error, and ends the thread. Afterwards
+   actor_give() fails. Accepts NULL. */
 void actor_stop(struct actor *actor);
 void actor_free(struct actor *actor);
 

@@ -75,8 +75,8 @@ static void log_in(struct actor *actor, struct order *order, struct answer *out)
     }
 }
 
-/* The file may have changed since the login: a user who was removed, or is no operator any more, may
-   not act. */
+/* The file may have changed since the login: a user who was removed, or has another role by now,
+   may not act. */
 static void carry_out(struct actor *actor, struct order *order, struct answer *out)
 {
     if (action_is_logout(order->action)) {

@@ -30,24 +30,21 @@ struct route {
 #define HTML "text/html; charset=utf-8"
 #define JSON "application/json"
 #define METRICS "text/plain; version=0.0.4; charset=utf-8"
-#define PAGE_AT(path) {path, ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"}
-#define DOCUMENT(path, detail, text) {path, ROUTE_DOCUMENT, detail, text, JSON, NULL}
-
 static const struct route routes[] = {
-    PAGE_AT("/"),
-    PAGE_AT("/locks"),
-    PAGE_AT("/lock"),
-    PAGE_AT("/jobs"),
-    PAGE_AT("/job"),
-    PAGE_AT("/subjects"),
-    PAGE_AT("/history"),
+    {"/", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/locks", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/lock", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/jobs", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/job", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/subjects", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
+    {"/history", ROUTE_FILE, VIEW_KINDS, 0, HTML, "index.html"},
     {"/timeline.svg", ROUTE_TIMELINE, VIEW_LOG, 0, "image/svg+xml", NULL},
     {"/metrics", ROUTE_METRICS, VIEW_ALL, 0, METRICS, NULL},
     {"/api/overview.json", ROUTE_OVERVIEW, VIEW_ALL, 0, JSON, NULL},
-    DOCUMENT("/api/ls.json", VIEW_NAME, TEXT_LS),
-    DOCUMENT("/api/jobs.json", VIEW_JOB, TEXT_JOBS),
-    DOCUMENT("/api/subjects.json", VIEW_SUBJECT, TEXT_SUBJECTS),
-    DOCUMENT("/api/log.json", VIEW_LOG, TEXT_LOG),
+    {"/api/ls.json", ROUTE_DOCUMENT, VIEW_NAME, TEXT_LS, JSON, NULL},
+    {"/api/jobs.json", ROUTE_DOCUMENT, VIEW_JOB, TEXT_JOBS, JSON, NULL},
+    {"/api/subjects.json", ROUTE_DOCUMENT, VIEW_SUBJECT, TEXT_SUBJECTS, JSON, NULL},
+    {"/api/log.json", ROUTE_DOCUMENT, VIEW_LOG, TEXT_LOG, JSON, NULL},
     {"/style.css", ROUTE_FILE, VIEW_KINDS, 0, "text/css; charset=utf-8", "style.css"},
     {"/script.js", ROUTE_FILE, VIEW_KINDS, 0, "text/javascript; charset=utf-8", "script.js"},
     {"/icon.svg", ROUTE_FILE, VIEW_KINDS, 0, "image/svg+xml", "icon.svg"},

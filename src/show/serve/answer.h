@@ -55,7 +55,7 @@ void answer_write(const struct question *question, const struct shown *shown, st
 void answer_text(unsigned status, const char *text, struct answer *out);
 /* The same, with our text for the status 400, 404, 405, 413, 414, 421 or 503. */
 void answer_error(unsigned status, struct answer *out);
-/* For a path without a route: the page, which says so; below /api an object. */
+/* For a path without a route: the page, which reports it; below /api an object. */
 void answer_missing(const char *path, struct answer *out);
 
 /* Writes the document of the first page from shown->all. Nonzero: no memory. */

@@ -46,7 +46,7 @@ struct http {
     struct clients clients;
     struct bodies bodies; /* of libmicrohttpd's thread */
     struct access access;
-    struct actor *actor; /* NULL: nobody may act */
+    struct actor *actor; /* NULL: no user may act */
 
     pthread_mutex_t mutex;
     struct exchange *suspended;
@@ -377,6 +377,7 @@ static void order_done(void *data)
     struct exchange *exchange = data;
     struct http *http = exchange->http;
 
+    source_changed(http->source);
     pthread_mutex_lock(&http->mutex);
     exchange->is_done = 1;
     http->library->MHD_resume_connection(exchange->connection);

@@ -34,8 +34,8 @@ void listen_close(struct listening *listening);
 
 struct http;
 
-/* Prepares the server. Returns NULL after a message. `listening` stays the caller's, as do the texts
-   of the options. It answers nothing before http_start(). */
+/* Prepares the server. Returns NULL after a message. `listening` and the texts of the options stay
+   the caller's. It answers nothing before http_start(). */
 struct http *http_open(const struct listening *listening, int may_probe,
                        const struct access_options *options);
 /* Begins to answer. Returns an exit status; prints a message if it fails. */

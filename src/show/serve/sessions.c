@@ -14,7 +14,7 @@ int secret_is(const char *secret, const char *given)
     size_t length = strlen(secret);
     unsigned different = 0;
 
-    if (strlen(given) != length) /* the length is no secret */
+    if (strlen(given) != length) /* every secret has this length */
         return 0;
     for (size_t i = 0; i < length; i++)
         different |= (unsigned char)secret[i] ^ (unsigned char)given[i];

@@ -26,8 +26,9 @@ struct source {
     pthread_mutex_t mutex; /* protects everything below */
     int n_sets;            /* sets of queries so far */
     struct rowlock_error error;
-    int64_t failed_ms; /* when the last set of queries failed; 0: it did not */
-    int is_wanted;     /* a request needs the view of all */
+    int64_t failed_ms;  /* when the last set of queries failed; 0: it did not */
+    int64_t changed_ms; /* when an order was last carried out: earlier views are not recent */
+    int is_wanted;      /* a request needs the view of all */
     struct {
         enum view_kind kind;
         char *name;
@@ -317,9 +318,17 @@ static void want(struct source *source, enum view_kind kind, const char *name)
     rowlock__wakeup_send(&source->woken);
 }
 
-static int is_recent(const struct view *view, int64_t arrived_ms)
+static int is_recent(const struct source *source, const struct view *view, int64_t arrived_ms)
 {
-    return view && view->done_ms >= arrived_ms - SOURCE_SHARED_MS;
+    return view && view->done_ms >= arrived_ms - SOURCE_SHARED_MS &&
+           view->asked_ms > source->changed_ms;
+}
+
+void source_changed(struct source *source)
+{
+    pthread_mutex_lock(&source->mutex);
+    source->changed_ms = rowlock__now_ms();
+    pthread_mutex_unlock(&source->mutex);
 }
 
 static void show_detail(struct view *detail, struct shown *out)
@@ -354,7 +363,8 @@ int source_get(struct source *source, enum view_kind kind, const char *name, int
 
     pthread_mutex_lock(&source->mutex);
     detail = kind == VIEW_ALL ? NULL : find(source, kind, name);
-    now = is_recent(source->all, arrived_ms) && (kind == VIEW_ALL || is_recent(detail, arrived_ms));
+    now = is_recent(source, source->all, arrived_ms) &&
+          (kind == VIEW_ALL || is_recent(source, detail, arrived_ms));
     now = now || rowlock__now_ms() >= deadline_ms ||
           (source->failed_ms && source->failed_ms >= arrived_ms - RETRY_MOST_MS);
     if (now)

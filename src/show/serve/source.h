@@ -46,6 +46,9 @@ int source_get(struct source *source, enum view_kind kind, const char *name, int
 /* The views are freed when no request and not the source has them. */
 void source_release(struct source *source, struct shown *shown);
 
+/* An order was carried out: later requests get views that were asked for after it. Any thread. */
+void source_changed(struct source *source);
+
 /* The error of the last view of all. Returns its code; 0 if the database answered. */
 int source_error(struct source *source, struct rowlock_error *error);
 

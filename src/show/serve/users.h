@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may act: the file of users with their roles and hashes of passwords, and the sessions of those
-   who have logged in, which live in this process's memory. */
+/* Users: the file of their roles and the hashes of their passwords, and the sessions of those that
+   have logged in, which live in this process's memory. */
 #ifndef ROWLOCK_SERVE_USERS_H
 #define ROWLOCK_SERVE_USERS_H
 
@@ -53,8 +53,8 @@ struct sessions { /* shared by threads: each function below locks it */
 
 void sessions_open(struct sessions *sessions);
 void sessions_close(struct sessions *sessions);
-/* A new session with random secrets; the one that was unused longest makes room. -1: this system has
-   no random bytes. */
+/* A new session with random secrets; the one that was unused longest makes room. -1: the system
+   gives no random bytes. */
 int sessions_begin(struct sessions *sessions, const char *user, enum role role,
                    struct session *out);
 /* Copies the session of this id (NULL: none), and prolongs it. 0: there is none; it ends an hour

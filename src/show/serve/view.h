@@ -30,9 +30,9 @@ struct view_part {
     size_t n, size;
 };
 
-/* Constant after view_fill(), except the references: the source and the thread of HTTP share it. The
-   kind ALL has the rows of locks, jobs and subjects, LOG those of the history; each kind has the
-   texts of its verbs. */
+/* Constant after view_fill(), except the references: the source and the thread of HTTP share it.
+   The kind ALL has the rows of locks, jobs and subjects, LOG those of the history; each kind has
+   the texts of its verbs. */
 struct view {
     enum view_kind kind;
     char *name;                /* "" for VIEW_ALL */

@@ -21,7 +21,7 @@
     return element;
   };
 
-  // What cannot be seen, or turns the direction of the text, is shown as an escape.
+  // A character that cannot be seen, or turns the direction of the text, is shown as an escape.
   const visible = (text, but) => String(text ?? "").replace(
     /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) => {
       const code = c.charCodeAt(0);
@@ -161,6 +161,13 @@
     ].filter(Boolean));
   };
 
+  // After a login or logout: its button has gone, and the page has other buttons.
+  const enter = async () => {
+    await learnSession();
+    main.focus({ preventScroll: true });
+    refresh();
+  };
+
   const input = ([name, title, attributes]) => (attributes
     ? h("label", {}, title, h("input", { name, autocomplete: "off", ...attributes }))
     : h("label", { class: "check" }, h("input", { name, type: "checkbox" }), " ", title));
@@ -187,8 +194,8 @@
         at("dialog").close();
         if (name) say(word(name), " ", action.said, ".");
         else say(action.said);
-        if (!name) await learnSession();
-        refresh();
+        if (!name) await enter();
+        else refresh();
       } catch (failure) {
         error.replaceChildren(visible(failure.message));
       }
@@ -203,9 +210,8 @@
     if (act === "cancel") at("dialog").close();
     else if (act === "logout") {
       await post("/api/logout", {}).catch((failure) => say(visible(failure.message)));
-      await learnSession();
+      await enter();
       say("Logged out.");
-      refresh();
     } else ask(actions[act], name, token);
   };
 
@@ -673,6 +679,7 @@
     refresh();
   };
   addEventListener("popstate", arrive);
+  at("dialog").addEventListener("close", () => at("dialog").replaceChildren()); // and its password
   document.addEventListener("visibilitychange", () => (document.hidden ? plan(0) : refresh()));
   document.addEventListener("click", (event) => {
     const element = event.target.closest("button[data-act]");
