@@ -46,7 +46,7 @@ static int refuse(struct acting *acting, unsigned status, const char *why)
     return -1;
 }
 
-/* ---- leases and jobs --------------------------------------------------------------------------- */
+/* ---- leases and jobs ------------------------------------------------------------------------- */
 
 struct looking {
     int64_t token;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "show/serve/http.h"
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +9,7 @@
 #include "command/output/output.h"
 #include "show/serve/answer.h"
 #include "show/serve/bodies.h"
+#include "show/serve/reply.h"
 #include "util/bytes.h"
 #include "util/clock.h"
 
@@ -55,102 +54,9 @@ struct http {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* The headers of every answer. A page loads nothing from elsewhere, runs only files of this
-   program, and no other site can show or read it. */
-static const struct {
-    const char *name, *value;
-} headers[] = {
-    {"Content-Security-Policy",
-     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"X-Frame-Options", "DENY"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cache-Control", "no-store"},
-};
-
-/* A picture can neither run nor load anything, but has a style of its own for its colours. */
-static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
-                                     "frame-ancestors 'none'";
-
-static void add_headers(const struct serve_library *library, struct MHD_Response *response,
-                        const struct answer *answer)
+static struct caller caller_of(const struct http *http, struct MHD_Connection *connection)
 {
-    library->MHD_add_response_header(response, "Content-Type", answer->type);
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        library->MHD_add_response_header(response, headers[i].name,
-                                         i == 0 && answer->is_styled ? picture_policy
-                                                                     : headers[i].value);
-    if (answer->age_s >= 0) {
-        char age[24];
-
-        snprintf(age, sizeof age, "%" PRId64, answer->age_s);
-        library->MHD_add_response_header(response, "Age", age);
-    }
-    if (*answer->cookie)
-        library->MHD_add_response_header(response, "Set-Cookie", answer->cookie);
-    if (answer->status == 429)
-        library->MHD_add_response_header(response, "Retry-After", "60");
-    if (answer->status == 405)
-        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
-}
-
-static void discard(const struct answer *answer)
-{
-    if (!answer->is_static)
-        free(answer->body);
-}
-
-/* Sends the answer. A body of NULL closes the connection. */
-static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
-                             const struct answer *answer)
-{
-    const struct serve_library *library = http->library;
-    struct MHD_Response *response;
-    enum MHD_Result sent;
-
-    if (!answer->body)
-        return MHD_NO;
-    response = library->MHD_create_response_from_buffer(answer->size, answer->body,
-                                                        answer->is_static ? MHD_RESPMEM_PERSISTENT
-                                                                          : MHD_RESPMEM_MUST_FREE);
-    if (!response) {
-        discard(answer);
-        return MHD_NO;
-    }
-    add_headers(library, response, answer);
-    sent = library->MHD_queue_response(connection, answer->status, response);
-    library->MHD_destroy_response(response);
-    return sent;
-}
-
-static enum MHD_Result reply_error(const struct http *http, struct MHD_Connection *connection,
-                                   unsigned status)
-{
-    struct answer answer;
-
-    answer_error(status, &answer);
-    return reply(http, connection, &answer);
-}
-
-static enum MHD_Result reply_refusal(const struct http *http, struct MHD_Connection *connection,
-                                     const struct refusal *refusal)
-{
-    struct answer answer;
-
-    answer_text(refusal->status, refusal->why, &answer);
-    return reply(http, connection, &answer);
-}
-
-static enum MHD_Result reply_missing(const struct http *http, struct MHD_Connection *connection,
-                                     const char *path)
-{
-    struct answer answer;
-
-    answer_missing(path, &answer);
-    return reply(http, connection, &answer);
+    return (struct caller){http->library, connection};
 }
 
 /* Sends an answer that is written from views. The first of several requests that get the same
@@ -162,6 +68,7 @@ static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *co
     struct body_key key = body_key(question, shown);
     struct answer answer = {0};
     struct MHD_Response *response = bodies_find(&http->bodies, &key, &answer.status);
+    struct caller caller = caller_of(http, connection);
     enum MHD_Result sent;
 
     if (response)
@@ -169,21 +76,16 @@ static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *co
     answer_write(question, shown, &answer);
     if (answer.body)
         response = bodies_add(&http->bodies, library, &key, &answer);
-    discard(&answer);
+    reply_discard(&answer);
     if (!response)
-        return reply_error(http, connection, 503);
-    add_headers(library, response, &answer);
+        return reply_error(&caller, 503);
+    reply_headers(library, response, &answer);
     sent = library->MHD_queue_response(connection, answer.status, response);
     library->MHD_destroy_response(response);
     return sent;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
-
-static struct caller caller_of(const struct http *http, struct MHD_Connection *connection)
-{
-    return (struct caller){http->library, connection};
-}
 
 static int has_body(const struct http *http, struct MHD_Connection *connection)
 {
@@ -251,9 +153,8 @@ static enum MHD_Result begin_reading(struct http *http, struct MHD_Connection *c
         return keep(http, connection, exchange, state);
     free(exchange);
     if (refusal.status)
-        return reply_refusal(http, connection, &refusal);
-    return status == 404 ? reply_missing(http, connection, path)
-                         : reply_error(http, connection, status);
+        return reply_refusal(&caller, &refusal);
+    return status == 404 ? reply_missing(&caller, path) : reply_error(&caller, status);
 }
 
 static void free_exchange(struct exchange *exchange)
@@ -264,7 +165,7 @@ static void free_exchange(struct exchange *exchange)
         rowlock__wipe(exchange->text, exchange->n_text);
     free(exchange->order);
     free(exchange->text);
-    discard(&exchange->answer);
+    reply_discard(&exchange->answer);
     free(exchange);
 }
 
@@ -289,7 +190,7 @@ static enum MHD_Result begin_acting(struct http *http, struct MHD_Connection *co
     if (!refusal.status)
         return keep(http, connection, exchange, state);
     free_exchange(exchange);
-    return reply_refusal(http, connection, &refusal);
+    return reply_refusal(&caller, &refusal);
 }
 
 /* Logins need a file of users, actions --allow-actions. */
@@ -308,13 +209,13 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
     struct answer answer;
 
     if (http->listening->is_local && !request_host_is_local(caller_header(&caller, "Host")))
-        return reply_error(http, connection, 421);
+        return reply_error(&caller, 421);
     if (action && strcmp(method, "POST") == 0)
         return begin_acting(http, connection, action, state);
     if (strcmp(path, "/api/session.json") == 0 && strcmp(method, "GET") == 0 &&
         !has_body(http, connection)) {
         access_session(&http->access, &caller, &answer);
-        return reply(http, connection, &answer);
+        return reply(&caller, &answer);
     }
     return begin_reading(http, connection, path, method, state);
 }
@@ -342,13 +243,14 @@ static int get_views(struct http *http, struct exchange *exchange, struct shown 
 
 static enum MHD_Result answer(struct http *http, struct exchange *exchange)
 {
+    struct caller caller = caller_of(http, exchange->connection);
     struct shown shown;
     struct answer answer;
     enum MHD_Result sent;
 
     if (!answer_needs_views(&exchange->question)) {
         answer_write(&exchange->question, NULL, &answer);
-        return reply(http, exchange->connection, &answer);
+        return reply(&caller, &answer);
     }
     if (!get_views(http, exchange, &shown))
         return MHD_YES;
@@ -409,12 +311,13 @@ static enum MHD_Result reply_done(struct http *http, struct exchange *exchange)
     exchange->answer = (struct answer){0}; /* libmicrohttpd frees the body */
     if (answer.status == 200 && !action_needs_operator(exchange->order->action))
         access_set_cookie(&caller, exchange->order->session.id, &answer);
-    return reply(http, exchange->connection, &answer);
+    return reply(&caller, &answer);
 }
 
 static enum MHD_Result obey(struct http *http, struct exchange *exchange)
 {
     struct refusal refusal = {503, "too many orders wait: try again"};
+    struct caller caller = caller_of(http, exchange->connection);
     const char *why;
 
     if (exchange->is_done)
@@ -429,7 +332,7 @@ static enum MHD_Result obey(struct http *http, struct exchange *exchange)
         refusal = (struct refusal){400, why};
     else if (give(http, exchange))
         return MHD_YES;
-    return reply_refusal(http, exchange->connection, &refusal);
+    return reply_refusal(&caller, &refusal);
 }
 
 static struct client *client_of(const struct http *http, struct MHD_Connection *connection)
@@ -447,6 +350,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
                               size_t *upload_size, void **state)
 {
     struct http *http = data;
+    struct caller caller = caller_of(http, connection);
 
     (void)version;
     if (*state && *state != too_many && *upload_size > 0) {
@@ -456,8 +360,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
     if (*state && *state != too_many)
         return ((struct exchange *)*state)->order ? obey(http, *state) : answer(http, *state);
     client_limit(&http->clients, client_of(http, connection), ANSWER_MS);
-    return *state ? reply_error(http, connection, 414)
-                  : begin(http, connection, path, method, state);
+    return *state ? reply_error(&caller, 414) : begin(http, connection, path, method, state);
 }
 
 static void complete(void *data, struct MHD_Connection *connection, void **state,
