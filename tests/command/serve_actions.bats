@@ -278,6 +278,7 @@ is_there_no() { rowlock --json ls --name "$1" | jq -e '. == []' >/dev/null; } # 
     held+=(x)
     rowlock --json ls x | jq -e '.[0].command == "hold by pat"'
     gets 401 /api/hold '{"name":"y","note":"x"}' 'X-Remote-User: vic' # another user by now
+    gets 401 /api/hold '{"name":"y","note":"x"}' # the proxy names none
     get /api/session.json 'X-Remote-User: pat' 'X-Remote-User: ann'
     jq -e '.user == null' body
     for user in unknown 'a:b' '' '../x' "$(printf '%0100d' 0)"; do

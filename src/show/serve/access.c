@@ -178,7 +178,7 @@ static const char *proxied_user(const struct access *access, const struct caller
     return user && user_name_is_good(user) ? user : NULL;
 }
 
-/* The session of the cookie; not if the proxy names another user by now. */
+/* The session of the cookie; not if the proxy names another user by now, or none. */
 static int find_session(struct access *access, const struct caller *caller, struct session *out)
 {
     const char *id = caller->library->MHD_lookup_connection_value(caller->connection,
@@ -187,7 +187,7 @@ static int find_session(struct access *access, const struct caller *caller, stru
 
     if (!access->options.users || !sessions_find(&access->sessions, id, out))
         return 0;
-    if (!user || strcmp(user, out->user) == 0)
+    if (user ? strcmp(user, out->user) == 0 : !out->by_proxy)
         return 1;
     *out = (struct session){.id = ""};
     return 0;
@@ -312,7 +312,7 @@ void access_session(struct access *access, const struct caller *caller, struct a
     *out = (struct answer){.age_s = -1};
     if (!find_session(access, caller, &session) && user) {
         role = users_role(access->options.users, user);
-        if (role && sessions_begin(&access->sessions, user, role, &session) == 0)
+        if (role && sessions_begin(&access->sessions, user, role, 1, &session) == 0)
             access_set_cookie(caller, session.id, out);
         if (!role)
             session = (struct session){.id = ""};

@@ -65,9 +65,10 @@ static void log_in(struct actor *actor, struct order *order, struct answer *out)
     if (login == LOGIN_TOO_OFTEN) {
         answer_text(429, "too many failed logins of this name: wait a minute", out);
     } else if (login == LOGIN_WRONG) {
-        message("failed login of '%s' from %s", order->user, order->from);
+        if (user_name_is_good(order->user))
+            message("failed login of '%s' from %s", order->user, order->from);
         answer_text(401, "the name or the password is wrong", out);
-    } else if (sessions_begin(actor->sessions, order->user, role, &order->session)) {
+    } else if (sessions_begin(actor->sessions, order->user, role, 0, &order->session)) {
         answer_text(503, "this system has no random bytes", out);
     } else {
         message("%s (%s) has logged in, %s", order->user, order->from, role_text(role));

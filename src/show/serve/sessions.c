@@ -43,11 +43,12 @@ static int make_secret(char *out)
     return failed;
 }
 
-int sessions_begin(struct sessions *sessions, const char *user, enum role role, struct session *out)
+int sessions_begin(struct sessions *sessions, const char *user, enum role role, int by_proxy,
+                   struct session *out)
 {
     struct session *place = &sessions->session[0];
 
-    *out = (struct session){.role = role, .began_ms = rowlock__now_ms()};
+    *out = (struct session){.role = role, .by_proxy = by_proxy, .began_ms = rowlock__now_ms()};
     out->used_ms = out->began_ms;
     strcpy(out->user, user);
     if (make_secret(out->id) || make_secret(out->token))

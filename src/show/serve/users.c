@@ -45,18 +45,20 @@ int user_name_is_good(const char *name)
 
 typedef char *crypt_function(const char *password, const char *hash);
 
-/* It is in the C library of some systems, in libcrypt of others. */
+/* It is in libcrypt; where there is none, as with musl, in the C library. */
 static crypt_function *find_crypt(void)
 {
-    static const char *const files[] = {"libcrypt.so.2", "libcrypt.so.1", "libcrypt.so"};
+    static const char *const files[] = {"libcrypt.so.2", "libcrypt.so.1"};
     crypt_function *found;
-    void *symbol = dlsym(rowlock__own_symbols(), "crypt");
+    void *symbol = NULL;
 
     for (size_t i = 0; !symbol && i < sizeof files / sizeof *files; i++) {
         void *handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
 
         symbol = handle ? dlsym(handle, "crypt") : NULL;
     }
+    if (!symbol)
+        symbol = dlsym(rowlock__own_symbols(), "crypt");
     memcpy(&found, &symbol, sizeof found);
     return found;
 }

@@ -41,6 +41,7 @@ struct session {
     char token[SECRET_SIZE]; /* which a request that acts must name, and only our page can read */
     char user[USER_SIZE];
     enum role role; /* when it began */
+    int by_proxy;   /* a proxy named the user, and must name it in each request */
     int64_t began_ms, used_ms;
 };
 
@@ -55,7 +56,7 @@ void sessions_open(struct sessions *sessions);
 void sessions_close(struct sessions *sessions);
 /* A new session with random secrets; the one that was unused longest makes room. -1: the system
    gives no random bytes. */
-int sessions_begin(struct sessions *sessions, const char *user, enum role role,
+int sessions_begin(struct sessions *sessions, const char *user, enum role role, int by_proxy,
                    struct session *out);
 /* Copies the session of this id (NULL: none), and prolongs it. 0: there is none; it ends an hour
    after its last use, twelve hours after its begin, or by sessions_end(). */
