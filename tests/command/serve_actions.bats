@@ -90,7 +90,8 @@ is_there_no() { rowlock --json ls --name "$1" | jq -e '. == []' >/dev/null; } # 
     [ -e ran ]
     gets 200 /api/pause '{"name":"nightly","note":"the disk is full"}'
     held+=(job:nightly)
-    until_true shows /api/jobs.json '.[0] | .state == "paused" and .paused_note == "the disk is full"'
+    until_true shows /api/jobs.json '.[0].state == "paused"'
+    jq -e '.[0].paused_note == "the disk is full"' body
     gets 409 /api/run '{"name":"nightly"}'
     gets 409 /api/pause '{"name":"nightly","note":"x"}'
     gets 200 /api/resume "{\"name\":\"nightly\",\"token\":$(token_of job:nightly)}"
