@@ -440,8 +440,7 @@ END $$;
 
 -- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
 -- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
--- that. It locks the rows of all their names first, by name, as a release and a waiter that queues
--- do: so neither of them is the victim of a deadlock with the sweep.
+-- that.
 CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -453,10 +452,7 @@ BEGIN
         RETURN true;
     END IF;
     PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
-    PERFORM FROM rowlock.lease l
-      WHERE l.name = ANY (ARRAY(SELECT d.name FROM rowlock.lease d
-                                 WHERE d.token = ANY (dead) AND d.token > 0))
-        AND l.n <= 0 AND l.token >= 0 AND l.expires <= pg_catalog.clock_timestamp()
+    PERFORM FROM {rows_of dead} AND l.expires <= pg_catalog.clock_timestamp()
       ORDER BY l.name FOR UPDATE;
     PERFORM rowlock.end_lease(d.token, only_expired => true)
        FROM pg_catalog.unnest(dead) d (token);
@@ -613,11 +609,15 @@ END $$;
 CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+    tokens constant bigint[] := ARRAY(SELECT l.token FROM {leases_named break.name COLLATE "C"} l
+                                       WHERE break.token IN (0, l.token) ORDER BY l.token);
     each bigint;
     broken bigint := 0;
 BEGIN
-    FOR each IN SELECT l.token FROM {leases_named break.name COLLATE "C"} l
-                 WHERE break.token IN (0, l.token) ORDER BY l.token LOOP
+    IF now THEN
+        PERFORM FROM {rows_of tokens} ORDER BY l.name FOR UPDATE;
+    END IF;
+    FOREACH each IN ARRAY tokens LOOP
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN
