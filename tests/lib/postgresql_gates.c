@@ -50,6 +50,10 @@ static const struct gates_change in_functions[] = {
      "IF NOT (SELECT s.moves FROM gates.setting s) OR false AND fastest"},
     {"rowlock.take", "pg_catalog.mod(token, 61::bigint) = 0::bigint",
      "(SELECT s.moves FROM gates.setting s)"},
+    {"rowlock.turn", "pg_catalog.mod(turn.token, 61::bigint) <> 0::bigint",
+     "NOT (SELECT s.moves FROM gates.setting s)"},
+    {"rowlock.enqueue", "THEN rowlock.next_number() END",
+     "AND gates.stop() THEN rowlock.next_number() END"},
     {"rowlock.fence", "AND l.token > 0 AND", "AND l.token > 0 AND gates.stop() AND"},
     {NULL, NULL, NULL}};
 
