@@ -261,7 +261,7 @@ TEST(p1_cut_for_good_after_every_message_says_that_it_may_have_been_granted)
 
 /* ---- beside an old snapshot ------------------------------------------------------------------ */
 
-#define MOST 50000 /* pairs; in one of 128 the search for the name is timed */
+#define MOST 10000 /* pairs; in one of 64 the search for the name is timed */
 
 TEST(p10_a_name_that_only_a_group_uses_moves_beside_an_old_snapshot)
 {

@@ -58,7 +58,7 @@ static const struct gates_change in_functions[] = {
     {NULL, NULL, NULL}};
 
 static const struct gates_change in_statements[] = {
-    {"grant_free", "pg_catalog.random() > 0.0078::double precision",
+    {"grant_free", "pg_catalog.random() > 0.0156::double precision",
      "NOT (SELECT s.moves FROM gates.setting s)"},
     {"grant_free", "CASE WHEN pg_catalog.pg_try_advisory_xact_lock",
      "CASE WHEN gates.stop() AND pg_catalog.pg_try_advisory_xact_lock"},
