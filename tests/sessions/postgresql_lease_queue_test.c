@@ -175,7 +175,7 @@ TEST(p1_a_turn_acquires_nothing_beside_a_member)
 }
 
 /* Without its own lock of the gate it would decide by a snapshot that lacks the ticket, and the
-   lease would end without a word to that waiter. */
+   lease would end as one without waiters. */
 TEST(p7_a_turn_sees_a_ticket_that_is_committed_meanwhile)
 {
     void *one = hand_fresh(), *two = hand_open();
@@ -191,8 +191,8 @@ TEST(p7_a_turn_sees_a_ticket_that_is_committed_meanwhile)
     t_contains(hand_place(two, X, second, 1), "3|");
 }
 
-/* Else it would keep the next waiter from it. */
-TEST(p7_a_try_in_vain_needs_no_name_lock)
+/* Otherwise it would keep the next waiter from it. */
+TEST(p7_a_try_that_is_refused_needs_no_name_lock)
 {
     void *holder = hand_fresh(), *one = hand_open(), *two = mortal(), *locker = hand_open();
     long long token = hand_lease(holder, X), first, second;

@@ -101,8 +101,8 @@ MISTAKE(finds_a_ticket_drawn_before_the_row_is_locked, "ETR/ETR", PLAY_FREE, 0,
          "    stopped constant boolean := gates.stop();\n    want record;"},
         {"rowlock.enqueue", "THEN rowlock.next_number() END", "THEN early END"})
 
-/* A turn decides without rowlock.take. sessions/postgresql_lease_queue_test finds one that overlooks
-   a member, a ticket ahead, or one that is committed meanwhile. */
+/* A turn decides without rowlock.take. sessions/postgresql_lease_queue_test finds one that does not
+   see a member, a ticket ahead, or one that is committed meanwhile. */
 MISTAKE(finds_a_turn_without_the_name_lock, "R/ETR/X", PLAY_HELD, 0,
         {"rowlock.turn", "THEN pg_catalog.pg_try_advisory_xact_lock(",
          "THEN 0 = 0 * pg_catalog.hashint8("})

@@ -522,7 +522,7 @@ BEGIN
             END IF;
             PERFORM rowlock.end_lease(seen.own);
         ELSIF attempt = 1 AND wait_ms = 0 AND ticket = 0 AND modes[1] <> 'permit' THEN
-            -- a try in vain takes no name lock, for which the next waiter would have to wait
+            -- a refused try takes no name lock, for which the next waiter would have to wait
             status := CASE WHEN seen.held IS NULL THEN 11 ELSE 3 END;
             number := coalesce(seen.held, (
                 SELECT w.ticket FROM rowlock.waiter w

@@ -30,9 +30,9 @@ END $$;
 -- See dialect.h, enqueue. The ticket is drawn under the locks of the names' rows, so its number is
 -- greater than `served` of each. A transaction may have one locked that ends the lease: then the
 -- caller repeats the call; before deadlock_timeout, because that transaction may wait for a lock of
--- the caller's. One statement locks the rows and inserts the ticket, so that it is planned before it
--- has the locks that all others wait for; so is what draws the number, because `before` is drawn
--- first. The rows need not survive a crash of the server, which ends all waiters.
+-- the caller's. One statement locks the rows and inserts the ticket, so it is planned before it has
+-- the locks that all others wait for; so is the drawing of numbers: `before` is drawn first.
+-- The rows need not survive a crash of the server, which ends all waiters.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
