@@ -22,9 +22,10 @@
  * undoes that.
  *
  * THE CODE (sql/postgresql/schema/, src/dialect/dialect.h)
- *   Fast      the statement grant_free: table lock, snapshot, name lock (a try), token, INSERT
- *   Function  rowlock.grant_lease: rowlock.lock_names, rowlock.sweep, then rowlock.take; rowlock.move
- *             gives the name a new generation
+ *   Fast      the statement grant_free: table lock, snapshot, name lock (a try), token, perhaps
+ *             rowlock.move, INSERT
+ *   Function  rowlock.grant_lease: rowlock.lock_names, rowlock.sweep, then rowlock.take, or
+ *             rowlock.turn; rowlock.move gives the name a new generation
  *   Ender     the statement release_free; rowlock.end_lease, which also ends what has expired
  *   Renewer   rowlock.renew_lease      Fenced   rowlock.fence
  *   Own       rowlock.lock_name with a token: transactions beneath their own lease
@@ -172,6 +173,21 @@ bool early;
 #define LOCALS byte n, m, w, p, v, g, tok, before, mine, newticket, oldticket, ticket, to; bool done
 #define FINISH rollback(); d_step { ended++; p = 0; v = 0; g = 0; tok = 0; before = 0; mine = 0; ticket = 0; to = 0; done = 0 }
 
+/* move(place, gated): the new generation; done: whether it is there */
+inline move() {
+  d_step { generations++; to = generations }
+  table_lock();
+#ifdef M1                                      /* mutation: no row at the old generation */
+  if :: v==GATE -> u[g] = NONE :: else -> skip fi; done = 1;
+#else
+  if :: v==GATE -> d_step { done = 1; m = uq[g]; u[g] = MOVED(to); uq[g] = 0; w = userved[g]; userved[g] = 0 }
+     :: else -> insert(g, MOVED(to), 0, 0) fi;
+#endif
+  if :: !done -> skip
+     :: else -> d_step { x[2*to-1] = me; u[2*to-1] = MOVED(to); strong[2*to-1] = 1; g = 2*to;
+          if :: v==GATE -> x[g] = me; u[g] = GATE; uq[g] = m; userved[g] = w; strong[g] = 1 :: else fi; m = 0; w = 0 }
+  fi; to = 0 }
+
 proctype Fast(byte me) { LOCALS;
   before = tickets;
 #ifndef M7
@@ -194,6 +210,9 @@ proctype Fast(byte me) { LOCALS;
 #ifdef M10                                     /* mutation: no unique key; it trusts its look */
   d_step { x[g] = me; u[g] = LEASE(tok); assert(c[g]==NONE) }
 #else
+  if :: true -> skip
+     :: generations < GENERATIONS -> move(); if :: done :: else -> goto dead fi
+  fi;
   insert(g, LEASE(tok), 0, 0);
   if :: done :: else -> goto dead fi;
 #endif
@@ -209,20 +228,6 @@ inline end_row() {
 #endif
   table_lock();
   u[p] = to }
-/* move(place, gated): the new generation; done: whether it is there */
-inline move() {
-  d_step { generations++; to = generations }
-  table_lock();
-#ifdef M1                                      /* mutation: no row at the old generation */
-  if :: v==GATE -> u[g] = NONE :: else -> skip fi; done = 1;
-#else
-  if :: v==GATE -> d_step { done = 1; m = uq[g]; u[g] = MOVED(to); uq[g] = 0; w = userved[g]; userved[g] = 0 }
-     :: else -> insert(g, MOVED(to), 0, 0) fi;
-#endif
-  if :: !done -> skip
-     :: else -> d_step { x[2*to-1] = me; u[2*to-1] = MOVED(to); strong[2*to-1] = 1; g = 2*to;
-          if :: v==GATE -> x[g] = me; u[g] = GATE; uq[g] = m; userved[g] = w; strong[g] = 1 :: else fi; m = 0; w = 0 }
-  fi; to = 0 }
 /* done: no ticket is before this one, which exists */
 inline look_tickets() { d_step { done = 1; n = 1;
   do :: n <= NW -> if :: (tickets & BIT(n)) && n > SERVED(p) && (!ticket || n < ticket) -> done = 0 :: else fi; n++ :: else -> break od;

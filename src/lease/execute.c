@@ -496,6 +496,14 @@ static struct round_trip next_of(const struct rowlock_request *request,
     return (struct round_trip){.id = 0};
 }
 
+/* PostgreSQL's enqueue takes the session lock last: not before a wait for a row that ends so. */
+static bool may_have_marked(const struct rowlock_step *step, const struct rowlock_error *error)
+{
+    if (step->act == ROWLOCK_ACT_ENQUEUE)
+        return !error || strcmp(error->sqlstate, "55P03") != 0;
+    return step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN;
+}
+
 /* Technique row: if rows of the names are missing, creates them and repeats the step, because a
    vacuum may remove a row in between. */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -531,8 +539,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
         answer.rows = 0;
         reply->code = send_round_trip(request, &round_trip, deadline_ms, &answer, error);
     }
-    if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
-                        step->act == ROWLOCK_ACT_ENQUEUE))
+    if (reply->code && may_have_marked(step, error))
         rowlock__session_unlock_lost(request->connection);
     if (round_trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
         !rowlock__sql(request->connection, ROWLOCK_SQL_BEGIN) && !is_dead(request->connection))

@@ -179,28 +179,28 @@ has_grades() { sql "SELECT grade FROM ${ours}lease WHERE 1 = 0" 2>/dev/null; }
     is_next
 }
 
-# Writes waiter, and runs the statement when the upgrade waits for that.
+# Writes history, and runs the statement when the upgrade waits for that.
 start_writer() { # STATEMENT
     start psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "
         SET deadlock_timeout = '1min';
         SET application_name = 'writer';
         DO \$\$ BEGIN
-            LOCK TABLE rowlock.waiter IN ROW EXCLUSIVE MODE;
+            LOCK TABLE rowlock.history IN ROW EXCLUSIVE MODE;
             FOR i IN 1 .. 4000 LOOP
-                IF EXISTS (SELECT FROM pg_locks WHERE relation = 'rowlock.waiter'::regclass
+                IF EXISTS (SELECT FROM pg_locks WHERE relation = 'rowlock.history'::regclass
                                                   AND NOT granted) THEN
                     $1;
                     RETURN;
                 END IF;
                 PERFORM pg_sleep(0.005);
             END LOOP;
-            RAISE 'the upgrade did not wait for waiter';
+            RAISE 'the upgrade did not wait for history';
         END \$\$"
     until_done_by "$started" writer_has_begun
 }
 writer_has_begun() {
     [ "$(sql "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-               WHERE a.application_name = 'writer' AND l.relation = 'rowlock.waiter'::regclass")" \
+               WHERE a.application_name = 'writer' AND l.relation = 'rowlock.history'::regclass")" \
         -ge 1 ]
 }
 
@@ -320,10 +320,10 @@ renews() { # TOKEN: a statement of the older version, as its programs send it
     rowlock ls held
 }
 
-@test "an upgrade does not wait for sessions that have read the queue, as every waiter has" {
+@test "an upgrade does not wait for sessions that have changed the queue, as every waiter has" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     open_client
-    in_client 'BEGIN; SELECT count(*) FROM rowlock.waiter'
+    in_client 'BEGIN; UPDATE rowlock.waiter SET called = called'
     upgrade
     is_next
     close_client

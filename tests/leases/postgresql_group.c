@@ -258,3 +258,28 @@ TEST(p1_cut_for_good_after_every_message_says_that_it_may_have_been_granted)
     }
     t_true(granted > 0);
 }
+
+/* ---- beside an old snapshot ------------------------------------------------------------------ */
+
+#define MOST 10000 /* pairs; in one of 64 the search for the name is timed */
+
+TEST(p10_a_name_that_only_a_group_uses_moves_beside_an_old_snapshot)
+{
+    struct rowlock_group *group = open_group(t_url(), 1);
+    struct rowlock_connection *one = member(group);
+    void *reader = t_native();
+
+    t_native_sql(reader, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM "
+                         "rowlock.lease");
+    for (int i = 0; i < MOST; i++) {
+        if (i % 500 == 0 &&
+            strcmp(ask("SELECT count(*) > 0 FROM rowlock.lease WHERE token < 0"), "t") == 0)
+            break;
+        t_give(t_granted(one, t_x("busy"), HOUR));
+    }
+    t_text(ask("SELECT count(*) > 0 FROM rowlock.lease WHERE token < 0"), "t");
+    t_native_sql(reader, "COMMIT");
+    t_give(t_granted(t_open(), t_x("busy"), HOUR));
+    rowlock_close(one);
+    rowlock_group_close(group);
+}

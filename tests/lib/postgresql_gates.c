@@ -50,11 +50,16 @@ static const struct gates_change in_functions[] = {
      "IF NOT (SELECT s.moves FROM gates.setting s) OR false AND fastest"},
     {"rowlock.take", "pg_catalog.mod(token, 61::bigint) = 0::bigint",
      "(SELECT s.moves FROM gates.setting s)"},
+    {"rowlock.turn", "pg_catalog.mod(turn.token, 61::bigint) <> 0::bigint",
+     "NOT (SELECT s.moves FROM gates.setting s)"},
+    {"rowlock.enqueue", "THEN rowlock.next_number() END",
+     "AND gates.stop() THEN rowlock.next_number() END"},
     {"rowlock.fence", "AND l.token > 0 AND", "AND l.token > 0 AND gates.stop() AND"},
     {NULL, NULL, NULL}};
 
 static const struct gates_change in_statements[] = {
-    {"grant_free", "pg_catalog.random() > 0.0078::double precision", "true"},
+    {"grant_free", "pg_catalog.random() > 0.0156::double precision",
+     "NOT (SELECT s.moves FROM gates.setting s)"},
     {"grant_free", "CASE WHEN pg_catalog.pg_try_advisory_xact_lock",
      "CASE WHEN gates.stop() AND pg_catalog.pg_try_advisory_xact_lock"},
     {"grant_free", "THEN true END", "THEN gates.stop() END"},

@@ -224,7 +224,9 @@ TEST(p7_waiters)
 {
     SCENES(HELD("R/ETR"), HELD("r/ETR"), HELD("RG/E"), GATED("gRG/E"), HELD("R/EW"), FREE("GR/ETR"),
            GATED("gR/ETR"), HELD("R/ETR/GR"), HELD("R/ETR/ETR"), HELD("R/EW/ETR"), HELD("NR/F/ETR"),
-           FREE("GR/ETR/X"), FREE("SR/ETR/GR"), EXPIRED("NR/ETR/gR"));
+           FREE("GR/ETR/X"), FREE("SR/ETR/GR"), EXPIRED("NR/ETR/gR"), HELD("R/ETR/X"),
+           HELD("R/ETR/gR"), HELD("R/ETR/SR"), FREE("SR/SR/ETR"), FREE("PR/PR/ETR"),
+           HELD("R/ETR/QTR"), EXPIRED("R/ETR/ETR"));
 }
 
 TEST(p1_names_that_move)

@@ -161,6 +161,60 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 0);
 }
 
+TEST(p1_a_turn_acquires_nothing_beside_a_member)
+{
+    void *one = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long first = hand_lease(one, S), second = hand_lease(two, S),
+              ticket = hand_queue(three, X, 1);
+
+    hand_release(one, first);
+    t_text(hand_row(three, "%s", turn(three, ticket, 1, first)), t_say("3|%lld", second));
+    hand_release(two, second);
+    t_contains(hand_row(three, "%s", turn(three, ticket, 1, second)), "0|");
+    t_int(hand_waiters(one), 0);
+}
+
+/* Without its own lock of the gate it would decide by a snapshot that lacks the ticket, and the
+   lease would end as one without waiters. */
+TEST(p7_a_turn_sees_a_ticket_that_is_committed_meanwhile)
+{
+    void *one = hand_fresh(), *two = hand_open();
+    long long first = hand_queue(one, X, 1), second;
+
+    hand_row(two, "BEGIN");
+    second = hand_queue(two, X, 1);
+    hand_start(one, "%s", turn(one, first, 1, 1)); /* no session has the session lock of 1 */
+    hand_until_waiting(one);
+    hand_row(two, "COMMIT");
+    t_contains(hand_finish(one), "0|");
+    t_text(hand_row(two, "SELECT queued FROM rowlock.lease WHERE token > 0"), "t");
+    t_contains(hand_place(two, X, second, 1), "3|");
+}
+
+/* Otherwise it would keep the next waiter from it. */
+TEST(p7_a_try_that_is_refused_needs_no_name_lock)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *two = mortal(), *locker = hand_open();
+    long long token = hand_lease(holder, X), first, second;
+
+    hand_row(locker, "SELECT pg_advisory_lock(rowlock.key('a'))");
+    t_text(try_wants(one, X), t_say("3|%lld", token));
+    hand_row(locker, "SELECT pg_advisory_unlock(rowlock.key('a'))");
+    first = hand_queue(one, X, 1);
+    second = hand_queue(two, X, 1);
+    hand_release(holder, token);
+    hand_row(locker, "SELECT pg_advisory_lock(rowlock.key('a'))");
+    t_text(try_wants(holder, X), t_say("11|%lld", second));
+    t_text(try_wants(holder, S), t_say("11|%lld", second));
+    kill_it(two);
+    t_text(try_wants(holder, X), t_say("11|%lld", first));
+    hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d', pg_backend_pid())", first,
+             PQbackendPID(one));
+    t_text(try_wants(holder, X), "1|");
+    hand_row(locker, "SELECT pg_advisory_unlock(rowlock.key('a'))");
+    t_contains(try_wants(holder, X), "0|");
+}
+
 TEST(p6_a_grant_removes_waiters_that_were_not_seen)
 {
     void *one = hand_fresh(), *two = hand_open();

@@ -117,6 +117,28 @@ TEST(h3_a_sweep_waits_for_the_gates_in_the_order_of_a_release)
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 0);
 }
 
+/* A break in the order of tokens would have the gate of z and wait for that of b. */
+TEST(h3_a_break_of_several_leases_waits_for_the_gates_in_the_order_of_a_release)
+{
+    void *fence = hand_fresh(), *one = hand_open(), *other = hand_open();
+    long long ended;
+
+    hand_lease(one, "a:s:0:0,z:s:0:0");
+    hand_lease(one, "a:s:0:0,b:s:0:0");
+    ended = hand_lease(one, "b:s:0:0,z:s:0:0");
+    hand_row(fence,
+             BEGIN "; SELECT FROM rowlock.lease WHERE token = %lld AND name = 'b' FOR KEY SHARE",
+             ended);
+    hand_start(one, "SELECT rowlock.end_lease(%lld)", ended);
+    hand_until_waiting(one); /* it has the gate of b */
+    hand_start(other, "SELECT rowlock.break('a', 0, true)");
+    hand_until_waiting(other);
+    hand_row(fence, "COMMIT");
+    t_text(hand_finish(one), "t");
+    t_text(hand_finish(other), "2");
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 0);
+}
+
 /* ---- clients that freeze, die, or miss a reply ----------------------------------------------- */
 
 TEST(h5_a_client_frozen_before_its_commit_gives_way)

@@ -2,8 +2,11 @@
 -- rows of %, which has name, owner, ttl_ms, host, pid, command, note, and the session's
 -- verification: quiet_ms, origin, started, floor. c is the name's row; without one, or if the name
 -- has moved, the row is inserted at the name's generation, and the unique key decides. CASE keeps
--- the name lock last. The statement continues with ON CONFLICT (name, n) DO NOTHING.
-SELECT n.token, n.n, n.name, n.owner, pg_catalog.clock_timestamp() + {interval n.ttl_ms},
+-- the name lock last. In one case of 64 it looks whether the name must move. The statement
+-- continues with ON CONFLICT (name, n) DO NOTHING.
+SELECT n.token, CASE WHEN pg_catalog.random() > 0.0156::double precision THEN n.n
+                     ELSE coalesce(rowlock.move(n.name, n.n, n.token, false), n.n) END,
+       n.name, n.owner, pg_catalog.clock_timestamp() + {interval n.ttl_ms},
        {own_now}, pg_catalog.clock_timestamp() + {interval n.quiet_ms},
        n.host, n.pid, n.command, n.note
   FROM (SELECT w.*, coalesce(c.token, 0) AS n, pg_catalog.nextval('rowlock.number') AS token

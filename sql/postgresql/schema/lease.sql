@@ -298,7 +298,8 @@ CREATE FUNCTION rowlock.take(name text, mode text, limit_ integer, count_ intege
                              alone boolean, owner text, ttl_ms bigint, ticket bigint, host text,
                              pid bigint, command text, note text,
                              OUT status integer, OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql VOLATILE
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     cur rowlock.lease;
     own rowlock.waiter;
@@ -308,7 +309,6 @@ DECLARE
     slow boolean;
     waiting_ms bigint := 0;
     quiet timestamptz;
-    quiet_ms constant bigint := (SELECT {quiet_ms});
 BEGIN
     LOOP
         since := pg_catalog.clock_timestamp();
@@ -347,7 +347,7 @@ BEGIN
                 status := 12;
                 RETURN;
             END IF;
-            waiting_ms := greatest(0, ({in_ms pg_catalog.clock_timestamp() - own.since})::bigint);
+            waiting_ms := {waited_since own.since};
         END IF;
         SELECT k.status, k.number, k.detail INTO status, number, detail
           FROM rowlock.look(name, mode, limit_, count_, ticket, false) k;
@@ -367,22 +367,12 @@ BEGIN
         END LOOP;
         EXIT;
     END LOOP;
-    quiet := CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
-                  ELSE pg_catalog.clock_timestamp() + {interval quiet_ms} END;
+    quiet := {quiet_after waiting_ms};
     IF cur.token = 0 AND mode = 'exclusive' THEN
         IF slow OR pg_catalog.mod(token, 61::bigint) = 0::bigint THEN
             cur.n := rowlock.move(name, cur.n, token, true);
         END IF;
-        UPDATE rowlock.lease l
-           SET token = take.token, mode = 'exclusive', owner = take.owner,
-               expires = pg_catalog.clock_timestamp() + {interval ttl_ms},
-               acquired = {own_now}, quiet_until = quiet, waited = waiting_ms,
-               host = take.host, pid = take.pid, command = take.command, note = take.note,
-               queued = EXISTS (SELECT FROM rowlock.waiter w
-                                 WHERE w.name = cur.name
-                                   AND w.ticket > greatest(take.ticket, cur.served)),
-               served = greatest(l.served, take.ticket), stop = false, alone = take.alone
-         WHERE l.name = cur.name AND l.n = cur.n;
+        UPDATE rowlock.lease l SET alone = take.alone, {lease_from_gate take};
         IF NOT FOUND THEN
             RAISE EXCEPTION 'rowlock: the row of "%" is gone', name USING ERRCODE = 'XX000';
         END IF;
@@ -440,8 +430,7 @@ END $$;
 
 -- Ends the expired leases that conflict with these names, whose name locks the caller has, in the
 -- order of their tokens. Each wait for a fence or a renewal lasts at most limit_ms: false after
--- that. It locks the rows of all their names first, by name, as a release and a waiter that queues
--- do: so neither of them is the victim of a deadlock with the sweep.
+-- that.
 CREATE FUNCTION rowlock.sweep(names text[], modes text[], limit_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET exit_on_error = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -453,10 +442,7 @@ BEGIN
         RETURN true;
     END IF;
     PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
-    PERFORM FROM rowlock.lease l
-      WHERE l.name = ANY (ARRAY(SELECT d.name FROM rowlock.lease d
-                                 WHERE d.token = ANY (dead) AND d.token > 0))
-        AND l.n <= 0 AND l.token >= 0 AND l.expires <= pg_catalog.clock_timestamp()
+    PERFORM FROM {rows_of dead} AND l.expires <= pg_catalog.clock_timestamp()
       ORDER BY l.name FOR UPDATE;
     PERFORM rowlock.end_lease(d.token, only_expired => true)
        FROM pg_catalog.unnest(dead) d (token);
@@ -516,21 +502,40 @@ CREATE FUNCTION rowlock.grant_lease(
     OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
 DECLARE
-    own record;
-    locked boolean;
+    seen record;
+    locked boolean := false;
 BEGIN
     {durable};
     PERFORM rowlock.check_use(u.name) FROM pg_catalog.unnest(names) u (name);
     FOR attempt IN 1..2 LOOP
-        -- the lease of an earlier attempt of this call, whose reply was lost
-        SELECT l.token, l.stop INTO own FROM {leases_named names[1] COLLATE "C"} l
-         WHERE l.owner = grant_lease.owner;
-        IF FOUND AND rowlock.renew_lease(own.token, ttl_ms) = 0 THEN
-            status := 0;
-            token := own.token;
-            EXIT;
-        ELSIF FOUND THEN
-            PERFORM rowlock.end_lease(own.token);
+        -- own: the lease of an earlier attempt of this call, whose reply was lost
+        SELECT pg_catalog.max(l.token) FILTER (WHERE l.owner = grant_lease.owner) AS own,
+               pg_catalog.max(l.token) FILTER (WHERE l.mode = 'exclusive' AND l.expires > {now})
+                   AS held,
+               pg_catalog.bool_or(l.expires <= {now}) AS expired
+          INTO seen FROM {leases_named names[1] COLLATE "C"} l;
+        IF seen.own IS NOT NULL THEN
+            IF rowlock.renew_lease(seen.own, ttl_ms) = 0 THEN
+                status := 0;
+                token := seen.own;
+                EXIT;
+            END IF;
+            PERFORM rowlock.end_lease(seen.own);
+        ELSIF attempt = 1 AND wait_ms = 0 AND ticket = 0 AND modes[1] <> 'permit' THEN
+            -- a refused try takes no name lock, for which the next waiter would have to wait
+            status := CASE WHEN seen.held IS NULL THEN 11 ELSE 3 END;
+            number := coalesce(seen.held, (
+                SELECT w.ticket FROM rowlock.waiter w
+                 WHERE w.name = names[1] COLLATE "C"
+                   AND CASE WHEN w.alive_until IS NULL
+                            THEN NOT pg_catalog.pg_try_advisory_xact_lock_shared(
+                                     {session_key_of w.ticket})
+                            ELSE w.alive_until > {now} END
+                 ORDER BY w.ticket DESC LIMIT 1));
+            name := names[1];
+            IF number IS NOT NULL THEN
+                RETURN;
+            END IF;
         END IF;
         EXIT WHEN attempt = 2;
         IF wait_ms <> 0 THEN
@@ -540,11 +545,14 @@ BEGIN
           FROM rowlock.lock_names(names, modes, owner, wait_ms = 0, {after wait_ms}) k;
         --@
     END LOOP;
-    locked := ticket <> 0 AND session = pg_catalog.pg_backend_pid()
-        AND EXISTS (SELECT FROM rowlock.waiter w
-                     WHERE w.ticket = grant_lease.ticket AND w.alive_until IS NULL);
+    IF ticket <> 0 AND session = pg_catalog.pg_backend_pid() THEN
+        locked := EXISTS (SELECT FROM rowlock.waiter w
+                           WHERE w.ticket = grant_lease.ticket AND w.alive_until IS NULL);
+    END IF;
     IF status = 0 AND token IS NULL THEN
-        PERFORM rowlock.sweep(names, modes, CASE WHEN wait_ms = 0 THEN 250 ELSE 900 END);
+        IF seen.expired OR pg_catalog.cardinality(names) > 1 THEN
+            PERFORM rowlock.sweep(names, modes, CASE WHEN wait_ms = 0 THEN 250 ELSE 900 END);
+        END IF;
         token := rowlock.next_number();
         --@
         IF pg_catalog.cardinality(names) = 1 THEN
@@ -613,11 +621,15 @@ END $$;
 CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+    tokens constant bigint[] := ARRAY(SELECT l.token FROM {leases_named break.name COLLATE "C"} l
+                                       WHERE break.token IN (0, l.token) ORDER BY l.token);
     each bigint;
     broken bigint := 0;
 BEGIN
-    FOR each IN SELECT l.token FROM {leases_named break.name COLLATE "C"} l
-                 WHERE break.token IN (0, l.token) ORDER BY l.token LOOP
+    IF now THEN
+        PERFORM FROM {rows_of tokens} ORDER BY l.name FOR UPDATE;
+    END IF;
+    FOREACH each IN ARRAY tokens LOOP
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN

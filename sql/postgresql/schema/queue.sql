@@ -30,15 +30,18 @@ END $$;
 -- See dialect.h, enqueue. The ticket is drawn under the locks of the names' rows, so its number is
 -- greater than `served` of each. A transaction may have one locked that ends the lease: then the
 -- caller repeats the call; before deadlock_timeout, because that transaction may wait for a lock of
--- the caller's. The rows need not survive a crash of the server, which ends all waiters.
+-- the caller's. One statement locks the rows and inserts the ticket, so it is planned before it has
+-- the locks that all others wait for; so is the drawing of numbers: `before` is drawn first.
+-- The rows need not survive a crash of the server, which ends all waiters.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
     OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off SET lock_timeout = '900ms' AS $$
+LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET lock_timeout = '900ms' AS $$
 DECLARE
+    before constant bigint := rowlock.next_number(); -- no ticket up to it waits
     want record;
-    locked boolean := false;
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     -- the index has the default collation; the arguments have that of convert_from
@@ -53,31 +56,38 @@ BEGIN
                 RETURN;
             END IF;
         END IF;
-        LOOP -- again if the name has moved meanwhile
+    END LOOP;
+    LOOP -- again if a name has moved meanwhile
+        WITH gate AS (
             INSERT INTO rowlock.lease AS l (name, n, token, mode, expires, acquired, queued, served,
                                             least)
-            VALUES (want.name, {generation_of want.name COLLATE "C"}, 0, 'gate', '-infinity',
-                    {own_now}, true, pg_catalog.nextval('rowlock.number'),
-                    pg_catalog.currval('rowlock.number'))
+            SELECT u.name, {generation_of u.name COLLATE "C"}, 0, 'gate', '-infinity', {own_now},
+                   true, before, before
+              FROM {each_want}
+             ORDER BY u.name COLLATE "C"
                 ON CONFLICT ON CONSTRAINT lease_pkey
                 DO UPDATE SET queued = true,
                               served = CASE WHEN l.queued THEN l.served ELSE excluded.served END
-                 WHERE l.token >= 0;
-            --@
-            EXIT WHEN FOUND;
-        END LOOP;
+                 WHERE l.token >= 0
+            RETURNING l.n),
+        drawn AS MATERIALIZED (
+            SELECT CASE WHEN pg_catalog.count(*) = pg_catalog.cardinality(names)
+                        THEN rowlock.next_number() END AS number FROM gate),
+        locked AS MATERIALIZED (
+            SELECT d.number, session = pg_catalog.pg_backend_pid()
+                             AND pg_catalog.pg_try_advisory_lock({session_key_of d.number}) AS own
+              FROM drawn d WHERE d.number IS NOT NULL),
+        queued AS (
+            INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid,
+                                        command, note, alive_until)
+            SELECT d.number, u.name, u.mode, u."limit", u."count", enqueue.owner, enqueue.host,
+                   enqueue.pid, enqueue.command, enqueue.note,
+                   CASE WHEN NOT d.own THEN {now} + {interval good_ms} END
+              FROM locked d, {each_want})
+        SELECT d.number INTO number FROM locked d;
+        --@
+        EXIT WHEN FOUND;
     END LOOP;
-    number := rowlock.next_number();
-    IF session = pg_catalog.pg_backend_pid() THEN
-        locked := pg_catalog.pg_try_advisory_lock({session_key_of number});
-    END IF;
-    INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid, command,
-                                note, alive_until)
-    SELECT enqueue.number, u.name, u.mode, u."limit", u."count", enqueue.owner, enqueue.host,
-           enqueue.pid, enqueue.command, enqueue.note,
-           CASE WHEN NOT locked THEN pg_catalog.clock_timestamp() + {interval good_ms} END
-      FROM {each_want};
-    --@
     status := 0;
 END $$;
 
@@ -90,7 +100,8 @@ CREATE FUNCTION rowlock.place(ticket bigint, session bigint, good_ms bigint,
                               OUT status integer, OUT number bigint, OUT before bigint,
                               OUT free integer, OUT expires_ms bigint, OUT locked integer,
                               OUT name text, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql VOLATILE
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     own record;
     way record;
@@ -133,8 +144,9 @@ BEGIN
         FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
                      WHERE w.name = own.name AND (w.name, w.ticket) < (own.name, place.ticket)
                      ORDER BY w.ticket DESC LIMIT 17 LOOP
-            CONTINUE WHEN each.alive_until <= pg_catalog.clock_timestamp()
-                AND rowlock.remove_dead(each.ticket);
+            IF each.alive_until <= pg_catalog.clock_timestamp() THEN -- else it is not called at all
+                CONTINUE WHEN rowlock.remove_dead(each.ticket);
+            END IF;
             ahead := ahead + 1;
             IF each.ticket > coalesce(number, 0) OR status <> 11 THEN
                 status := CASE WHEN status = 13 THEN 13 ELSE 11 END;
@@ -203,11 +215,15 @@ CREATE FUNCTION rowlock.turn(name text, owner text, ttl_ms bigint, limit_ms bigi
                              kind integer, awaited bigint,
                              OUT status integer, OUT found_name text, OUT token bigint,
                              OUT number bigint, OUT detail text)
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql VOLATILE
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     left_ms constant bigint := {slice limit_ms};
     until constant timestamptz := {after left_ms};
     ahead record;
+    cur rowlock.lease;
+    waiting_ms bigint;
+    quiet timestamptz;
 BEGIN
     status := 2;
     number := awaited;
@@ -228,6 +244,39 @@ BEGIN
         number := ahead.token;
         IF FOUND AND rowlock.await(1, number, least(ahead.left_ms, 1000), ticket) = 0 THEN
             RETURN;
+        END IF;
+    END IF;
+    {durable};
+    -- the usual case: a gate without members, and no ticket ahead; else grant_lease decides
+    IF (CASE WHEN session = pg_catalog.pg_backend_pid() AND {read_committed}
+             THEN pg_catalog.pg_try_advisory_xact_lock({key_of name}) END) THEN
+        PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
+        SELECT * INTO cur FROM rowlock.lease l
+         WHERE l.name = turn.name COLLATE "C" AND l.n = {generation_of turn.name COLLATE "C"}
+           AND l.token = 0 FOR UPDATE SKIP LOCKED;
+        --@
+        SELECT {waited_since w.since} INTO waiting_ms FROM rowlock.waiter w
+         WHERE w.name = cur.name AND w.ticket = turn.ticket AND w.alive_until IS NULL;
+        IF FOUND THEN
+            token := rowlock.next_number();
+            quiet := {quiet_after waiting_ms};
+            UPDATE rowlock.lease l SET alone = true, {lease_from_gate turn}
+               AND NOT EXISTS (SELECT FROM rowlock.lease m
+                                WHERE m.name = cur.name AND m.n > cur.least)
+               AND NOT EXISTS (SELECT FROM rowlock.waiter w
+                                WHERE w.name = cur.name AND w.ticket > cur.served
+                                  AND w.ticket < turn.ticket)
+               AND pg_catalog.mod(turn.token, 61::bigint) <> 0::bigint;
+            --@
+            IF FOUND THEN
+                DELETE FROM rowlock.waiter w
+                 WHERE w.name = cur.name AND w.ticket = turn.ticket;
+                PERFORM pg_catalog.pg_try_advisory_lock({session_key_of token}),
+                        pg_catalog.pg_advisory_xact_lock({session_key_of ticket}),
+                        pg_catalog.pg_advisory_unlock({session_key_of ticket});
+                status := 0;
+                RETURN;
+            END IF;
         END IF;
     END IF;
     SELECT g.status, g.token, g.number, g.detail INTO status, token, number, detail
