@@ -1265,6 +1265,18 @@ ROWLOCK_API int rowlock_installed(struct rowlock_connection *connection,
                                   enum rowlock_technique *out, struct rowlock_error *error);
 
 /*
+ * Reports the version of the installed schema (0: none, or an interrupted install), and that which
+ * this library installs. The library works with the versions before and after its own, too; with
+ * any other it fails with ESCHEMA. Blocks for statement_ms at most.
+ *
+ * EINVAL  installed or own is NULL
+ * EMODE   the database has the tables for odbc: and jdbc: URLs, and this is none; or the reverse
+ * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_schema_version(struct rowlock_connection *connection, int *installed,
+                                       int *own, struct rowlock_error *error);
+
+/*
  * Reports whether CREATE EXTENSION rowlock installed the schema (PostgreSQL): `*out` is the version
  * of the extension, or NULL if there is no extension or nothing is installed. The extension is
  * changed and removed in SQL; rowlock_uninstall refuses to. Blocks for statement_ms at most. `*out`
@@ -1321,7 +1333,7 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
 
 /*
  * Upgrades an older schema to this library's version, and creates missing objects, as
- * rowlock_install; does nothing to a current and complete one. An extension is upgraded in SQL, and
+ * rowlock_install; does nothing to a current and complete one, nor to that of the next version. An extension is upgraded in SQL, and
  * is ESCHEMA before that. An upgrade waits for transactions that use the tables, in short attempts
  * so that other sessions are not delayed for long.
  *

@@ -39,6 +39,7 @@
     XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */      \
     XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */    \
     XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */   \
+    XX(GRANTED, "granted")               /* -> 0: this account may not use what is new; or none */ \
     XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
     XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
     XX(VACUUM_OBJECT, "vacuum_object")   /* SQLite: deletes rows of rowlock_object (affected) */  \
@@ -373,6 +374,9 @@ struct rowlock_dialect {
        waiting. 0: a file, whose driver waits; there only leases have packed wants. */
     int procedural;
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
+    /* Those that the former version of the schema needs with another text; text NULL: none. NULL:
+       it understands all. */
+    const struct rowlock_statement *former;
     const struct rowlock_piece *pieces;                     /* ends with name NULL */
     /* The single-table statements by which src/emulate/ carries out the functions; else NULL. */
     const struct rowlock_plain *plain;
