@@ -62,8 +62,8 @@ CREATE TABLE rowlock.lease (
     note     text,
     PRIMARY KEY (name, n)
 );
--- A lease is held, renewed and ended by its token. In an upgrade, IF NOT EXISTS would make renewals
--- wait for its COMMIT.
+-- A lease is held, renewed and ended by its token. In an upgrade, IF NOT EXISTS would make every
+-- call that changes the table wait for its COMMIT; so all indexes are created in this way.
 DO $$
 BEGIN
     IF pg_catalog.to_regclass('rowlock.lease_token') IS NULL THEN
@@ -95,8 +95,15 @@ CREATE TABLE rowlock.waiter (
     visits  integer NOT NULL DEFAULT 0,
     PRIMARY KEY (name, ticket)
 );
-CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
-CREATE INDEX waiter_owner ON rowlock.waiter (owner);
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.waiter_ticket') IS NULL THEN
+        CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
+    END IF;
+    IF pg_catalog.to_regclass('rowlock.waiter_owner') IS NULL THEN
+        CREATE INDEX waiter_owner ON rowlock.waiter (owner);
+    END IF;
+END $$;
 
 -- Every lease changes these tables. Searches read past dead rows, so autovacuum must remove them
 -- early. No search may be a sequential scan, which the planner chooses for a table of a few pages:
