@@ -45,6 +45,7 @@
     XX(VACUUM_OBJECT, "vacuum_object")   /* SQLite: deletes rows of rowlock_object (affected) */  \
     XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or unlock */    \
     XX(INSTALL_UNLOCK, "install_unlock")                                                          \
+    XX(INSTALLING, "installing") /* -> 1: now; procedures may be missing. Absent: they never are */ \
     XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \
     XX(PING, "ping") /* anything */                                                               \
     XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \

@@ -64,7 +64,8 @@ is_next() { [ "$(version)" = 2 ] && [ "$(began kept)" = 7 ]; }
     run rowlock doctor --only schema
     [[ $output == *"version 2"*"this rowlock has version 1"*"update rowlock on this node"* ]]
     is_next
-    rowlock schema uninstall --force # of a newer one
+    run -69 rowlock schema uninstall --force
+    [[ $output == *"version 2, newer than this library's 1: only a newer rowlock uninstalls it"* ]]
 }
 
 @test "a program refuses a version further away, names both, and the command that works" {
