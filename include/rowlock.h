@@ -252,7 +252,7 @@ struct rowlock_want { /* a request for a lock on one name */
  * ELEFTOVER    technique insert, not on PostgreSQL: a committed row holds the name; rowlock_vacuum
  *              deletes it
  * ELOST        the token of a request is not a lease of that name, or not a strong enough one
- * ESCHEMA      rowlock is not installed there, or in another version
+ * ESCHEMA      rowlock is not installed there, or in a version that this library does not work with
  * ECONN        the connection is lost; or the server had no memory for locks until wait_ms had
  *              passed: then rowlock_is_full(error) is 2, and the session is usable
  * ESERVER, EDENIED, ENOMEM, EDB
@@ -1239,7 +1239,8 @@ struct rowlock_plan {
  * Creates rowlock's tables, functions and procedures; or those that are missing, after an
  * interrupted install or a DROP. Any number of nodes may call it at once. If the installed schema
  * has another technique, it is EINVAL: uninstall first. On PostgreSQL an installed extension
- * rowlock counts as the schema, and nothing is done. Must not run inside a transaction. `plan` may
+ * rowlock counts as the schema, and nothing is done; the same is true of a schema of the version
+ * before this library's, or of the next one. Must not run inside a transaction. `plan` may
  * be NULL. Blocks while another node installs and while each of the schema's scripts runs, for six
  * times statement_ms at most each time.
  *
@@ -1257,7 +1258,7 @@ ROWLOCK_API int rowlock_install(struct rowlock_connection *connection,
  * Reports the installed technique. It decides the cost of a lock, and which other programs lock the
  * same names. Blocks for statement_ms at most.
  *
- * ESCHEMA  nothing is installed, or another version
+ * ESCHEMA  nothing is installed, or a version that this library does not work with
  * EINVAL   out is NULL
  * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
  */

@@ -218,8 +218,10 @@ int rowlock__refuse_version(struct rowlock_connection *connection, int version,
     bool older = version < ROWLOCK_SCHEMA_VERSION;
 
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the schema is version %d, this library works with %d to %d; %s%s",
-                         version, OLDEST, NEWEST, older ? "run: " : "",
+                         "the schema is version %d, %s than this library's %d, which works with %d "
+                         "to %d; %s%s",
+                         version, older ? "older" : "newer", ROWLOCK_SCHEMA_VERSION, OLDEST, NEWEST,
+                         older ? "run: " : "",
                          older ? rowlock__upgrade_command(connection)
                                : "update rowlock on this node, and restart its processes");
 }

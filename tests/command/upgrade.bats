@@ -73,13 +73,13 @@ is_next() { [ "$(version)" = 2 ] && [ "$(began kept)" = 7 ]; }
     sql "UPDATE ${ours}meta SET version = -1"
     for verb in "${verbs[@]}"; do
         run -69 rowlock $verb
-        [[ $output == *"the schema is version -1, this library works with 1 to 2"* ]]
+        [[ $output == *"is version -1, older than this library's 1, which works with 1 to 2"* ]]
         [[ $output == *"; run: rowlock schema upgrade"* ]]
     done
     sql "UPDATE ${ours}meta SET version = 3"
     for verb in "${verbs[@]}" "schema upgrade"; do
         run -69 rowlock $verb
-        [[ $output == *"version 3, this library works with 1 to 2; update rowlock on this node"* ]]
+        [[ $output == *"version 3, newer than this library's 1, which works with 1 to 2; update "* ]]
     done
     "$next" --db "$ROWLOCK_TEST_URL" run x -- true
     sql "UPDATE ${ours}meta SET version = 1"

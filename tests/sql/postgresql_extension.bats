@@ -94,7 +94,15 @@ objects() {
     make_extension install-extension DESTDIR="$stage" SCHEMA_VERSION=2
     run -69 rowlock schema upgrade
     [[ $output == *"version 1"*"run: ALTER EXTENSION rowlock UPDATE"* ]]
+    run -0 rowlock schema install
+    [[ $output == *"version 1"*"to upgrade, run: ALTER EXTENSION rowlock UPDATE"* ]]
+    rowlock renew held --token "$token"
+    rowlock job mail --every 50w -- true
     as_tester 'ALTER EXTENSION rowlock UPDATE'
+    "$now" --db "$ROWLOCK_TEST_URL" renew held --token "$token"
+    "$now" --db "$ROWLOCK_TEST_URL" run -n free -- true
+    "$now" --db "$ROWLOCK_TEST_URL" jobs mail
+    "$now" --db "$ROWLOCK_TEST_URL" next other
     objects | sort >updated
     [ "$(rowlock next kept)" = 8 ]
     [ "$(sql "SELECT began FROM rowlock.counter")" = 7 ]
