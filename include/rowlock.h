@@ -1334,9 +1334,9 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
 
 /*
  * Upgrades an older schema to this library's version, and creates missing objects, as
- * rowlock_install; does nothing to a current and complete one, nor to that of the next version. An extension is upgraded in SQL, and
- * is ESCHEMA before that. An upgrade waits for transactions that use the tables, in short attempts
- * so that other sessions are not delayed for long.
+ * rowlock_install; does nothing to a current and complete one, nor to that of the next version. An
+ * extension is upgraded in SQL, and is ESCHEMA before that. An upgrade waits for transactions that
+ * use the tables, in short attempts so that other sessions are not delayed for long.
  *
  * Blocks for three times statement_ms, and for the last attempt.
  *

@@ -39,16 +39,16 @@
     XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */      \
     XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */    \
     XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */   \
-    XX(GRANTED, "granted")               /* -> 0: this account may not use what is new; or none */ \
+    XX(GRANTED, "granted")               /* -> 0: not on new objects; may be absent */            \
     XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
     XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
     XX(VACUUM_OBJECT, "vacuum_object")   /* SQLite: deletes rows of rowlock_object (affected) */  \
     XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or unlock */    \
     XX(INSTALL_UNLOCK, "install_unlock")                                                          \
-    XX(INSTALLING, "installing") /* -> 1: now; procedures may be missing. Absent: they never are */ \
-    XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \
-    XX(PING, "ping") /* anything */                                                               \
-    XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \
+    XX(INSTALLING, "installing") /* -> 1: now; may be absent */                                   \
+    XX(HOME, "home")             /* -> qualifier of rowlock_object ("public."); absent: "" */     \
+    XX(PING, "ping")             /* anything */                                                   \
+    XX(NEXT, "next")             /* counter, start, count -> the first number; under its lock */  \
     /* examination: see below */                                                                  \
     XX(CLOCK, "clock")                                                                            \
     XX(BACKEND, "backend")                                                                        \
@@ -378,7 +378,7 @@ struct rowlock_dialect {
     /* Those that the former version of the schema needs with another text; text NULL: none. NULL:
        it understands all. */
     const struct rowlock_statement *former;
-    const struct rowlock_piece *pieces;                     /* ends with name NULL */
+    const struct rowlock_piece *pieces; /* ends with name NULL */
     /* The single-table statements by which src/emulate/ carries out the functions; else NULL. */
     const struct rowlock_plain *plain;
 };

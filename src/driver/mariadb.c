@@ -178,9 +178,8 @@ static bool undo_call(struct rowlock_link *link, bool was_open)
 static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
                        struct rowlock_error *error)
 {
-    struct rowlock_call question = {.row = take_installing,
-                                    .statement =
-                                        &link->dialect->statements[ROWLOCK_SQL_INSTALLING]};
+    struct rowlock_call question = {
+        .row = take_installing, .statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING]};
     struct rowlock_pause pause = {.next_ms = 10, .most_ms = 100};
     const struct rowlock_budget *budget = &link->wait.budget;
     bool was_open = rowlock__mariadb_in_transaction(link), installing = true;

@@ -6,8 +6,7 @@
  *
  * MariaDB commits after each CREATE, so a script is not a transaction; install_lock.sql excludes
  * other installers. A procedure that is there already is not created again: that would wait for the
- * transactions that have called it, and on MySQL, which has no OR REPLACE, it would be missing for a
- * moment.
+ * transactions that have called it, and on MySQL, which has no OR REPLACE, calls would miss it.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -151,10 +150,10 @@ static bool is_there(struct rowlock_link *link, const char *statement)
     char *shown = creates(statement, name, sizeof name)
                       ? show_procedure(link, name, mode, sizeof mode)
                       : NULL;
-    bool same = shown && is_same(statement, shown) &&
-                rowlock__mariadb_query(link, "SELECT @@SESSION.sql_mode", own_mode,
-                                       sizeof own_mode) == 0 &&
-                strcmp(mode, own_mode) == 0;
+    bool same =
+        shown && is_same(statement, shown) &&
+        rowlock__mariadb_query(link, "SELECT @@SESSION.sql_mode", own_mode, sizeof own_mode) == 0 &&
+        strcmp(mode, own_mode) == 0;
 
     free(shown);
     return same;
@@ -182,8 +181,8 @@ static int run_statement(struct script *script, const char *statement, struct ro
 
     if (script->dropped)
         takes_name(script->dropped, "DROP PROCEDURE IF EXISTS ", dropped, sizeof dropped);
-    if (creates(statement, name, sizeof name) &&
-        (!*dropped || strcmp(name, dropped) == 0) && is_there(script->link, statement)) {
+    if (creates(statement, name, sizeof name) && (!*dropped || strcmp(name, dropped) == 0) &&
+        is_there(script->link, statement)) {
         free(script->dropped);
         script->dropped = NULL;
         return ROWLOCK_OK;

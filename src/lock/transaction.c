@@ -251,9 +251,8 @@ static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_er
     struct rowlock_connection *connection = attempt->connection;
     int code;
 
-    if (attempt->unread ||
-        (connection->wrapped && connection->dialect->procedural && !connection->dialect->former &&
-         !attempt->in_transaction))
+    if (attempt->unread || (connection->wrapped && connection->dialect->procedural &&
+                            !connection->dialect->former && !attempt->in_transaction))
         return ROWLOCK_OK;
     code = rowlock__check_installed(connection, error);
     if (!attempt->in_transaction)

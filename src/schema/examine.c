@@ -176,7 +176,8 @@ static int add_other_version(struct examination *examination)
     bool older = examination->installed.version < ROWLOCK_SCHEMA_VERSION;
     char text[200];
 
-    snprintf(text, sizeof text, "version %d, technique %s; this rowlock has version %d, and works "
+    snprintf(text, sizeof text,
+             "version %d, technique %s; this rowlock has version %d, and works "
              "with both",
              examination->installed.version,
              rowlock__technique_name(examination->installed.technique), ROWLOCK_SCHEMA_VERSION);

@@ -7,5 +7,6 @@ SET @rowlock_sql_mode = @@SESSION.sql_mode, @rowlock_safe = @@SESSION.sql_safe_u
     @rowlock_results = @@SESSION.character_set_results,
     @rowlock_collation = @@SESSION.collation_connection;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
-    SESSION lock_wait_timeout = 1, SESSION sql_safe_updates = 0, SESSION sql_select_limit = 18446744073709551615;
+    SESSION lock_wait_timeout = 1, SESSION sql_safe_updates = 0,
+    SESSION sql_select_limit = 18446744073709551615;
 SET NAMES utf8mb4;
