@@ -122,6 +122,9 @@
  * wait_ms: milliseconds; 0: one try, < 0: no limit.
  * status row: status (below), name (the one in conflict, or NULL), stays (1: a requested row stays
  *        locked until the transaction ends), detail (text for people, or NULL). No row means OK.
+ * granted: 0 while this account may not call what this version adds to the former one; then the
+ *        former statements are sent. installing: 1 while a session replaces procedures by DROP and
+ *        CREATE.
  * holder rows: kind ('lease', 'transaction'), pid, host, program, since, expires (both ISO 8601 UTC
  *        text), note, waiting (a count); each may be NULL.
  */

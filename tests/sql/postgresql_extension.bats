@@ -105,7 +105,7 @@ objects() {
     "$now" --db "$ROWLOCK_TEST_URL" next other
     objects | sort >updated
     [ "$(rowlock next kept)" = 8 ]
-    [ "$(sql "SELECT began FROM rowlock.counter")" = 7 ]
+    [ "$(sql "SELECT began FROM rowlock.counter WHERE name = 'kept'")" = 7 ]
     rowlock check held --token "$token"
     [ "$(sql "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace
               AND c.relkind IN ('r', 'v', 'S') AND NOT EXISTS
