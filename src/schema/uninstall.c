@@ -125,7 +125,7 @@ static int remove_all(struct rowlock_connection *connection, bool force,
         code = rowlock__read_installed(connection, &found, error);
     if (code == ROWLOCK_ESCHEMA && force)
         code = ROWLOCK_OK;
-    if (!code)
+    if (!code && !force)
         code = refuse_newer(&found, error);
     if (!code)
         code =

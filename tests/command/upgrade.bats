@@ -64,7 +64,7 @@ is_next() { [ "$(version)" = 2 ] && [ "$(began kept)" = 7 ]; }
     run rowlock doctor --only schema
     [[ $output == *"version 2"*"this rowlock has version 1"*"update rowlock on this node"* ]]
     is_next
-    run -69 rowlock schema uninstall --force
+    run -69 rowlock schema uninstall
     [[ $output == *"version 2, newer than this library's 1: only a newer rowlock uninstalls it"* ]]
 }
 
