@@ -150,7 +150,7 @@ procedural_sqlite := 0
 base_mysql := mariadb
 base_sqlite := plain
 base_yugabytedb := postgresql
-sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/words sql/$(1)/defaults \
+sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/former/*.sql sql/$(1)/words sql/$(1)/defaults \
            sql/$(1)/schema/*.sql sql/$(1)/blocks/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \

@@ -252,7 +252,7 @@ struct rowlock_want { /* a request for a lock on one name */
  * ELEFTOVER    technique insert, not on PostgreSQL: a committed row holds the name; rowlock_vacuum
  *              deletes it
  * ELOST        the token of a request is not a lease of that name, or not a strong enough one
- * ESCHEMA      rowlock is not installed there, or in another version
+ * ESCHEMA      rowlock is not installed there, or in a version that this library does not work with
  * ECONN        the connection is lost; or the server had no memory for locks until wait_ms had
  *              passed: then rowlock_is_full(error) is 2, and the session is usable
  * ESERVER, EDENIED, ENOMEM, EDB
@@ -1239,7 +1239,8 @@ struct rowlock_plan {
  * Creates rowlock's tables, functions and procedures; or those that are missing, after an
  * interrupted install or a DROP. Any number of nodes may call it at once. If the installed schema
  * has another technique, it is EINVAL: uninstall first. On PostgreSQL an installed extension
- * rowlock counts as the schema, and nothing is done. Must not run inside a transaction. `plan` may
+ * rowlock counts as the schema, and nothing is done; the same is true of a schema of the version
+ * before this library's, or of the next one. Must not run inside a transaction. `plan` may
  * be NULL. Blocks while another node installs and while each of the schema's scripts runs, for six
  * times statement_ms at most each time.
  *
@@ -1257,12 +1258,24 @@ ROWLOCK_API int rowlock_install(struct rowlock_connection *connection,
  * Reports the installed technique. It decides the cost of a lock, and which other programs lock the
  * same names. Blocks for statement_ms at most.
  *
- * ESCHEMA  nothing is installed, or another version
+ * ESCHEMA  nothing is installed, or a version that this library does not work with
  * EINVAL   out is NULL
  * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_installed(struct rowlock_connection *connection,
                                   enum rowlock_technique *out, struct rowlock_error *error);
+
+/*
+ * Reports the version of the installed schema (0: none, or an interrupted install), and that which
+ * this library installs. The library works with the versions before and after its own, too; with
+ * any other it fails with ESCHEMA. Blocks for statement_ms at most.
+ *
+ * EINVAL  installed or own is NULL
+ * EMODE   the database has the tables for odbc: and jdbc: URLs, and this is none; or the reverse
+ * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_schema_version(struct rowlock_connection *connection, int *installed,
+                                       int *own, struct rowlock_error *error);
 
 /*
  * Reports whether CREATE EXTENSION rowlock installed the schema (PostgreSQL): `*out` is the version
@@ -1321,9 +1334,9 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
 
 /*
  * Upgrades an older schema to this library's version, and creates missing objects, as
- * rowlock_install; does nothing to a current and complete one. An extension is upgraded in SQL, and
- * is ESCHEMA before that. An upgrade waits for transactions that use the tables, in short attempts
- * so that other sessions are not delayed for long.
+ * rowlock_install; does nothing to a current and complete one, nor to that of the next version. An
+ * extension is upgraded in SQL, and is ESCHEMA before that. An upgrade waits for transactions that
+ * use the tables, in short attempts so that other sessions are not delayed for long.
  *
  * Blocks for three times statement_ms, and for the last attempt.
  *

@@ -97,8 +97,9 @@ func statements(dialect, text string) (found []string) {
 
 // Install creates rowlock's tables and functions, if they are missing. The account of db becomes
 // their owner, and needs no GRANTs. Any number of programs may install at the same time: it waits
-// for the others, until ctx ends, and for 5 minutes at most. It is an error if the schema is of
-// another version, or if the account may not create it.
+// for the others, until ctx ends, and for 5 minutes at most. A schema of the version before this
+// module's, or of the next one, stays as it is. It is an error if it is of any other version, or if
+// the account may not create it.
 func Install(ctx context.Context, db *sql.DB) error {
 	p := poolOf(db)
 	defer p.leave()
@@ -167,14 +168,17 @@ func isCurrent(ctx context.Context, p *pool, wanted int) (bool, error) {
 	if errors.Is(err, ErrNotInstalled) || errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	if err != nil || found == 0 || found == wanted {
-		return err == nil && found == wanted, err
+	// each version of the schema serves the modules of the version before, and the reverse
+	oldest, newest := max(wanted-1, 1), wanted+1
+	if err != nil || found == 0 || oldest <= found && found <= newest {
+		return err == nil && found != 0, err
 	}
 	advice := "run: rowlock schema upgrade"
 	if found > wanted {
 		advice = "use a newer package"
 	}
-	return false, fmt.Errorf("the schema is version %d, this package has %d; %s", found, wanted, advice)
+	return false, fmt.Errorf("the schema is version %d, this package works with %d to %d; %s",
+		found, oldest, newest, advice)
 }
 
 // script sends statements without values, which no driver prepares then. If one fails, the

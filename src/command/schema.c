@@ -68,7 +68,8 @@ static void say(const struct command *command, const char *state, const char *te
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-/* The schema before the verb: ABSENT; WHOLE; DAMAGED: it lacks `*missing`. */
+/* The schema before the verb: ABSENT, or of a version that this program does not work with; WHOLE;
+   DAMAGED: it lacks `*missing`. */
 enum before { ABSENT, WHOLE, DAMAGED };
 
 static enum before look_before(struct rowlock_connection *connection, char **missing)
@@ -92,6 +93,7 @@ static void warn(const struct command *command, struct rowlock_connection *conne
 
 struct state {
     enum before before;
+    int version, own; /* of the schema after the verb, and of this program */
     char *missing;
     enum rowlock_technique technique;
     char *extension; /* its version; NULL: not an extension */
@@ -102,6 +104,7 @@ static void print_json(const struct state *state, const char *word)
     printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":", word,
            techniques[state->technique]);
     json_text(stdout, database_place());
+    printf(",\"version\":%d", state->version);
     if (state->before == DAMAGED) {
         printf(",\"missing\":");
         json_text(stdout, state->missing);
@@ -132,6 +135,23 @@ static void say_installed(const struct command *command, const struct state *sta
         printf("rowlock is installed%s in %s, technique %s\n",
                state->before == WHOLE ? " already" : "", where, name);
     }
+    if (!command->json && state->version != state->own)
+        message("the schema is version %d, and this program's is %d: it works with both; %s",
+                state->version, state->own,
+                state->version > state->own ? "update rowlock on this node"
+                : state->extension          ? "to upgrade, run: ALTER EXTENSION rowlock UPDATE"
+                                            : "to upgrade, run: rowlock schema upgrade");
+}
+
+/* Reads what is reported after the verb. */
+static int look_after(struct rowlock_connection *connection, struct state *state,
+                      struct rowlock_error *error)
+{
+    int code = rowlock_installed(connection, &state->technique, error);
+
+    if (!code)
+        code = rowlock_extension(connection, &state->extension, error);
+    return code ? code : rowlock_schema_version(connection, &state->version, &state->own, error);
 }
 
 int prove_exclusion(struct rowlock_connection *one, struct rowlock_connection *two,
@@ -192,8 +212,7 @@ static int install(const struct command *command, struct rowlock_connection *con
     warn_of_schema(connection);
     state.before = look_before(connection, &state.missing);
     if (rowlock_install(connection, &request->plan, &error) ||
-        rowlock_installed(connection, &state.technique, &error) ||
-        rowlock_extension(connection, &state.extension, &error)) {
+        look_after(connection, &state, &error)) {
         status = report(&error);
     } else if (!(status = prove(connection, state.before))) {
         say_installed(command, &state);
@@ -204,7 +223,6 @@ static int install(const struct command *command, struct rowlock_connection *con
     return status;
 }
 
-/* A schema of an older version counts as absent before. */
 static void say_upgraded(const struct command *command, const struct state *state)
 {
     const char *name = techniques[state->technique], *where = database_place();
@@ -222,21 +240,21 @@ static int upgrade(const struct command *command, struct rowlock_connection *con
 {
     struct state state = {0};
     struct rowlock_error error;
-    int status = STATUS_OK;
+    int status = STATUS_OK, version = 0;
 
     (void)request;
+    rowlock_schema_version(connection, &version, &state.own, &error);
     state.before = look_before(connection, &state.missing);
-    if (rowlock_upgrade(connection, &error) ||
-        rowlock_installed(connection, &state.technique, &error) ||
-        rowlock_extension(connection, &state.extension, &error))
+    if (rowlock_upgrade(connection, &error) || look_after(connection, &state, &error))
         status = report(&error);
-    else if (state.before == ABSENT)
+    else if (version && version < state.own)
         say_upgraded(command, &state);
     else if (state.before == DAMAGED)
         say_installed(command, &state);
     else
         say(command, "current",
-            state.extension
+            version > state.own ? "the schema is current, and newer than this program's"
+            : state.extension
                 ? "the schema is current; it is an extension: ALTER EXTENSION rowlock UPDATE "
                   "brings a newer one"
                 : "the schema is current");

@@ -39,14 +39,16 @@
     XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */      \
     XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */    \
     XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */   \
+    XX(GRANTED, "granted")               /* -> 0: not on new objects; may be absent */            \
     XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
     XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
     XX(VACUUM_OBJECT, "vacuum_object")   /* SQLite: deletes rows of rowlock_object (affected) */  \
     XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or unlock */    \
     XX(INSTALL_UNLOCK, "install_unlock")                                                          \
-    XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \
-    XX(PING, "ping") /* anything */                                                               \
-    XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \
+    XX(INSTALLING, "installing") /* -> 1: now; may be absent */                                   \
+    XX(HOME, "home")             /* -> qualifier of rowlock_object ("public."); absent: "" */     \
+    XX(PING, "ping")             /* anything */                                                   \
+    XX(NEXT, "next")             /* counter, start, count -> the first number; under its lock */  \
     /* examination: see below */                                                                  \
     XX(CLOCK, "clock")                                                                            \
     XX(BACKEND, "backend")                                                                        \
@@ -120,6 +122,9 @@
  * wait_ms: milliseconds; 0: one try, < 0: no limit.
  * status row: status (below), name (the one in conflict, or NULL), stays (1: a requested row stays
  *        locked until the transaction ends), detail (text for people, or NULL). No row means OK.
+ * granted: 0 while this account may not call what this version adds to the former one; then the
+ *        former statements are sent. installing: 1 while a session replaces procedures by DROP and
+ *        CREATE.
  * holder rows: kind ('lease', 'transaction'), pid, host, program, since, expires (both ISO 8601 UTC
  *        text), note, waiting (a count); each may be NULL.
  */
@@ -373,7 +378,10 @@ struct rowlock_dialect {
        waiting. 0: a file, whose driver waits; there only leases have packed wants. */
     int procedural;
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
-    const struct rowlock_piece *pieces;                     /* ends with name NULL */
+    /* Those that the former version of the schema needs with another text; text NULL: none. NULL:
+       it understands all. */
+    const struct rowlock_statement *former;
+    const struct rowlock_piece *pieces; /* ends with name NULL */
     /* The single-table statements by which src/emulate/ carries out the functions; else NULL. */
     const struct rowlock_plain *plain;
 };

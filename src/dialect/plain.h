@@ -182,6 +182,7 @@ enum rowlock_plain_id {
 struct rowlock_plain {
     const char *product; /* the product name that the driver reports begins with this */
     const struct rowlock_statement *statements; /* ROWLOCK_PLAIN_COUNT; text NULL: absent */
+    const struct rowlock_statement *former;     /* of these, as in struct rowlock_dialect */
     /* A table of the schema with functions, by which rowlock notices that one on this server; NULL:
        there is none, or meta shows it. */
     const char *native;

@@ -140,6 +140,9 @@ struct rowlock_driver {
        no other process, and every run() fails; one in an open transaction may rely on the last
        call of this function. NULL: impossible for this driver. */
     bool (*replaced)(struct rowlock_link *link);
+    /* Only under emulate/: whether to send the single-table statements of the schema's former
+       version (plain.h). NULL: the driver has none of its own. */
+    void (*use_former)(struct rowlock_link *link, bool former);
     /* The session's socket, for watching whether the server ends it; never read, never closed. -1:
        none, as of a driver without this function. */
     int (*socket)(const struct rowlock_link *link);

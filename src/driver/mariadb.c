@@ -12,7 +12,8 @@
 #include "driver/mariadb_link.h"
 #include "util/error.h"
 
-#define INTERRUPTED 1317 /* the error of a statement that KILL QUERY ended */
+#define INTERRUPTED 1317  /* the error of a statement that KILL QUERY ended */
+#define NO_PROCEDURE 1305 /* that of a CALL, or of one inside the called procedure */
 
 static void close_link(struct rowlock_link *link)
 {
@@ -157,6 +158,47 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
+static void take_installing(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    *(bool *)data = n > 0 && columns[0].type == ROWLOCK_INT && columns[0].number != 0;
+}
+
+/* Undoes what a failed call has begun. False: the caller's transaction is gone. */
+static bool undo_call(struct rowlock_link *link, bool was_open)
+{
+    if (rowlock__mariadb_query(link, "DO 0", NULL, 0) != 0)
+        return false;
+    if (!was_open && rowlock__mariadb_in_transaction(link))
+        return rowlock__mariadb_query(link, "ROLLBACK AND NO CHAIN NO RELEASE", NULL, 0) == 0;
+    return was_open == rowlock__mariadb_in_transaction(link);
+}
+
+/* MySQL cannot replace a procedure at once. While another session upgrades the schema, a call that
+   lacks one is repeated, and once more after that. */
+static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
+                       struct rowlock_error *error)
+{
+    struct rowlock_call question = {
+        .row = take_installing, .statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING]};
+    struct rowlock_pause pause = {.next_ms = 10, .most_ms = 100};
+    const struct rowlock_budget *budget = &link->wait.budget;
+    bool was_open = rowlock__mariadb_in_transaction(link), installing = true;
+    struct rowlock_error unseen;
+
+    question.data = &installing;
+    if (!error)
+        error = &unseen;
+    for (;;) {
+        int code = rowlock__mariadb_call(link, call, error);
+
+        if (code != ROWLOCK_ESCHEMA || error->native != NO_PROCEDURE || !question.statement->text ||
+            !installing || !undo_call(link, was_open) ||
+            rowlock__mariadb_call(link, &question, NULL) ||
+            rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms) != ROWLOCK_WAKE_READY)
+            return code;
+    }
+}
+
 static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
                       struct rowlock_error *error)
@@ -168,7 +210,7 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
     if ((transaction_flags & ROWLOCK_BEGIN) && begin->text)
         code = rowlock__mariadb_call(link, &begin_call, error);
     for (size_t i = 0; i < n && !code; i++)
-        code = rowlock__mariadb_call(link, &calls[i], error);
+        code = call_surely(link, &calls[i], error);
     if (code || !(transaction_flags & ROWLOCK_COMMIT))
         return code;
     code =

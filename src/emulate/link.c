@@ -83,6 +83,11 @@ static void rows_close(struct rowlock_link *link)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
+static void rows_use_former(struct rowlock_link *link, bool former)
+{
+    link->former = former;
+}
+
 static bool rows_replaced(struct rowlock_link *link)
 {
     return link->inner && link->driver->replaced && link->driver->replaced(link->inner);
@@ -327,6 +332,7 @@ const struct rowlock_driver rowlock__emulate_driver = {
     .state = rowlock__inner_state,
     .script = rows_script,
     .replaced = rows_replaced,
+    .use_former = rows_use_former,
     .socket = rows_socket,
     .backend_id = no_backend_id,
     .handle = rows_handle,

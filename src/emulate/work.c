@@ -24,7 +24,11 @@
 static const struct rowlock_statement *statement(const struct rowlock_work *work,
                                                  enum rowlock_plain_id id)
 {
-    return &work->link->dialect->plain->statements[id];
+    const struct rowlock_plain *plain = work->link->dialect->plain;
+
+    if (work->link->former && plain->former && plain->former[id].text)
+        return &plain->former[id];
+    return &plain->statements[id];
 }
 
 bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id)

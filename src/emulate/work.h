@@ -22,6 +22,7 @@ struct rowlock_link {
     const struct rowlock_dialect *dialect;
     char *url;         /* NULL: the caller's own handle */
     int64_t limit_ms;  /* of the session, for lock waits; -1: none; ANY_LIMIT: unknown */
+    bool former;       /* the schema is of the former version */
     bool asked, lacks; /* whether the database's encoding lacks characters, once that was asked */
 };
 

@@ -245,14 +245,14 @@ static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt
 
 /* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
    caller nothing there, and programs that wrap for every transaction would pay a round trip each
-   time. */
+   time. (They pay it if an older schema needs other statements.) */
 static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
     int code;
 
-    if (attempt->unread ||
-        (connection->wrapped && connection->dialect->procedural && !attempt->in_transaction))
+    if (attempt->unread || (connection->wrapped && connection->dialect->procedural &&
+                            !connection->dialect->former && !attempt->in_transaction))
         return ROWLOCK_OK;
     code = rowlock__check_installed(connection, error);
     if (!attempt->in_transaction)

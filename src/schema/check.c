@@ -33,6 +33,21 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
     return ROWLOCK_OK;
 }
 
+/* With an older schema, and as long as this account has no right yet on what this version adds to
+   the older one, sends what the older one needs. */
+static int choose_statements(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int version = connection->installed.version, code = ROWLOCK_OK;
+    int64_t granted = 1;
+
+    if (version == ROWLOCK_SCHEMA_VERSION)
+        code = rowlock__ask(connection, ROWLOCK_SQL_GRANTED, NULL, rowlock__take_number, &granted,
+                            error);
+    if (!code)
+        rowlock__use_former(connection, version < ROWLOCK_SCHEMA_VERSION || !granted);
+    return code;
+}
+
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     /* a second set of tables would be a second set of locks */
@@ -82,8 +97,10 @@ static int check(struct rowlock_connection *connection, bool may_create,
                    ? rowlock__not_installed(connection, error)
                    : rowlock__check_version(connection, connection->installed.version, error);
     if (!code)
+        code = choose_statements(connection, error);
+    if (!code)
         code = rename_object(connection, error);
-    connection->checked = code == ROWLOCK_OK;
+    connection->checked = code == ROWLOCK_OK && !connection->former;
     return code;
 }
 

@@ -6,10 +6,11 @@
 #include "session/connection.h"
 
 /* Before a lock: reads the schema's version once per connection (on a server that has it in one
-   round trip), creates the schema on SQLite, refuses another version (ESCHEMA), and puts the
-   installer's table name into the statements. After a success it returns at once. EMODE: the
-   database has the other kind of tables (plain, or with functions); EINVAL: the URL names no
-   database. */
+   round trip), creates the schema on SQLite, refuses a version that this library does not work with
+   (ESCHEMA), and puts the installer's table name into the statements. After a success it returns at
+   once; but with an older schema it reads the version in every call, so that it notices an upgrade.
+   EMODE: the database has the other kind of tables (plain, or with functions); EINVAL: the URL
+   names no database. */
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* The same for a call that only reads, or needs a row that exists: it creates nothing (ESCHEMA). */

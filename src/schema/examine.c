@@ -146,9 +146,12 @@ static int examine_privileges(struct examination *examination, struct rowlock_er
 {
     char *account = NULL, text[300];
     size_t before = examination->findings.n;
-    int code = rowlock__read_privileges(examination->connection, &examination->installed, lacks,
-                                        examination, &account, error);
+    int code = ROWLOCK_OK;
 
+    /* an older schema lacks objects that the text names */
+    if (examination->installed.version >= ROWLOCK_SCHEMA_VERSION || !examination->usable)
+        code = rowlock__read_privileges(examination->connection, &examination->installed, lacks,
+                                        examination, &account, error);
     if (!code && account && examination->findings.n == before) {
         snprintf(text, sizeof text, "%s has every privilege that locks and the history need",
                  account);
@@ -167,12 +170,32 @@ static int examine_owner(struct examination *examination, struct rowlock_error *
                : ROWLOCK_OK;
 }
 
+/* It works, but its own program is needed to tell whether it is complete. */
+static int add_other_version(struct examination *examination)
+{
+    bool older = examination->installed.version < ROWLOCK_SCHEMA_VERSION;
+    char text[200];
+
+    snprintf(text, sizeof text,
+             "version %d, technique %s; this rowlock has version %d, and works "
+             "with both",
+             examination->installed.version,
+             rowlock__technique_name(examination->installed.technique), ROWLOCK_SCHEMA_VERSION);
+    add(examination, "schema", ROWLOCK_WARNS, text,
+        older ? rowlock__upgrade_command(examination->connection)
+              : "update rowlock on this node, and restart its processes");
+    examination->complete = true;
+    return ROWLOCK_OK;
+}
+
 static int examine_parts(struct examination *examination, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0};
     char text[300];
     int code = rowlock__missing(examination->connection, &parts, error);
 
+    if (!code && examination->installed.version != ROWLOCK_SCHEMA_VERSION)
+        return add_other_version(examination);
     if (!code && !parts.missing)
         snprintf(text, sizeof text, "complete, version %d, technique %s",
                  examination->installed.version,

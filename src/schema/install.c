@@ -40,11 +40,6 @@ static int accept_installed(struct rowlock_connection *connection,
 {
     const char *dot = strrchr(found->object, '.');
 
-    if (found->version > ROWLOCK_SCHEMA_VERSION)
-        return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "schema version %d is there already, newer than this library's %d; "
-                             "update rowlock on this node",
-                             found->version, ROWLOCK_SCHEMA_VERSION);
     if (!found->version && ((stated && found->technique != technique) ||
                             (table && strcmp(table, dot ? dot + 1 : found->object) != 0)))
         return rowlock__fail(
@@ -166,7 +161,7 @@ static int upgrade(struct rowlock_connection *connection, const struct rowlock_i
     int code = rowlock__read_extension(connection, &extension, error);
 
     if (!code && extension)
-        code = rowlock__check_version(connection, found->version, error);
+        code = rowlock__refuse_version(connection, found->version, error);
     free(extension);
     if (!code)
         code = create(connection, found->technique, true, &names, error);
@@ -185,8 +180,12 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     has_row = !code && (found.version || found.technique);
     if (has_row)
         code = accept_installed(connection, &found, technique, stated, table, error);
-    if (!code && found.version && !upgrades)
+    if (!code && found.version && !(upgrades && found.version < ROWLOCK_SCHEMA_VERSION)) {
         code = rowlock__check_version(connection, found.version, error);
+        /* its own programs repair it */
+        if (!code && found.version != ROWLOCK_SCHEMA_VERSION)
+            return ROWLOCK_OK;
+    }
     if (!code && has_row)
         technique = found.technique;
     if (!code && has_row && found.object[0])

@@ -206,19 +206,32 @@ const char *rowlock__upgrade_command(struct rowlock_connection *connection)
     return is_extension(connection) ? "ALTER EXTENSION rowlock UPDATE" : "rowlock schema upgrade";
 }
 
+/* Every version of the schema serves the programs of the version before, and every program works
+   with that version: so nodes and schema are upgraded one after the other, in any order. A version
+   that cannot keep this skips a number. */
+#define NEWEST (ROWLOCK_SCHEMA_VERSION + 1)
+#define OLDEST (ROWLOCK_SCHEMA_VERSION > 1 ? ROWLOCK_SCHEMA_VERSION - 1 : 1)
+
+int rowlock__refuse_version(struct rowlock_connection *connection, int version,
+                            struct rowlock_error *error)
+{
+    bool older = version < ROWLOCK_SCHEMA_VERSION;
+
+    return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                         "the schema is version %d, %s than this library's %d, which works with %d "
+                         "to %d; %s%s",
+                         version, older ? "older" : "newer", ROWLOCK_SCHEMA_VERSION, OLDEST, NEWEST,
+                         older ? "run: " : "",
+                         older ? rowlock__upgrade_command(connection)
+                               : "update rowlock on this node, and restart its processes");
+}
+
 int rowlock__check_version(struct rowlock_connection *connection, int version,
                            struct rowlock_error *error)
 {
-    if (version == ROWLOCK_SCHEMA_VERSION)
-        return ROWLOCK_OK;
-    if (version < ROWLOCK_SCHEMA_VERSION)
-        return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "the schema is version %d, this library needs %d; run: %s", version,
-                             ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
-    return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the schema is version %d, newer than this library's %d; update rowlock "
-                         "on this node, and restart its processes",
-                         version, ROWLOCK_SCHEMA_VERSION);
+    return version >= OLDEST && version <= NEWEST
+               ? ROWLOCK_OK
+               : rowlock__refuse_version(connection, version, error);
 }
 
 const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force)

@@ -110,10 +110,13 @@ int rowlock__read_extension(struct rowlock_connection *connection, char **out,
 /* The command that upgrades the schema, for a message; static text. It is rowlock's own command if
    the schema is not an extension, or if that cannot be detected. Asks the server on PostgreSQL. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
-/* ESCHEMA if this library works with another version of the schema; the text has the command that
-   upgrades, or advises to update the library. */
+/* ESCHEMA if this library works with other versions of the schema than this one; the text names
+   them, and has the command that upgrades, or advises to update the library. */
 int rowlock__check_version(struct rowlock_connection *connection, int version,
                            struct rowlock_error *error);
+/* Returns that error. */
+int rowlock__refuse_version(struct rowlock_connection *connection, int version,
+                            struct rowlock_error *error);
 /* The command that removes the schema, for a message, as rowlock__upgrade_command. */
 const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force);
 

@@ -88,6 +88,17 @@ static int refuse_extension(struct rowlock_connection *connection, struct rowloc
     return code;
 }
 
+/* Its objects that this version lacks would stay. */
+static int refuse_newer(const struct rowlock_installed *found, struct rowlock_error *error)
+{
+    if (found->version <= ROWLOCK_SCHEMA_VERSION)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                         "the schema is version %d, newer than this library's %d: only a newer "
+                         "rowlock uninstalls it",
+                         found->version, ROWLOCK_SCHEMA_VERSION);
+}
+
 static int drop(struct rowlock_connection *connection, const struct rowlock_installed *found,
                 struct rowlock_error *error)
 {
@@ -114,10 +125,14 @@ static int remove_all(struct rowlock_connection *connection, bool force,
         code = rowlock__read_installed(connection, &found, error);
     if (code == ROWLOCK_ESCHEMA && force)
         code = ROWLOCK_OK;
+    if (!code && !force)
+        code = refuse_newer(&found, error);
     if (!code)
         code =
             rowlock__read_parts(connection, found.technique ? found.technique : technique,
                                 found.object[0] ? found.object : "rowlock_object", &parts, error);
+    if (found.version < ROWLOCK_SCHEMA_VERSION && found.version)
+        parts.relation = false; /* an older schema lacks some */
     if (!code && parts.any)
         code = refuse_extension(connection, error);
     if (!code && parts.any && !force)

@@ -43,8 +43,13 @@ static int read_missing(struct rowlock_connection *connection, struct rowlock_in
     enum rowlock_technique technique = ROWLOCK_DEFAULT;
     int code = rowlock__read_found(connection, found, error);
 
-    if (!code && found->version && found->version < ROWLOCK_SCHEMA_VERSION)
+    if (!code && found->version)
         code = rowlock__check_version(connection, found->version, error);
+    /* the text of this version does not tell what another one has */
+    if (!code && found->version && found->version != ROWLOCK_SCHEMA_VERSION) {
+        *parts = (struct rowlock_parts){0};
+        return ROWLOCK_OK;
+    }
     if (!code && found->technique)
         technique = found->technique;
     else if (!code && rowlock__has_plain_schema(connection->dialect))
@@ -88,6 +93,23 @@ int rowlock_missing(struct rowlock_connection *connection, char **out, struct ro
     if (!code)
         *out = parts.missing;
     return code;
+}
+
+int rowlock_schema_version(struct rowlock_connection *connection, int *installed, int *own,
+                           struct rowlock_error *error)
+{
+    struct rowlock_installed found;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && (!installed || !own))
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "installed and own must not be NULL");
+    if (!code)
+        code = rowlock__read_found(connection, &found, error);
+    if (code)
+        return code;
+    *installed = found.version;
+    *own = ROWLOCK_SCHEMA_VERSION;
+    return ROWLOCK_OK;
 }
 
 int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error)

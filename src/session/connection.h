@@ -13,8 +13,8 @@
 #include "util/clock.h"
 #include "util/rows.h"
 
-/* The only version that this library works with. tools/embed-sql and install.mk read
-   this line, too. */
+/* The version of the schema that this library installs. It also works with the versions before and
+   after that. tools/embed-sql and install.mk read this line, too. */
 #define ROWLOCK_SCHEMA_VERSION 1
 
 /* The contents of rowlock_meta. */
@@ -47,6 +47,7 @@ struct rowlock_connection {
     int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */
     struct rowlock_connection *second; /* opened when first needed */
     int checked;                       /* `installed` was read and fits this library */
+    bool former;                       /* sends what the former version of the schema needs */
     bool logs_releases;                /* the history keeps even the briefest lease */
     struct rowlock_installed installed;
     /* The server's own id of the session, with its start, by which another session can end it. 0:
@@ -94,6 +95,10 @@ int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_
    second connection. */
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error);
+
+/* Makes this connection send the statements that the former version of the schema needs, or those
+   of this version again. */
+void rowlock__use_former(struct rowlock_connection *connection, bool former);
 
 /* The statement as this connection sends it, with the installer's table name; NULL: the dialect has
    none. It stays as long as the connection. */

@@ -203,6 +203,7 @@ static struct rowlock_link *put_link(struct rowlock_connection *connection,
     struct rowlock_link *old = connection->link;
 
     connection->link = link;
+    rowlock__use_former(connection, connection->former);
     connection->verified = 0;
     memset(connection->mark, 0, sizeof connection->mark);
     return old;

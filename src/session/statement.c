@@ -64,6 +64,13 @@ int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_
     return code;
 }
 
+void rowlock__use_former(struct rowlock_connection *connection, bool former)
+{
+    connection->former = former;
+    if (connection->link && connection->driver->use_former)
+        connection->driver->use_former(connection->link, former);
+}
+
 const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *connection,
                                              enum rowlock_statement_id id)
 {
@@ -71,6 +78,8 @@ const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *co
 
     if (own->text)
         return own;
+    if (connection->former && connection->dialect->former && connection->dialect->former[id].text)
+        return &connection->dialect->former[id];
     own = &connection->dialect->statements[id];
     return own->text ? own : NULL;
 }

@@ -65,7 +65,7 @@ set_version() { sql "UPDATE ${ours}meta SET version = $1"; }
     current=$(sql "SELECT version FROM ${ours}meta")
     set_version 99
     until_true said "the database cannot be used, trying again: the schema is version 99, newer"
-    said "newer than this library's $current; update rowlock on this node, and restart its"
+    said "newer than this library's $current, which works with .*; update rowlock on this node"
     ! said "does not answer" || { cat err && false; }
     set_version "$current"
     until_true said "the database is available again"

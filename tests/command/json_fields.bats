@@ -29,7 +29,7 @@ ask() { rowlock --json "$@"; }
 @test "schema" {
     rowlock schema uninstall --force
     ask schema install --technique "$ROWLOCK_TEST_TECHNIQUE" |
-        documented schema schema technique database
+        documented schema schema technique database version
     ask schema upgrade | documented schema schema
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The command with the next version of the schema, which only tests have: the product's objects,
-# except the SQL of these engines and the files that know the version.
+# The command and torture's worker with the next version of the schema, which only tests have: the
+# product's objects, except the SQL of these engines and the files that know the version.
 NEXT          := $(BUILD)/next
 NEXT_DIALECTS := postgresql mariadb mysql sqlite
 NEXT_SOURCES  := $(shell grep -l ROWLOCK_SCHEMA_VERSION src/*/*.c)
@@ -30,5 +30,9 @@ $(NEXT)/obj/%.o: src/%.c $(NEXT)/changed $(BUILD)/obj/src/%.o
 $(NEXT)/rowlock: $(NEXT_OBJECTS) $(CMD_OBJECTS) $(BUILD)/librowlock.a
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,-z,now -o $@ $^ $(LIBS)
 
+$(NEXT)/worker: $(NEXT_OBJECTS) $(TORTURE_WORKER) $(BUILD)/tests/libharness.a $(BUILD)/librowlock.a
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ \
+	  $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+
 .SECONDARY: $(NEXT_DIALECTS:%=$(NEXT)/gen/dialect_%.c)
-test-programs: $(NEXT)/rowlock
+test-programs: $(NEXT)/rowlock $(NEXT)/worker

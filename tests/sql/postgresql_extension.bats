@@ -94,10 +94,18 @@ objects() {
     make_extension install-extension DESTDIR="$stage" SCHEMA_VERSION=2
     run -69 rowlock schema upgrade
     [[ $output == *"version 1"*"run: ALTER EXTENSION rowlock UPDATE"* ]]
+    run -0 rowlock schema install
+    [[ $output == *"version 1"*"to upgrade, run: ALTER EXTENSION rowlock UPDATE"* ]]
+    rowlock renew held --token "$token"
+    rowlock job mail --every 50w -- true
     as_tester 'ALTER EXTENSION rowlock UPDATE'
+    "$now" --db "$ROWLOCK_TEST_URL" renew held --token "$token"
+    "$now" --db "$ROWLOCK_TEST_URL" run -n free -- true
+    "$now" --db "$ROWLOCK_TEST_URL" jobs mail
+    "$now" --db "$ROWLOCK_TEST_URL" next other
     objects | sort >updated
     [ "$(rowlock next kept)" = 8 ]
-    [ "$(sql "SELECT began FROM rowlock.counter")" = 7 ]
+    [ "$(sql "SELECT began FROM rowlock.counter WHERE name = 'kept'")" = 7 ]
     rowlock check held --token "$token"
     [ "$(sql "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace
               AND c.relkind IN ('r', 'v', 'S') AND NOT EXISTS

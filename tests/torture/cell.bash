@@ -126,6 +126,19 @@ log_promises() {
     esac
     case $fault in none | kill | stop) log_event 0 0 ok calm 0 ;; esac
 }
+# Programs work before, during and after an upgrade of the schema: none is refused. Sets refused. On
+# MySQL a client of SQL may meet the moment in which a procedure is replaced.
+find_refused() { # CELL
+    refused=0
+    [ "$fault" = upgrade ] || return 0
+    case $1 in
+    sql-*/mysql-*) grep -v ': 1305 PROCEDURE ' "$cell_folder/data/errors" ;;
+    *) cat "$cell_folder/data/errors" ;;
+    esac | grep -E "$refusals" >"$cell_folder/data/refused"
+    sed "s|^|$1: |" "$cell_folder/data/refused" >&2
+    refused=$(wc -l <"$cell_folder/data/refused")
+}
+refusals='(^| )(ESCHEMA|EDENIED|EMODE|ESERVER|EDB): |works with [0-9]+ to|denied|does not exist'
 keep_failure() { # CELL
     head -n -1 "$cell_folder/data/verdict" | sed "s|^|$1: |" >&2
     rm -rf "$failed/${1//\//.}"
@@ -142,6 +155,7 @@ run_cell() { # CELL: sets result
     torment || code=1
     end_clients TERM
     stop_cutter
+    find_refused "$1"
     [ $code = 1 ] || judge_cell "$1" || code=1
     close_cell
     [ $code = 0 ] || return 1
@@ -149,7 +163,7 @@ run_cell() { # CELL: sets result
     [ $crashed = 0 ] || echo "$1: $crashed clients ended by themselves" >&2
     result="cell=$1 seed=$SEED seconds=$SECONDS_EACH clients=$CLIENTS commit=$commit $(
         )date=$(date -u +%Y-%m-%d) faults=$faults hung=$hung ${verdict% violations=*} $(
-        )violations=$((${verdict##*=} + hung + crashed))"
+        )violations=$((${verdict##*=} + hung + crashed + refused))"
     has_tested "$1"
 }
 # CELL: a cell without a violation proves something only if something has happened.

@@ -13,8 +13,13 @@ nap_ms() { nap "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; }
 now_ms() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
 draw() { drawn=$((RANDOM % $1)); } # N: sets drawn, from 0 to N - 1; a subshell would repeat it
 
-start_client() { # PLACE
-    "$worker" run "$workload" $next_client "$SEED" "$cell_folder/data" \
+start_client() { # PLACE; beside an upgrade every second one is a program of the next version
+    local program=$worker
+    if [ "$fault" = upgrade ] && [ $(($1 % 2)) = 1 ]; then
+        program=$BUILD/next/worker
+        local -x ROWLOCK=$BUILD/next/rowlock
+    fi
+    "$program" run "$workload" $next_client "$SEED" "$cell_folder/data" \
         2>>"$cell_folder/data/errors" &
     client_pid[$1]=$! client_id[$1]=$next_client wakes[$1]=0
     next_client=$((next_client + 1))

@@ -402,8 +402,8 @@ remove_dead_rows() { end_snapshot && sql_postgresql VACUUM && hold_snapshot; }
 
 # ---- the next version of the schema -------------------------------------------------------------
 
-# The clients are programs of this version. Their new sessions would refuse the next version: so its
-# number is set back, and the next fault upgrades the same schema again.
+# The clients are programs of either version. The version's number is set back, so that the next
+# fault upgrades the same schema again.
 upgrade_schema() {
     local meta=rowlock_meta
     [ "$engine" != postgresql ] || meta=rowlock.meta

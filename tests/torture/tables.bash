@@ -31,7 +31,7 @@ faults_of() { # ENGINE-TECHNIQUE
     h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
-    mysql-*) echo "$(mixed_of "$1") none mixed" ;;
+    mysql-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     postgresql-*)
         echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum full mixed"
         ;;

@@ -38,7 +38,7 @@ $(BUILD)/tests/unit/torture_calm_test $(BUILD)/tests/unit/torture_judge_test \
 test-programs: $(TORTURE_PROGRAMS)
 
 .PHONY: torture torture-long torture-programs torture-mutations torture-publish
-torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock
+torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock $(BUILD)/next/rowlock $(BUILD)/next/worker
 torture-long: CELL = */mixed/* names/kill/* refused/kill/* tokens/kill/*
 torture-long: OPERATIONS = 10000
 torture-long: PACE = 4

@@ -108,16 +108,18 @@ func TestTwoInstallAtOnce(t *testing.T) {
 	holder.Close()
 }
 
-func TestInstallRefusesAnotherVersion(t *testing.T) {
+func TestInstallAcceptsTheNextVersionAndRefusesOthers(t *testing.T) {
 	db := uninstalled(t)
 	fine(t, rowlock.Install(background, db))
 	meta := "rowlock.meta"
 	if mariadb {
 		meta = "rowlock_meta"
 	}
+	execute(t, db, "UPDATE "+meta+" SET version = version + 1")
+	fine(t, rowlock.Install(background, db))
 	for version, advice := range map[string]string{
-		"-1": "is version -1, this package has [1-9]; run: rowlock schema upgrade",
-		"99": "is version 99, this package has [1-9]; use a newer package"} {
+		"-1": "is version -1, this package works with [1-9] to [1-9]; run: rowlock schema upgrade",
+		"99": "is version 99, this package works with [1-9] to [1-9]; use a newer package"} {
 		execute(t, db, "UPDATE "+meta+" SET version = "+version)
 		if err := rowlock.Install(background, db); err == nil ||
 			!regexp.MustCompile(advice).MatchString(err.Error()) {

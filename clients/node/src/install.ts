@@ -97,9 +97,13 @@ async function isCurrent(source: Source, wanted: number): Promise<boolean> {
         if (error instanceof NotInstalledError) return false;
         throw error;
     }
-    if (found === wanted || found === 0) return found === wanted; // 0: an install was interrupted
+    if (found === 0) return false; // an install was interrupted
+    // each version of the schema serves the packages of the version before, and the reverse
+    const [oldest, newest] = [Math.max(wanted - 1, 1), wanted + 1];
+    if (oldest <= found && found <= newest) return true;
     const advice = found < wanted ? 'run: rowlock schema upgrade' : 'use a newer package';
-    throw new RowlockError(`the schema is version ${found}, this package has ${wanted}; ${advice}`);
+    const range = `this package works with ${oldest} to ${newest}`;
+    throw new RowlockError(`the schema is version ${found}, ${range}; ${advice}`);
 }
 
 async function bring(source: Source, dialect: Dialect): Promise<boolean> {
@@ -118,8 +122,9 @@ async function bring(source: Source, dialect: Dialect): Promise<boolean> {
 /**
  * Creates rowlock's tables and functions; false: they exist already. The account of `source`
  * becomes their owner, and needs no GRANTs. Any number of programs may install at the same time:
- * it waits for the others, 5 minutes at most. RowlockError: the schema is of another version, or
- * the account may not create it.
+ * it waits for the others, 5 minutes at most. A schema of the version before this package's, or of
+ * the next one, stays as it is. RowlockError: it is of any other version, or the account may not
+ * create it.
  */
 export async function install(source: Source): Promise<boolean> {
     checkSource(source);

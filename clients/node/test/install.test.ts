@@ -76,12 +76,14 @@ test('of two at once one installs', async () => {
     await leases();
 });
 
-test('another version is refused', async () => {
+test('the next version is accepted, and any other refused', async () => {
     await install(pool);
     const connection = await open();
+    await execute(connection, `UPDATE ${META} SET version = version + 1`);
+    assert.equal(await install(pool), false);
     for (const [version, advice] of [
-        [-1, /is version -1, this package has [1-9]; run: rowlock schema upgrade/],
-        [99, /is version 99, this package has [1-9]; use a newer package/],
+        [-1, /is version -1, this package works with [1-9] to [1-9]; run: rowlock schema upgrade/],
+        [99, /is version 99, this package works with [1-9] to [1-9]; use a newer package/],
     ] as const) {
         await execute(connection, `UPDATE ${META} SET version = ${version}`);
         await assert.rejects(install(pool), (error: RowlockError) => {

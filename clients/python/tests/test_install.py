@@ -83,11 +83,15 @@ class Test(unittest.TestCase):
         with rowlock.lease(connect, "x"):
             pass
 
-    def test_another_version_is_refused(self) -> None:
+    def test_the_next_version_is_accepted_and_any_other_refused(self) -> None:
         rowlock.install(connect)
         connection = connect()
-        for version, advice in ((-1, "-1, this package has [1-9]; run: rowlock schema upgrade"),
-                                (99, "99, this package has [1-9]; use a newer package")):  # fmt: skip
+        execute(connection, f"UPDATE {META} SET version = version + 1")
+        connection.commit()
+        self.assertFalse(rowlock.install(connect))
+        range = "this package works with [1-9] to [1-9]"
+        for version, advice in ((-1, f"-1, {range}; run: rowlock schema upgrade"),
+                                (99, f"99, {range}; use a newer package")):  # fmt: skip
             execute(connection, f"UPDATE {META} SET version = {version}")
             connection.commit()
             with self.assertRaisesRegex(rowlock.RowlockError, "schema is version " + advice):

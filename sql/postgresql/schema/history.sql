@@ -21,8 +21,15 @@ CREATE TABLE rowlock.history (
     id       uuid PRIMARY KEY DEFAULT pg_catalog.gen_random_uuid()
 );
 -- each row is in one of them, so that prune reads only what it deletes
-CREATE INDEX history_good ON rowlock.history (ended) WHERE how = 'released';
-CREATE INDEX history_bad ON rowlock.history (ended) WHERE how <> 'released';
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.history_good') IS NULL THEN
+        CREATE INDEX history_good ON rowlock.history (ended) WHERE how = 'released';
+    END IF;
+    IF pg_catalog.to_regclass('rowlock.history_bad') IS NULL THEN
+        CREATE INDEX history_bad ON rowlock.history (ended) WHERE how <> 'released';
+    END IF;
+END $$;
 
 -- Deletes at most `batch` rows whose time has passed, and returns their number; 0 after any error,
 -- such as a missing table or right. Waits for no lock.

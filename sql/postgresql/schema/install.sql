@@ -62,8 +62,8 @@ CREATE TABLE rowlock.lease (
     note     text,
     PRIMARY KEY (name, n)
 );
--- A lease is held, renewed and ended by its token. In an upgrade, IF NOT EXISTS would make renewals
--- wait for its COMMIT, and below waiters.
+-- A lease is held, renewed and ended by its token. In an upgrade, IF NOT EXISTS would make every
+-- call that changes the table wait for its COMMIT; so all indexes are created in this way.
 DO $$
 BEGIN
     IF pg_catalog.to_regclass('rowlock.lease_token') IS NULL THEN
@@ -97,8 +97,10 @@ CREATE TABLE rowlock.waiter (
 );
 DO $$
 BEGIN
-    IF pg_catalog.to_regclass('rowlock.waiter_owner') IS NULL THEN
+    IF pg_catalog.to_regclass('rowlock.waiter_ticket') IS NULL THEN
         CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
+    END IF;
+    IF pg_catalog.to_regclass('rowlock.waiter_owner') IS NULL THEN
         CREATE INDEX waiter_owner ON rowlock.waiter (owner);
     END IF;
 END $$;

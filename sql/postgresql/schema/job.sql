@@ -42,7 +42,12 @@ CREATE TABLE rowlock.run (
     exit integer NOT NULL DEFAULT 0,     -- 128 + N: terminated by signal N
     output text
 );
-CREATE INDEX run_job ON rowlock.run (job, token);
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.run_job') IS NULL THEN
+        CREATE INDEX run_job ON rowlock.run (job, token);
+    END IF;
+END $$;
 
 -- Records the end of a run, and counts it in its job. `former` is the row of the run before the
 -- end, which the caller has read after it locked the job. A broken run may end twice, and counts

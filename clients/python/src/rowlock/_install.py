@@ -107,10 +107,14 @@ async def is_current(source: Any, wanted: int) -> bool:
     except NotInstalled:
         return False
     found = (number_of(row[0]) if row else None) or 0  # 0: an install was interrupted
-    if found in (0, wanted):
-        return found == wanted
+    # each version of the schema serves the packages of the version before, and the reverse
+    oldest, newest = max(wanted - 1, 1), wanted + 1
+    if found == 0 or oldest <= found <= newest:
+        return found != 0
     advice = "run: rowlock schema upgrade" if found < wanted else "use a newer package"
-    raise RowlockError(f"the schema is version {found}, this package has {wanted}; {advice}")
+    raise RowlockError(
+        f"the schema is version {found}, this package works with {oldest} to {newest}; {advice}"
+    )
 
 
 async def bring(source: Any, dialect: str) -> bool:
@@ -134,7 +138,8 @@ def install(source: Any) -> bool:
 
     source: as for lease(); its account becomes their owner, and needs no GRANTs. Any number of
     programs may install at the same time. Blocks until another one has, and for 5 minutes at most.
-    Raises RowlockError if the schema is of another version, or if the account may not create it.
+    A schema of the version before this package's, or of the next one, stays as it is. Raises
+    RowlockError if it is of any other version, or if the account may not create it.
     """
     server = text_of(finish(ask(source, REPLY, "server"))[0]) or ""
     if server == "rowlock.testing":

@@ -22,9 +22,10 @@ public final class Rowlock {
   /**
    * Creates rowlock's tables and functions; returns false if they exist already. The account of the
    * connection becomes their owner, and needs no GRANTs. Any number of programs may install at the
-   * same time: it waits for the others, for 5 minutes at most, also in an interrupted thread.
+   * same time: it waits for the others, for 5 minutes at most, also in an interrupted thread. A
+   * schema of the version before this package's, or of the next one, stays as it is.
    *
-   * @throws RowlockException if the schema is of another version, or the account may not create it
+   * @throws RowlockException if it is of any other version, or the account may not create it
    * @throws UnavailableException if the database does not answer
    */
   public static boolean install(DataSource pool) {
@@ -37,11 +38,11 @@ public final class Rowlock {
   }
 
   /**
-   * Checks that rowlock's schema is there, and of this package's version. For a health check; it
-   * changes nothing. Returns within 10 s.
+   * Checks that rowlock's schema is there, and of a version that this package works with: its own,
+   * the one before, or the next one. For a health check; it changes nothing. Returns within 10 s.
    *
    * @throws NotInstalledException if there is no schema
-   * @throws RowlockException if it is of another version
+   * @throws RowlockException if it is of any other version
    * @throws UnavailableException if the database does not answer
    */
   public static void verify(DataSource pool) {

@@ -171,9 +171,13 @@ final class Schema {
     if (found == 0) {
       throw new NotInstalledException(new SQLException("an install was interrupted"));
     }
-    if (found != wanted) {
+    // each version of the schema serves the packages of the version before, and the reverse
+    int oldest = Math.max(wanted - 1, 1);
+    int newest = wanted + 1;
+    if (found < oldest || found > newest) {
       throw new RowlockException(
-          "the schema is version %d, this package has %d; ".formatted(found, wanted)
+          "the schema is version %d, this package works with %d to %d; "
+                  .formatted(found, oldest, newest)
               + (found < wanted ? "run: rowlock schema upgrade" : "use a newer package"),
           null);
     }

@@ -133,12 +133,15 @@ class InstallTest {
   }
 
   @Test
-  void anotherVersionIsRefused() throws Exception {
+  void theNextVersionIsAcceptedAndAnyOtherRefused() throws Exception {
     Rowlock.install(Server::connect);
+    execute("UPDATE " + META + " SET version = version + 1");
+    assertFalse(Rowlock.install(Server::connect));
+    verify();
     for (String[] other :
         new String[][] {
-          {"-1", ".*is version -1, this package has [1-9]; run: rowlock schema upgrade.*"},
-          {"99", ".*is version 99, this package has [1-9]; use a newer package.*"}
+          {"-1", ".*is version -1, this package works with [1-9] to [1-9]; run: rowlock schema.*"},
+          {"99", ".*is version 99, this package works with [1-9] to [1-9]; use a newer package.*"}
         }) {
       execute("UPDATE " + META + " SET version = " + other[0]);
       RowlockException error =

@@ -25,7 +25,7 @@ public record RowlockProperties(
   public enum Install {
     /** Somebody else installs it. */
     NEVER,
-    /** The start installs it, unless it is there; a schema of another version is an error. */
+    /** The start installs it, unless it is there, or of a version that is an error. */
     ALWAYS
   }
 }

@@ -1,0 +1,1 @@
+SELECT rowlock.draw({given $1}, $2::bigint, $3::bigint);
