@@ -173,8 +173,24 @@ static bool undo_call(struct rowlock_link *link, bool was_open)
     return was_open == rowlock__mariadb_in_transaction(link);
 }
 
+/* Whether the missing procedure is the one that the statement calls, so that nothing has happened;
+   and not one that it calls in turn. The server's text: PROCEDURE database.name does not exist. */
+static bool lacks_its_own(const struct rowlock_call *call, const struct rowlock_error *error)
+{
+    static const char before[] = "CALL ";
+    const char *text = call->statement->text;
+    char name[80];
+
+    if (strncmp(text, before, strlen(before)) != 0)
+        return false;
+    text += strlen(before);
+    snprintf(name, sizeof name, ".%.*s does not exist", (int)strcspn(text, " (;"), text);
+    return strstr(error->text, name) != NULL;
+}
+
 /* MySQL cannot replace a procedure at once. While another session upgrades the schema, a call that
-   lacks one is repeated, and once more after that. */
+   lacks one is repeated, and once more after that. In an open transaction only if it has changed
+   nothing: there its changes cannot be undone alone. */
 static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
                        struct rowlock_error *error)
 {
@@ -192,7 +208,8 @@ static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
         int code = rowlock__mariadb_call(link, call, error);
 
         if (code != ROWLOCK_ESCHEMA || error->native != NO_PROCEDURE || !question.statement->text ||
-            !installing || !undo_call(link, was_open) ||
+            !installing || (was_open && !lacks_its_own(call, error)) ||
+            !undo_call(link, was_open) ||
             rowlock__mariadb_call(link, &question, NULL) ||
             rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms) != ROWLOCK_WAKE_READY)
             return code;

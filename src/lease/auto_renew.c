@@ -120,6 +120,7 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
     if (code)
         return rowlock__wrap_error(error, code, "connecting for automatic renewal");
     keeper->connection->interrupt_fd = keeper->wake.fd;
+    rowlock__use_former(keeper->connection, callers->former);
     return ROWLOCK_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lease/query.h"
+#include "schema/check.h"
 #include "session/connection.h"
 #include "util/bytes.h"
 
@@ -127,6 +128,8 @@ static int make_ready(struct rowlock_connection *connection)
         code = rowlock__reconnect(connection, now + timeout_ms, NULL);
     if (!code)
         code = rowlock__learn_session(connection, NULL);
+    if (!code)
+        code = rowlock__check_former(connection, NULL);
     if (!code)
         code = rowlock__verify(connection, NULL, NULL);
     return code || connection->verified > 0 ? code : ROWLOCK_EMODE;

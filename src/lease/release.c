@@ -3,6 +3,7 @@
 #include "lease/group.h"
 #include "lease/lease.h"
 #include "lease/query.h"
+#include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
 
@@ -74,7 +75,9 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                                   .until_ms = atomic_load(&lease->end_ms)};
     int code = rowlock__ready_or_lost(connection, error);
 
-    if (code && code != ROWLOCK_ECONN)
+    if (!code)
+        rowlock__check_former(connection, NULL);
+    else if (code != ROWLOCK_ECONN)
         return code;
     rowlock__keeper_quiet(lease);
     if (atomic_load(&lease->released)) {

@@ -2,6 +2,7 @@
 /* rowlock_renew, and the renewal that it shares with the keeper's thread. */
 #include "lease/lease.h"
 #include "lease/query.h"
+#include "schema/check.h"
 #include "session/connection.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -36,6 +37,8 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
     if (code)
         atomic_store(&lease->lost, true);
     else
+        code = rowlock__check_former(connection, error);
+    if (!code)
         code = rowlock__verify(connection, &budget, error);
     query.alone = connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_RENEW_FREE) &&
                   lease->owner[0];

@@ -114,6 +114,11 @@ int rowlock__check_present(struct rowlock_connection *connection, struct rowlock
     return check(connection, false, error);
 }
 
+int rowlock__check_former(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return connection->former ? check(connection, false, error) : ROWLOCK_OK;
+}
+
 bool rowlock__inserts(const struct rowlock_connection *connection)
 {
     return connection->installed.technique == ROWLOCK_INSERT &&

@@ -16,6 +16,10 @@ int rowlock__check_installed(struct rowlock_connection *connection, struct rowlo
 /* The same for a call that only reads, or needs a row that exists: it creates nothing (ESCHEMA). */
 int rowlock__check_present(struct rowlock_connection *connection, struct rowlock_error *error);
 
+/* While the connection sends the statements of the former schema, a call that else checks nothing
+   reads the version again: the schema may have been upgraded, more than once. */
+int rowlock__check_former(struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* Returns ESCHEMA, with the command that installs. Asks for the database's name first. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 

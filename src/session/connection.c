@@ -166,6 +166,7 @@ int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock
     connection->driver = like->driver;
     connection->transport = like->transport;
     connection->dialect = like->dialect;
+    connection->former = like->former;
     connection->pid = getpid();
     code = set_options(connection, like->url, &options, error);
     if (code)
@@ -227,6 +228,8 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
         code = rowlock_open(connection->url, &options, &connection->second, error);
     if (code)
         return rowlock__wrap_error(error, code, "second connection");
+    if (connection->second)
+        rowlock__use_former(connection->second, connection->former);
     *out = connection->second;
     return ROWLOCK_OK;
 }

@@ -213,13 +213,13 @@ start_writer() { # STATEMENT
                 END IF;
                 PERFORM pg_sleep(0.005);
             END LOOP;
-            RAISE 'the upgrade did not wait for history';
+            RAISE 'the upgrade did not wait for waiter';
         END \$\$"
     until_done_by "$started" writer_has_begun
 }
 writer_has_begun() {
     [ "$(sql "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-               WHERE a.application_name = 'writer' AND l.relation = 'rowlock.history'::regclass")" \
+               WHERE a.application_name = 'writer' AND l.relation = 'rowlock.waiter'::regclass")" \
         -ge 1 ]
 }
 

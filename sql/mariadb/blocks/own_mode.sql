@@ -1,8 +1,10 @@
 -- A procedure runs in the mode in which it was created, and the literals of a view are in the
 -- character set of the session. While CREATE waits for a transaction that has called the procedure,
--- every other call of it waits behind: so it gives up soon. former_mode restores these settings.
+-- every other call of it waits behind: so it gives up soon. former_mode restores these settings. An
+-- install that failed has not: the limit of before it counts.
 SET @rowlock_sql_mode = @@SESSION.sql_mode, @rowlock_safe = @@SESSION.sql_safe_updates,
-    @rowlock_lock_wait = @@SESSION.lock_wait_timeout,
+    @rowlock_lock_wait = CAST(COALESCE(@rowlock_lock_wait,
+                                       @@SESSION.lock_wait_timeout) AS UNSIGNED),
     @rowlock_most = @@SESSION.sql_select_limit, @rowlock_client = @@SESSION.character_set_client,
     @rowlock_results = @@SESSION.character_set_results,
     @rowlock_collation = @@SESSION.collation_connection;

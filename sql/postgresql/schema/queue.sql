@@ -253,7 +253,10 @@ BEGIN
         PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
         SELECT * INTO cur FROM rowlock.lease l
          WHERE l.name = turn.name COLLATE "C" AND l.n = {generation_of turn.name COLLATE "C"}
-           AND l.token = 0 FOR UPDATE SKIP LOCKED;
+           AND l.token = 0
+           -- else grant_lease sweeps first, and locks the gates of several names in their order
+           AND NOT EXISTS (SELECT FROM rowlock.lease m WHERE m.name = l.name AND m.n > l.least)
+           FOR UPDATE SKIP LOCKED;
         --@
         SELECT {waited_since w.since} INTO waiting_ms FROM rowlock.waiter w
          WHERE w.name = cur.name AND w.ticket = turn.ticket AND w.alive_until IS NULL;
