@@ -209,8 +209,7 @@ static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
 
         if (code != ROWLOCK_ESCHEMA || error->native != NO_PROCEDURE || !question.statement->text ||
             !installing || (was_open && !lacks_its_own(call, error)) ||
-            !undo_call(link, was_open) ||
-            rowlock__mariadb_call(link, &question, NULL) ||
+            !undo_call(link, was_open) || rowlock__mariadb_call(link, &question, NULL) ||
             rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms) != ROWLOCK_WAKE_READY)
             return code;
     }

@@ -71,6 +71,25 @@ names=0
     [ "$(by "$now" next 1)$(by "$next" next 2)" = 66 ]
 }
 
+# A process of its own renews it, over a connection that acquired nothing.
+@test "a kept lease of the newer program is renewed on the older schema, and after an upgrade" {
+    local began
+    sleep 1000 &
+    pid=$!
+    by "$next" acquire --ttl 5s --while-pid $pid kept
+    expires() { by "$now" ls --json kept | json "\$[0].expires"; }
+    was_renewed() { [[ $(expires) > "$began" ]]; }
+    for version in 1 2; do
+        began=$(expires)
+        until_true was_renewed
+        began=$(expires)
+        until_true was_renewed
+        [ "$version" = 2 ] || upgrade
+    done
+    kill $pid
+    until_true is_free kept
+}
+
 # Starts work for the time of the upgrade: a holder and a waiter behind it, a run of a job, a
 # refresh; each by one program, and its successor by the other.
 begin_work() { # PROGRAM WORD
