@@ -177,13 +177,15 @@ static int read_digits(struct reading *reading, char *out, size_t size)
 
 static void read_member(struct reading *reading, struct order *order, unsigned *seen)
 {
-    char key[16], *at;
+    char key[16] = "", *at;
     size_t i = 0;
 
     read_text(reading, key, sizeof key);
+    if (reading->why)
+        return;
     while (i < MEMBERS && strcmp(members[i].key, key) != 0)
         i++;
-    if (!reading->why && (i == MEMBERS || *seen & 1u << i))
+    if (i == MEMBERS || *seen & 1u << i)
         reading->why = "the body has an unknown member, or one twice";
     if (!reading->why && !take(reading, ':'))
         reading->why = "the body is not JSON";
