@@ -497,6 +497,9 @@ int http_start(struct http *http, struct source *source)
         keep_encoded, NULL, MHD_OPTION_END);
     if (http->daemon)
         return STATUS_OK;
+    actor_stop(http->actor);
+    actor_free(http->actor);
+    http->actor = NULL;
     message("libmicrohttpd could not start");
     return STATUS_FAILED;
 }
