@@ -210,7 +210,9 @@ static unsigned status_of(int code)
 {
     if (code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ELIMIT)
         return 409;
-    return code == ROWLOCK_EINVAL ? 400 : 503;
+    if (code == ROWLOCK_EINVAL)
+        return 400;
+    return is_outage(code) || code == ROWLOCK_ECANCELED ? 503 : 500;
 }
 
 static void put_done(const struct acting *acting, struct answer *out)

@@ -36,10 +36,11 @@ struct answer {
     const char *type; /* of the content; a constant */
     char *body;       /* NULL: no memory */
     size_t size;
-    int64_t age_s;    /* of the data, for the header Age; < 0: without this header */
-    char cookie[160]; /* the header Set-Cookie; "": none */
-    int is_static;    /* the body is not malloc'd: it belongs to this program, or to `shown` */
-    int is_styled;    /* it is a picture with a style of its own */
+    int64_t age_s;     /* of the data, for the header Age; < 0: without this header */
+    const char *allow; /* the header Allow of status 405; NULL: GET and HEAD */
+    char cookie[160];  /* the header Set-Cookie; "": none */
+    int is_static;     /* the body is not malloc'd: it belongs to this program, or to `shown` */
+    int is_styled;     /* it is a picture with a style of its own */
 };
 
 /* The route of a path, without its parameters, such as "/jobs". NULL: there is no such document. */

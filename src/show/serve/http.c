@@ -212,6 +212,11 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
         return reply_error(&caller, 421);
     if (action && strcmp(method, "POST") == 0)
         return begin_acting(http, connection, action, state);
+    if (action) {
+        answer_text(405, "the method is not allowed: this needs POST", &answer);
+        answer.allow = "POST";
+        return reply(&caller, &answer);
+    }
     if (strcmp(path, "/api/session.json") == 0 && strcmp(method, "GET") == 0 &&
         !has_body(http, connection)) {
         access_session(&http->access, &caller, &answer);

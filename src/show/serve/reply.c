@@ -44,7 +44,8 @@ void reply_headers(const struct serve_library *library, struct MHD_Response *res
     if (answer->status == 429)
         library->MHD_add_response_header(response, "Retry-After", "60");
     if (answer->status == 405)
-        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
+        library->MHD_add_response_header(response, "Allow",
+                                         answer->allow ? answer->allow : "GET, HEAD");
 }
 
 void reply_discard(const struct answer *answer)
