@@ -56,17 +56,14 @@ void session_write(const struct session *session, struct answer *out)
 static void log_in(struct actor *actor, struct order *order, struct answer *out)
 {
     enum role role = ROLE_NONE;
-    enum login login = LOGIN_WRONG;
+    enum login login = users_login(actor->users, order->user, order->password, &role);
 
-    if (user_name_is_good(order->user) && *order->password)
-        login = users_login(actor->users, order->user, order->password, &role);
     rowlock__wipe(order->password, sizeof order->password);
     order->session = (struct session){.id = ""};
     if (login == LOGIN_TOO_OFTEN) {
         answer_text(429, "too many failed logins of this name: wait a minute", out);
     } else if (login == LOGIN_WRONG) {
-        if (user_name_is_good(order->user))
-            message("failed login of '%s' from %s", order->user, order->from);
+        message("failed login of '%s' from %s", order->user, order->from);
         answer_text(401, "the name or the password is wrong", out);
     } else if (sessions_begin(actor->sessions, order->user, role, 0, &order->session)) {
         answer_text(503, "this system has no random bytes", out);

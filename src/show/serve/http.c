@@ -278,13 +278,16 @@ static void collect(struct exchange *exchange, const char *upload, size_t *size)
     *size = 0;
 }
 
-/* The actor calls it when the order has its answer. */
+/* The actor calls it when the order has its answer. It may have changed something even if it has
+   failed, unless it was refused. */
 static void order_done(void *data)
 {
     struct exchange *exchange = data;
     struct http *http = exchange->http;
 
-    source_changed(http->source);
+    if (action_needs_operator(exchange->order->action) &&
+        (exchange->answer.status == 200 || exchange->answer.status >= 500))
+        source_changed(http->source);
     pthread_mutex_lock(&http->mutex);
     exchange->is_done = 1;
     http->library->MHD_resume_connection(exchange->connection);
@@ -319,6 +322,22 @@ static enum MHD_Result reply_done(struct http *http, struct exchange *exchange)
     return reply(&caller, &answer);
 }
 
+/* Returns why it is malformed; NULL: it is not. */
+static const char *read_body(struct exchange *exchange)
+{
+    struct order *order = exchange->order;
+    const char *why;
+
+    if (strlen(exchange->text) != exchange->n_text)
+        return "the body has a zero byte";
+    why = order_read(order, exchange->text);
+    if (why || action_needs_operator(order->action) || action_is_logout(order->action))
+        return why;
+    if (user_name_is_good(order->user) && *order->password)
+        return NULL;
+    return "user or password is missing, or user is malformed";
+}
+
 static enum MHD_Result obey(struct http *http, struct exchange *exchange)
 {
     struct refusal refusal = {503, "too many orders wait: try again"};
@@ -329,10 +348,7 @@ static enum MHD_Result obey(struct http *http, struct exchange *exchange)
         return reply_done(http, exchange);
     if (exchange->is_given)
         return MHD_YES;
-    if (strlen(exchange->text) != exchange->n_text)
-        why = "the body has a zero byte";
-    else
-        why = order_read(exchange->order, exchange->text);
+    why = read_body(exchange);
     if (why)
         refusal = (struct refusal){400, why};
     else if (give(http, exchange))
