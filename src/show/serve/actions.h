@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders of operators (--allow-actions), which come as JSON by POST, and the thread that carries
-   them out, one after the other. Each order has a session of the database of its own. */
+   out them and logins, one after the other. Each order has a session of the database of its own. */
 #ifndef ROWLOCK_SERVE_ACTIONS_H
 #define ROWLOCK_SERVE_ACTIONS_H
 

@@ -77,11 +77,7 @@ static void log_in(struct actor *actor, struct order *order, struct answer *out)
    may not act. */
 static void carry_out(struct actor *actor, struct order *order, struct answer *out)
 {
-    if (action_is_logout(order->action)) {
-        sessions_end(actor->sessions, order->session.id);
-        order->session = (struct session){.id = ""};
-        session_write(&order->session, out);
-    } else if (!action_needs_operator(order->action)) {
+    if (!action_needs_operator(order->action)) {
         log_in(actor, order, out);
     } else if (users_role(actor->users, order->session.user) != ROLE_OPERATOR) {
         answer_text(403, "this needs the role operator", out);

@@ -338,6 +338,17 @@ static const char *read_body(struct exchange *exchange)
     return "user or password is missing, or user is malformed";
 }
 
+/* At once: it waits for no order. */
+static enum MHD_Result log_out(struct http *http, struct exchange *exchange)
+{
+    struct session *session = &exchange->order->session;
+
+    sessions_end(&http->access.sessions, session->id);
+    *session = (struct session){.id = ""};
+    session_write(session, &exchange->answer);
+    return reply_done(http, exchange);
+}
+
 static enum MHD_Result obey(struct http *http, struct exchange *exchange)
 {
     struct refusal refusal = {503, "too many orders wait: try again"};
@@ -351,6 +362,8 @@ static enum MHD_Result obey(struct http *http, struct exchange *exchange)
     why = read_body(exchange);
     if (why)
         refusal = (struct refusal){400, why};
+    else if (action_is_logout(exchange->order->action))
+        return log_out(http, exchange);
     else if (give(http, exchange))
         return MHD_YES;
     return reply_refusal(&caller, &refusal);

@@ -209,9 +209,10 @@
     const { act, name, token } = element.dataset;
     if (act === "cancel") at("dialog").close();
     else if (act === "logout") {
-      await post("/api/logout", {}).catch((failure) => say(visible(failure.message)));
+      const said = await post("/api/logout", {})
+        .then(() => "Logged out.", (failure) => visible(failure.message));
       await enter();
-      say("Logged out.");
+      say(said);
     } else ask(actions[act], name, token);
   };
 
