@@ -26,6 +26,7 @@ struct order {
     int now;
     struct session session; /* of the sender; of a login: the new one */
     char from[64];          /* the sender's address, for messages */
+    int64_t arrived_ms;     /* by rowlock__now_ms() */
 };
 
 /* Reads the object into the order, whose action is set. NULL; or why it is refused. */

@@ -12,7 +12,8 @@
 #include "util/bytes.h"
 #include "util/clock.h"
 
-#define ORDERS 16 /* at most, that wait */
+#define ORDERS 16        /* at most, that wait */
+#define LONGEST_MS 20000 /* of waiting: its client gives up soon, and may think that it failed */
 
 struct task {
     struct order *order;
@@ -81,6 +82,8 @@ static void carry_out(struct actor *actor, struct order *order, struct answer *o
         log_in(actor, order, out);
     } else if (users_role(actor->users, order->session.user) != ROLE_OPERATOR) {
         answer_text(403, "this needs the role operator", out);
+    } else if (rowlock__now_ms() > order->arrived_ms + LONGEST_MS) {
+        answer_text(503, "the order waited too long, and was not carried out", out);
     } else {
         act(order, actor->end.fd, out);
     }

@@ -186,6 +186,7 @@ static enum MHD_Result begin_acting(struct http *http, struct MHD_Connection *co
         return MHD_NO;
     }
     exchange->order->action = action;
+    exchange->order->arrived_ms = rowlock__now_ms();
     refusal = access_to_act(&http->access, &caller, exchange->order);
     if (!refusal.status)
         return keep(http, connection, exchange, state);
