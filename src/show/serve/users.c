@@ -20,7 +20,7 @@
 #define LINE 512
 #define FAILURES 5     /* in a row, before a name must wait */
 #define PAUSE_MS 60000 /* between two tries then */
-#define COUNTED 256    /* names with failures */
+#define COUNTED 4096   /* hashes of names */
 #define HASH_LEAST 20  /* shorter ones are of the old DES, or no hash */
 
 struct user {
@@ -213,35 +213,34 @@ enum role users_role(const char *path, const char *name)
 
 /* ---- logins ---------------------------------------------------------------------------------- */
 
-/* The failures of a name in a row; "": of all unknown names. */
+/* The failures in a row of all names with the same hash. An unknown name is counted as a known one,
+   and so the answers do not tell which names the file has. */
 static struct failures {
-    char name[USER_SIZE];
     int n;
     int64_t last_ms;
 } failures[COUNTED];
 
+/* The seed is random, so that no client can choose a name with the hash of another. */
 static struct failures *failures_of(const char *name)
 {
-    struct failures *oldest = &failures[1];
+    static uint64_t seed; /* one thread */
+    uint64_t hash;
 
-    if (!*name)
-        return &failures[0];
-    for (int i = 1; i < COUNTED; i++) {
-        if (strcmp(failures[i].name, name) == 0)
-            return &failures[i];
-        if (failures[i].last_ms < oldest->last_ms)
-            oldest = &failures[i];
+    if (!seed)
+        rowlock__random_bytes(&seed, sizeof seed);
+    hash = seed;
+    for (; *name; name++) {
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
     }
-    *oldest = (struct failures){.n = 0};
-    strcpy(oldest->name, name);
-    return oldest;
+    return &failures[hash % COUNTED];
 }
 
 enum login users_login(const char *path, const char *name, const char *password, enum role *role)
 {
     struct user user = {.hash = ""}, any = {.hash = ""};
     int is_known = find_user(path, name, &user, &any) && is_hash(user.hash);
-    struct failures *failed = failures_of(is_known ? name : "");
+    struct failures *failed = failures_of(name);
     int64_t now_ms = rowlock__now_ms();
     int is_right = 0;
 

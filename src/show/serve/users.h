@@ -30,8 +30,7 @@ enum role users_role(const char *path, const char *name);
 
 enum login { LOGIN_OK, LOGIN_WRONG, LOGIN_TOO_OFTEN };
 /* Compares a password with the file's hash; that takes a part of a second. After five failures in a
-   row a name has one try a minute, as have all unknown names together. Only one thread may call
-   it. */
+   row a name has one try a minute, whether the file has it or not. Only one thread may call it. */
 enum login users_login(const char *path, const char *name, const char *password, enum role *role);
 
 /* ---- sessions ------------------------------------------------------------------------------ */
