@@ -310,7 +310,7 @@ void access_session(struct access *access, const struct caller *caller, struct a
     enum role role;
 
     *out = (struct answer){.age_s = -1};
-    if (!find_session(access, caller, &session) && user) {
+    if (!find_session(access, caller, &session) && user && is_same_origin(caller)) {
         role = users_role(access->options.users, user);
         if (role && sessions_begin(&access->sessions, user, role, 1, &session) == 0)
             access_set_cookie(caller, session.id, out);

@@ -46,7 +46,8 @@ static int make_secret(char *out)
 int sessions_begin(struct sessions *sessions, const char *user, enum role role, int by_proxy,
                    struct session *out)
 {
-    struct session *place = &sessions->session[0];
+    struct session *place = &sessions->session[0], *own = NULL;
+    int n = 0;
 
     *out = (struct session){.role = role, .by_proxy = by_proxy, .began_ms = rowlock__now_ms()};
     out->used_ms = out->began_ms;
@@ -54,9 +55,19 @@ int sessions_begin(struct sessions *sessions, const char *user, enum role role, 
     if (make_secret(out->id) || make_secret(out->token))
         return -1;
     pthread_mutex_lock(&sessions->mutex);
-    for (int i = 0; i < SESSIONS; i++)
-        if (sessions->session[i].used_ms < place->used_ms)
-            place = &sessions->session[i];
+    for (int i = 0; i < SESSIONS; i++) {
+        struct session *other = &sessions->session[i];
+
+        if (other->used_ms < place->used_ms)
+            place = other;
+        if (strcmp(other->user, user) != 0)
+            continue;
+        n++;
+        if (!own || other->used_ms < own->used_ms)
+            own = other;
+    }
+    if (n >= SESSIONS_OF_USER)
+        place = own;
     *place = *out;
     pthread_mutex_unlock(&sessions->mutex);
     return 0;

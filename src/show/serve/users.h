@@ -45,6 +45,7 @@ struct session {
 };
 
 #define SESSIONS 64
+#define SESSIONS_OF_USER 8
 
 struct sessions { /* shared by threads: each function below locks it */
     pthread_mutex_t mutex;
@@ -53,8 +54,8 @@ struct sessions { /* shared by threads: each function below locks it */
 
 void sessions_open(struct sessions *sessions);
 void sessions_close(struct sessions *sessions);
-/* A new session with random secrets; the one that was unused longest makes room. -1: the system
-   gives no random bytes. */
+/* A new session with random secrets; the one that was unused longest makes room, of the same
+   user if that one has its share. -1: the system gives no random bytes. */
 int sessions_begin(struct sessions *sessions, const char *user, enum role role, int by_proxy,
                    struct session *out);
 /* Copies the session of this id (NULL: none), and prolongs it. 0: there is none; it ends an hour
