@@ -182,7 +182,7 @@ static const char *proxied_user(const struct access *access, const struct caller
 static int find_session(struct access *access, const struct caller *caller, struct session *out)
 {
     const char *id = caller->library->MHD_lookup_connection_value(caller->connection,
-                                                                  MHD_COOKIE_KIND, COOKIE_NAME);
+                                                                  MHD_COOKIE_KIND, access->cookie);
     const char *user = proxied_user(access, caller);
 
     if (!access->options.users || !sessions_find(&access->sessions, id, out))
@@ -242,11 +242,17 @@ static struct refusal check_form(const struct caller *caller)
     return (struct refusal){0, NULL};
 }
 
+static int has_token(const struct caller *caller, const struct session *session)
+{
+    const char *token = caller_header(caller, TOKEN_HEADER);
+
+    return token && !is_twice(caller, TOKEN_HEADER) && secret_is(session->token, token);
+}
+
 struct refusal access_to_act(struct access *access, const struct caller *caller,
                              struct order *order)
 {
     struct refusal refusal = check_form(caller);
-    const char *token = caller_header(caller, TOKEN_HEADER);
     int is_login = !action_needs_operator(order->action) && !action_is_logout(order->action);
 
     find_address(caller, order->from);
@@ -259,7 +265,7 @@ struct refusal access_to_act(struct access *access, const struct caller *caller,
                                            "through a proxy with TLS on it"};
     if (!find_session(access, caller, &order->session))
         return (struct refusal){401, "log in first"};
-    if (!token || is_twice(caller, TOKEN_HEADER) || !secret_is(order->session.token, token))
+    if (!has_token(caller, &order->session))
         return (struct refusal){403, "the header " TOKEN_HEADER " is not the session's token"};
     if (action_needs_operator(order->action) && order->session.role != ROLE_OPERATOR)
         return (struct refusal){403, "this needs the role operator"};
@@ -268,14 +274,14 @@ struct refusal access_to_act(struct access *access, const struct caller *caller,
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-void access_set_cookie(const struct caller *caller, const char *id, struct answer *out)
+void access_set_cookie(const struct access *access, const struct caller *caller, const char *id,
+                       struct answer *out)
 {
     const char *origin = caller_header(caller, "Origin");
     int is_secure = origin && strncasecmp(origin, "https://", strlen("https://")) == 0;
 
-    snprintf(out->cookie, sizeof out->cookie,
-             COOKIE_NAME "=%s; Path=/; HttpOnly; SameSite=Strict%s%s", id, *id ? "" : "; Max-Age=0",
-             is_secure ? "; Secure" : "");
+    snprintf(out->cookie, sizeof out->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s%s",
+             access->cookie, id, *id ? "" : "; Max-Age=0", is_secure ? "; Secure" : "");
 }
 
 static void write_session(const struct access *access, const struct session *session, int near,
@@ -313,10 +319,12 @@ void access_session(struct access *access, const struct caller *caller, struct a
     if (!find_session(access, caller, &session) && user && is_same_origin(caller)) {
         role = users_role(access->options.users, user);
         if (role && sessions_begin(&access->sessions, user, role, 1, &session) == 0)
-            access_set_cookie(caller, session.id, out);
+            access_set_cookie(access, caller, session.id, out);
         if (!role)
             session = (struct session){.id = ""};
     }
+    if (!session.by_proxy && !has_token(caller, &session))
+        *session.token = '\0';
     find_address(caller, address);
     write_session(access, &session, is_near(address), out);
 }

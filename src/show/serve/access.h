@@ -6,8 +6,6 @@
 #include "show/serve/actions.h"
 #include "show/serve/bodies.h"
 
-#define COOKIE_NAME "rowlock_session"
-
 /* The options of serve about users; the caller keeps them. */
 struct access_options {
     const char *users;            /* NULL: no file, no logins, no actions */
@@ -18,6 +16,8 @@ struct access_options {
 
 struct access {
     struct access_options options;
+    char cookie
+        [32]; /* its name, which has the port: browsers send a cookie to each port of a host */
     struct sessions sessions;
 };
 
@@ -44,10 +44,13 @@ struct refusal access_to_read(struct access *access, const struct caller *caller
 /* A request that acts; fills session and from of the order. */
 struct refusal access_to_act(struct access *access, const struct caller *caller,
                              struct order *order);
-/* The answer about the sender: what it may do, and its token. The user that a trusted proxy names
+/* The answer about the sender: its user, and what it may do. It has the token only if the sender
+   has it already, or a proxy names the user: a cookie alone gets no token. The user
+   that a trusted proxy names
    gets a session; `cookie` is set for a new one. */
 void access_session(struct access *access, const struct caller *caller, struct answer *out);
 /* Sets the cookie of an answer; an empty id removes it from the browser. */
-void access_set_cookie(const struct caller *caller, const char *id, struct answer *out);
+void access_set_cookie(const struct access *access, const struct caller *caller, const char *id,
+                       struct answer *out);
 
 #endif

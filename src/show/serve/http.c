@@ -2,6 +2,7 @@
 #include "show/serve/http.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,7 +320,7 @@ static enum MHD_Result reply_done(struct http *http, struct exchange *exchange)
 
     exchange->answer = (struct answer){0}; /* libmicrohttpd frees the body */
     if (answer.status == 200 && !action_needs_operator(exchange->order->action))
-        access_set_cookie(&caller, exchange->order->session.id, &answer);
+        access_set_cookie(&http->access, &caller, exchange->order->session.id, &answer);
     return reply(&caller, &answer);
 }
 
@@ -511,6 +512,8 @@ struct http *http_open(const struct listening *listening, int may_probe,
     pthread_mutex_init(&http->mutex, NULL);
     clients_open(&http->clients);
     http->access.options = *options;
+    snprintf(http->access.cookie, sizeof http->access.cookie, "rowlock_session%s%s",
+             *listening->port ? "_" : "", listening->port);
     sessions_open(&http->access.sessions);
     return http;
 }

@@ -20,6 +20,7 @@
 struct listening {
     int fd;
     int is_local;    /* a loopback address: the header Host must name this machine */
+    char port[8];    /* "" of a Unix socket */
     char where[160]; /* "http://127.0.0.1:7420/", "unix:PATH" */
     char *path;      /* of a Unix socket */
     dev_t device;    /* its identity, because another server may have replaced it */

@@ -153,14 +153,14 @@ static int describe(struct listening *out)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    char host[64], port[8];
+    char host[64];
 
     if (getsockname(out->fd, (struct sockaddr *)&address, &length) ||
-        getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV))
+        getnameinfo((struct sockaddr *)&address, length, host, sizeof host, out->port,
+                    sizeof out->port, NI_NUMERICHOST | NI_NUMERICSERV))
         return -1;
     snprintf(out->where, sizeof out->where, strchr(host, ':') ? "http://[%s]:%s/" : "http://%s:%s/",
-             host, port);
+             host, out->port);
     return 0;
 }
 

@@ -97,7 +97,17 @@
   // ---- actions -----------------------------------------------------------------------------------
 
   let session = {}; // who this visitor is, and what it may do
-  const mayAct = () => session.actions && session.role === "operator";
+  // The token of the login. Its storage belongs to this port; the cookie is sent to each port of the
+  // host. Without storage it lasts until a reload.
+  let token = "";
+  const keepToken = (value) => {
+    token = value || "";
+    try { localStorage.setItem("token", token); } catch { /* no storage */ }
+  };
+  const keptToken = () => {
+    try { return localStorage.getItem("token") ?? token; } catch { return token; }
+  };
+  const mayAct = () => session.actions && session.role === "operator" && session.token;
   const isHold = (row) => !row.pid && /^hold( by |$)/.test(row.command || "");
 
   // A button that asks for an action. Its data is in attributes, because a new version of the page
@@ -146,17 +156,19 @@
       credentials: "same-origin", signal: AbortSignal.timeout(3 * LONGEST), body: JSON.stringify(values),
       headers: { "Content-Type": "application/json", "X-Rowlock-Token": session.token || "" } });
     const data = await answer.json();
-    if (answer.status === 401 && path !== "/api/login") await learnSession();
+    if ((answer.status === 401 || answer.status === 403) && path !== "/api/login")
+      await learnSession();
     if (!answer.ok) throw new Error(data.error);
+    if (path === "/api/login" || path === "/api/logout") keepToken(data.token);
     return data;
   };
   const say = (...children) => at("said").replaceChildren(...children);
 
   const learnSession = async () => {
-    session = await load("/api/session.json");
+    session = await load("/api/session.json", undefined, { "X-Rowlock-Token": keptToken() });
     at("session").replaceChildren(...[
       session.user && h("span", {}, word(session.user), " ", soft(session.role)),
-      session.user ? h("button", { type: "button", "data-act": "logout" }, "Log out")
+      session.token ? h("button", { type: "button", "data-act": "logout" }, "Log out")
         : session.password && h("button", { type: "button", "data-act": "login" }, "Log in"),
     ].filter(Boolean));
   };
@@ -626,8 +638,9 @@
   // ---- asking ------------------------------------------------------------------------------------
 
   // A token has more digits than a number of JavaScript: it becomes a text.
-  const load = async (address, signal) => {
-    const answer = await fetch(address, { cache: "no-store", credentials: "same-origin", signal });
+  const load = async (address, signal, headers) => {
+    const answer = await fetch(address, { cache: "no-store", credentials: "same-origin", signal,
+      headers });
     const text = await answer.text();
     if (answer.status === 401) throw new Error("login");
     return JSON.parse(text.replace(/"(\w*token)":(\d+)/g, '"$1":"$2"'));
