@@ -671,6 +671,7 @@
       if (error.message === "login") {
         asking = null;
         await learnSession().catch(() => {});
+        if (session.user) return plan(EVERY); // a proxy names the user: this began a new session
         drawn = "";
         main.replaceChildren(heading({ kind: "Log in" }), empty("These pages need a login. ",
           session.password && h("button", { type: "button", "data-act": "login" }, "Log in")));
