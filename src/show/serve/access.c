@@ -14,6 +14,7 @@
 #include "command/output/output.h"
 
 #define TOKEN_HEADER "X-Rowlock-Token"
+#define SCHEME_HEADER "X-Forwarded-Proto"
 #define ADDRESS_SIZE 64
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -164,6 +165,20 @@ static int is_proxy(const struct access *access, const char *address)
     return 0;
 }
 
+/* Whether the browser speaks TLS, as it says itself, or a trusted proxy. */
+static int is_secure(const struct access *access, const struct caller *caller)
+{
+    const char *origin = caller_header(caller, "Origin");
+    const char *scheme = caller_header(caller, SCHEME_HEADER);
+    char address[ADDRESS_SIZE];
+
+    if (origin && strncasecmp(origin, "https://", strlen("https://")) == 0)
+        return 1;
+    find_address(caller, address);
+    return scheme && !is_twice(caller, SCHEME_HEADER) && is_proxy(access, address) &&
+           strcasecmp(scheme, "https") == 0;
+}
+
 /* The user that a trusted proxy names. NULL: none. */
 static const char *proxied_user(const struct access *access, const struct caller *caller)
 {
@@ -277,11 +292,9 @@ struct refusal access_to_act(struct access *access, const struct caller *caller,
 void access_set_cookie(const struct access *access, const struct caller *caller, const char *id,
                        struct answer *out)
 {
-    const char *origin = caller_header(caller, "Origin");
-    int is_secure = origin && strncasecmp(origin, "https://", strlen("https://")) == 0;
-
     snprintf(out->cookie, sizeof out->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s%s",
-             access->cookie, id, *id ? "" : "; Max-Age=0", is_secure ? "; Secure" : "");
+             access->cookie, id, *id ? "" : "; Max-Age=0",
+             is_secure(access, caller) ? "; Secure" : "");
 }
 
 static void write_session(const struct access *access, const struct session *session, int near,
