@@ -192,3 +192,24 @@ peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"
     status_is 431 GET / $(printf 'a: %.0s' {1..1500})
     get /
 }
+
+# Its client sends the body so slowly that 20 s pass from its first byte.
+@test "an order that comes too late is not carried out, because its client may have given up" {
+    write_users
+    start_serve --allow-actions --users users --user-header X-Remote-User --proxy 127.0.0.1
+    get /api/session.json 'X-Remote-User: pat'
+    perl -MIO::Socket::IP -e 'my ($to, $cookie, $token) = @ARGV;
+        my @parts = (q({"name":"x",), q("note":), q("x"), q(}));
+        my $socket = IO::Socket::IP->new(PeerAddr => $to) or die;
+        $socket->autoflush(1);
+        print $socket join "\r\n", "POST /api/hold HTTP/1.1", "Host: localhost",
+            "Connection: close", "Content-Type: application/json", "Cookie: $cookie",
+            "X-Remote-User: pat", "X-Rowlock-Token: $token",
+            "Content-Length: " . length join("", @parts), "", "";
+        for my $part (@parts) { print $socket $part; sleep 7 if $part ne "}" }
+        print <$socket>' "$address" \
+        "$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' head)" "$(jq -r .token body)" >slow
+    grep -q '^HTTP/1.1 503' slow
+    grep -q 'was not carried out' slow
+    rowlock --json ls x | jq -e '. == []'
+}

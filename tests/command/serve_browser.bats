@@ -230,6 +230,14 @@ press() { local i; for ((i = 0; i < $2; i++)); do echo "key $1"; done; } # KEY T
             "eval (document.querySelector('[data-act=resume]').focus(), true)" \
             'key Enter' "until document.querySelector('dialog[open]')" 'key Enter' \
             "until main.textContent.includes('fine')" \
+            "open $job" "until document.querySelector('main button')" \
+            "eval localStorage.token.length === 64 && (localStorage.removeItem('token'), true)" \
+            "open $job" "until document.querySelector('#session span')" \
+            "eval document.querySelector('#session button').textContent === 'Log in'" \
+            "eval !document.querySelector('main button')" \
+            "eval (document.querySelector('#session button').focus(), true)" 'key Enter' \
+            "until document.querySelector('dialog[open]')" 'type ann' 'key Tab' 'type secret' \
+            'key Enter' "until document.querySelector('main button')" \
             "eval (document.querySelector('#session button').focus(), true)" 'key Enter' \
             "until !document.querySelector('main button')" \
             "until said.textContent === 'Logged out.'" 'key Tab' \
