@@ -19,7 +19,7 @@ take() { # ACQUIRE-ARGUMENT... NAME: broken when the test ends
 in_terminal() { # COMMAND: standard output and error are a terminal
     script -qec "$1" /dev/null </dev/null
 }
-keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,stop,kind'
+keys='name,state,mode,since,expires,token,owner,host,pid,command,note,limit,permits,stop,kind'
 
 @test "an empty farm: no output, except a message to a terminal" {
     run -0 rowlock ls
@@ -221,7 +221,8 @@ two_are_listed() {
     [[ $(json '$[0].expires' <list) =~ Z$ ]]
     [ "$(json '$[1].pid' <list)" = "$started" ]
     grep -q \
-        '"expires":null,"token":null,.*"note":null,"limit":null,"stop":false,"kind":"lease"}' list
+        '"expires":null,"token":null,.*"note":null,"limit":null,"permits":null,"stop":false,'\
+'"kind":"lease"}' list
 }
 
 @test "a broken lease is held, and marked as stopping" {
