@@ -18,7 +18,8 @@ $(SITE)/tools/made: site/site.mk
 	@mkdir -p $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check '$(ZENSICAL)'
-	npm install --prefix $(@D) --no-save --no-audit --no-fund --silent '$(PGLITE)'
+	cd $(@D) && echo '{"private": true}' >package.json && \
+	  npm install --no-save --no-audit --no-fund --loglevel=error '$(PGLITE)' >&2
 	@touch $@
 
 check-site: all test-programs
