@@ -62,6 +62,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
             echo "theme $theme"
             for page in index start recipes sql databases commands/run playground; do
                 echo "open $URL$page.html"
+                # else what it loads is cut off, which the browser reports as an error
+                [ $page != playground ] ||
+                    echo "until document.querySelector('#play').dataset.ready === 'yes'"
                 # a table or a block of code may scroll by itself
                 echo "eval document.documentElement.scrollWidth <= innerWidth ? 'fits' :" \
                     "'too wide: $page'"
