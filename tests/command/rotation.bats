@@ -136,7 +136,7 @@ has_run() { [ "$(wc -l <ran 2>/dev/null)" -ge "$1" ]; }
     until_true grep -q 'q quit' screen
     rotate second
     take shown
-    until_true shows / 'name=shown'
+    until_true shows /api/ls.json 'any(.name == "shown")'
     until_true grep -q shown screen
     type_in q
     stop_serve
