@@ -330,6 +330,29 @@ class Test(unittest.TestCase):
             rowlock.lease(connect, "x", ttl=600).acquire()
         self.assertTrue(withdrawn.is_set())
 
+    def test_an_interrupt_of_a_call_that_just_started_leaves_no_lease(self) -> None:
+        withdrawn = threading.Event()
+
+        def interrupted(task: Any, name: str) -> Any:
+            thread = rowlock._blocking.start(task, name)
+            if "request" in name:  # it is connecting, or has sent already
+                raise KeyboardInterrupt
+            return thread
+
+        async def slow(connection: Any, statement: str, values: Any) -> Any:
+            if "request" in statement:
+                withdrawn.wait(60)
+            row = await rowlock._blocking.run(connection, statement, values)
+            if "cancel" in statement:
+                withdrawn.set()
+            return row
+
+        with changed(run=slow, start=interrupted), self.assertRaises(KeyboardInterrupt):
+            rowlock.lease(connect, "x", ttl=600).acquire()
+        for thread in threading.enumerate():
+            if thread.name == "rowlock x: request":
+                thread.join()
+
     def test_an_open_transaction_that_fenced_is_reported_by_the_end_of_the_block(self) -> None:
         connection = connect()
         with self.assertRaisesRegex(rowlock.RowlockError, "a transaction that called fence"):

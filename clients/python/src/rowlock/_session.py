@@ -53,15 +53,16 @@ class Line(NamedTuple):
 class Call:
     """A statement that is on its way, in a task of its own: nobody has to wait for it."""
 
-    def __init__(
-        self, session: Session, line: Optional[Line], limit: float, which: str, values: Any
-    ) -> None:
+    def __init__(self, session: Session, line: Optional[Line]) -> None:
         self.line, self.given_up, self._lock = line, False, threading.Lock()
         self.row: Row = ()
         self.error: Optional[BaseException] = None
+        self.task: Any = None
         self._session, self._over = session, session.half.event()
+
+    def start(self, limit: float, which: str, values: Sequence[Any]) -> None:
         work = self._work(limit, which, values)
-        self.task = session.half.start(work, f"rowlock {session.name}: {which}")
+        self.task = self._session.half.start(work, f"rowlock {self._session.name}: {which}")
 
     async def _work(self, limit: float, which: str, values: Sequence[Any]) -> None:
         try:
@@ -156,8 +157,9 @@ class Session:
 
         Unavailable: it may have been executed. After an interrupt it is still on its way.
         """
-        call = self._interrupted = Call(self, self._line, limit, which, values)
+        call = self._interrupted = Call(self, self._line)
         self._line = None
+        call.start(limit, which, values)  # an interrupt in it finds the call
         answered = await call.answered(limit)
         self._interrupted = None
         try:
