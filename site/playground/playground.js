@@ -82,7 +82,6 @@ class Program {
     }
     async acquire() {
         this.owner = crypto.randomUUID(); // drawn once for each lease: a repeated call gets the same
-        this.became = performance.now();
         await this.request();
     }
     async request() {

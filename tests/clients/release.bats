@@ -35,6 +35,14 @@ verify() { "$BATS_FILE_TMPDIR/clone/tools/verify-release" "$@"; }
     [[ $output == *"about these files and v$VERSION"*"the same bytes as from v$VERSION"* ]]
 }
 
+@test "a folder with other files is refused, and keeps them" {
+    mkdir home
+    echo x >home/mine
+    run -1 "$BATS_FILE_TMPDIR/clone/packaging/make-release" home "$VERSION"
+    [[ $output == *"has no release: name an empty folder"* ]]
+    [ "$(ls -A home)" = mine ]
+}
+
 @test "a changed, a missing and an added file, and another commit, are found" {
     changed() { rm -rf changed; cp -R "$RELEASE" changed; }
     sums() { (cd changed && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort |
