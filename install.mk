@@ -49,7 +49,7 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(BUILD)/completion/rowlock.fish '$(DESTDIR)$(FISHDIR)/rowlock.fish'
 	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
-	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
+	$(INSTALL) -m 644 $(wildcard docs/*.md docs/*.svg) '$(DESTDIR)$(DOCDIR)/docs/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/coming-from'
 	$(INSTALL) -m 644 $(wildcard docs/coming-from/*.md) '$(DESTDIR)$(DOCDIR)/docs/coming-from/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/internals/torture'
