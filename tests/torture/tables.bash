@@ -23,10 +23,24 @@ engines='sqlite-native sqlite-insert postgresql-native postgresql-insert
     mariadb-row mariadb-insert mysql-row postgresql-odbc mariadb-odbc postgresql-jdbc
     h2-jdbc hsqldb-jdbc derby-jdbc
     postgresql-pool_transaction postgresql-pool_session'
+# Of several servers, if CLUSTERS names them: tests/torture/clusters.
+for cluster in ${CLUSTERS:-}; do
+    case $cluster in
+    patroni) engines="$engines patroni-strict patroni-sync" ;;
+    group) engines="$engines group-row" ;;
+    esac
+done
+[ -z "${CLUSTERS:-}" ] || faults="$faults leader_killed leader_frozen cut_off cut_clients
+    cut_standbys cut_store store_paused switchover"
 
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
+    patroni-*)
+        echo leader_killed leader_frozen cut_off cut_clients cut_standbys cut_store \
+            store_paused switchover
+        ;;
+    group-*) echo leader_killed leader_frozen cut_off cut_clients switchover ;;
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
