@@ -28,6 +28,7 @@ open_cell() {
     esac
     case $technique in
     pool_* | strict | sync) ROWLOCK_TEST_TECHNIQUE=native ;;
+    eventual | failover) ROWLOCK_TEST_TECHNIQUE=row ;;
     *) ROWLOCK_TEST_TECHNIQUE=$technique ;;
     esac
     export ROWLOCK_TEST_ENGINE ROWLOCK_TEST_TECHNIQUE

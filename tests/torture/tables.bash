@@ -27,7 +27,7 @@ engines='sqlite-native sqlite-insert postgresql-native postgresql-insert
 for cluster in ${CLUSTERS:-}; do
     case $cluster in
     patroni) engines="$engines patroni-strict patroni-sync" ;;
-    group) engines="$engines group-row" ;;
+    group) engines="$engines group-eventual group-failover" ;;
     esac
 done
 [ -z "${CLUSTERS:-}" ] || faults="$faults leader_killed leader_frozen cut_off cut_clients

@@ -28,6 +28,10 @@ start_network() { # MACHINE...
     done
 }
 inside() { nsenter --net="/proc/${keeper[$1]}/ns/net" -- "${@:2}"; } # MACHINE COMMAND...
+launch_in() { # MACHINE USER NAME COMMAND...: a server of that name
+    local server_wrapper=(nsenter --net="/proc/${keeper[$1]}/ns/net" --)
+    launch "$2" "$ROWLOCK_TEST_FOLDER/$3" "${@:4}"
+}
 processes_of() { # MACHINE
     local space file
     space=$(readlink "/proc/${keeper[$1]}/ns/net")
@@ -50,6 +54,7 @@ kill_machine() { # MACHINE; without the message of the shell that started them
 } 2>/dev/null
 stop_network() {
     local machine
+    stop_manager
     for machine in "${!keeper[@]}"; do
         kill_machine "$machine"
         kill -s KILL "${keeper[$machine]}"
@@ -58,6 +63,8 @@ stop_network() {
     keeper=()
     ip link del bridge 2>/dev/null || :
 }
+
+stop_manager() { :; } # of an address, where a cluster has one
 
 # A cut: neither machine finds the other's network card, so packets vanish without an error.
 nowhere=02:00:00:00:00:01

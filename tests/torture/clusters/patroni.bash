@@ -27,10 +27,6 @@ start_patroni() {
     until_it 120 is_whole_patroni || { explain_patroni; return 1; }
     server_port=5432 server_url=
 }
-launch_in() { # MACHINE USER NAME COMMAND...
-    local server_wrapper=(nsenter --net="/proc/${keeper[$1]}/ns/net" --)
-    launch "$2" "$ROWLOCK_TEST_FOLDER/$3" "${@:4}"
-}
 etcdctl_of() { ETCDCTL_API=3 timeout 3 etcdctl --endpoints "$store" "$@"; }
 start_machine_patroni() { # MACHINE
     local user folder strict=false
