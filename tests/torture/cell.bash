@@ -27,7 +27,7 @@ open_cell() {
     *) ROWLOCK_TEST_ENGINE=$engine ;;
     esac
     case $technique in
-    pool_* | strict | sync) ROWLOCK_TEST_TECHNIQUE=native ;;
+    pool_* | strict | sync | relaxed) ROWLOCK_TEST_TECHNIQUE=native ;;
     eventual | failover) ROWLOCK_TEST_TECHNIQUE=row ;;
     *) ROWLOCK_TEST_TECHNIQUE=$technique ;;
     esac

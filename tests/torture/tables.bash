@@ -26,7 +26,7 @@ engines='sqlite-native sqlite-insert postgresql-native postgresql-insert
 # Of several servers, if CLUSTERS names them: tests/torture/clusters.
 for cluster in ${CLUSTERS:-}; do
     case $cluster in
-    patroni) engines="$engines patroni-strict patroni-sync" ;;
+    patroni) engines="$engines patroni-strict patroni-sync patroni-relaxed" ;;
     group) engines="$engines group-eventual group-failover" ;;
     esac
 done

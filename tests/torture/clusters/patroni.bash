@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 # Patroni: PostgreSQL on machines 1 to 3, etcd on machine 9. Technique "strict" is synchronous mode
-# strict, "sync" the same without strict. Patroni's times are its defaults: ttl 30, loop_wait 10,
+# strict, "sync" the same without strict; with "relaxed" the clients' own commits wait for nothing
+# (synchronous_commit = off), so that only rowlock's statements make them wait. Patroni's times are its defaults: ttl 30, loop_wait 10,
 # retry_timeout 10.
 
 name_patroni=$prefix-patroni
@@ -93,6 +94,8 @@ open_patroni() { # NAME
     database=$1
     psql_at "$patroni_hosts" 'CREATE ROLE tester LOGIN CREATEDB' postgres read-write &&
         psql_at "$patroni_hosts" "CREATE DATABASE $1 OWNER tester" postgres read-write || return 1
+    [ "$technique" != relaxed ] || psql_at "$patroni_hosts" \
+        'ALTER ROLE tester SET synchronous_commit = off' postgres read-write || return 1
     url="postgresql://tester@$patroni_hosts/$1?target_session_attrs=read-write&connect_timeout=2$(
         )&keepalives_idle=5&keepalives_interval=2&keepalives_count=3&tcp_user_timeout=10000"
     hold_url=$url hold_ttl=$patroni_ttl
