@@ -52,7 +52,7 @@ open_cell() {
     esac
     ROWLOCK_TEST_URL=$(url_of "$url")
     [ "$fault" != vacuum ] || stop_vacuum
-    ! is_cluster || hold_through "$hold_url" "$hold_ttl"
+    ! is_cluster || { prove_cluster "$hold_url" && hold_through "$hold_url" "$hold_ttl"; }
 }
 cells=0
 is_cluster() { case $engine in patroni | group) ;; *) return 1 ;; esac; }

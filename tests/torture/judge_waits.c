@@ -74,7 +74,7 @@ static int64_t last_death(const struct history *history, const struct operation 
     return last;
 }
 
-/* When the last outage of a cluster that began before this wait had ended was over; 0: none. */
+/* When the last outage of a cluster ended that began before the end of a wait; 0: none. */
 static int64_t last_outage(const struct history *history, int64_t end)
 {
     int64_t last = 0;

@@ -4,8 +4,8 @@
 #   make torture CELL='counter/kill/*' SECONDS=10
 #   make torture-long        10,000 operations for each workload and engine, under mixed faults
 #   make torture-mutations   mistakes in the product, each of which a cell must find
-#   make check-patroni       the cells of a cluster of three servers, as root: 45 minutes
-#   make check-group         the same: 15 minutes
+#   make check-patroni       the cells of a cluster of three servers, as root: 60 minutes
+#   make check-group         the same: 30 minutes
 #   make torture-publish     puts the results of the run into docs/internals/torture, torture.md
 
 TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \

@@ -13,6 +13,12 @@ start_group() {
     local machine seeds
     [ -x "$mysql_bin/mysqld" ] || tools/get-mysql "${mysql_bin%/bin}" || return
     start_network 1 2 3 || return 1
+    # as docs/operation.md advises, but sooner: MySQL itself has no such setting
+    for machine in 1 2 3; do
+        inside "$machine" sh -c 'cd /proc/sys/net/ipv4 && echo 5 >tcp_keepalive_time &&
+            echo 2 >tcp_keepalive_intvl && echo 3 >tcp_keepalive_probes && echo 6 >tcp_retries2' ||
+            return 1
+    done
     seeds=$network.1:33061,$network.2:33061,$network.3:33061
     group_options=(--bind-address=0.0.0.0 --gtid-mode=ON --enforce-gtid-consistency=ON --log-bin=log
         --log-bin-trust-function-creators=ON --plugin-load-add=group_replication.so
@@ -23,7 +29,9 @@ start_group() {
     eventual) group_options+=(--group-replication-consistency=EVENTUAL) ;;
     failover)
         group_options+=(--group-replication-consistency=BEFORE_ON_PRIMARY_FAILOVER
-            --group-replication-unreachable-majority-timeout=10)
+            --group-replication-unreachable-majority-timeout=10
+            --group-replication-autorejoin-tries=0
+            --group-replication-exit-state-action=OFFLINE_MODE)
         ;;
     esac
     for machine in 1 2 3; do start_machine_group $machine || return 1; done
@@ -89,7 +97,16 @@ accepts_writes_group() {
     mysql_at "$(primary_of_group)" 'CREATE DATABASE IF NOT EXISTS accepted;
         CREATE TABLE IF NOT EXISTS accepted.it (n int); INSERT INTO accepted.it VALUES (1)'
 }
-# An operator starts the replication of a member again that the group has expelled.
+# Sessions that a former primary has kept: one with an open transaction stops its replication.
+end_sessions() { # MACHINE
+    local id
+    for id in $(mysql_at "$1" "SELECT id FROM performance_schema.processlist
+        WHERE user = 'rowlock'"); do
+        mysql_at "$1" "KILL $id" || :
+    done
+}
+# An operator starts the replication of a member again that the group has expelled, and with
+# "eventual" ends the sessions there; with "failover" the member has done that itself.
 is_whole_group() {
     local machine now
     now=$(primary_of_group)
@@ -99,7 +116,13 @@ is_whole_group() {
             WHERE member_id = @@server_uuid OR member_id = ""') in
         ONLINE) ;;
         ERROR | OFFLINE)
-            mysql_at $machine 'STOP GROUP_REPLICATION; START GROUP_REPLICATION' 60
+            [ "$technique" = failover ] || end_sessions $machine
+            mysql_at $machine 'STOP GROUP_REPLICATION; START GROUP_REPLICATION;
+                SET GLOBAL offline_mode = OFF' 60
+            return 1
+            ;;
+        RECOVERING)
+            [ "$technique" = failover ] || end_sessions $machine
             return 1
             ;;
         *) return 1 ;;

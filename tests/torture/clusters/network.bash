@@ -125,7 +125,7 @@ kill_it() {
     kill_machine "$primary"
     until_it 120 has_moved && "start_machine_$engine" "$primary"
 }
-freeze_it() { # sometimes it goes on just when another one takes its place
+freeze_it() { # sometimes until just after another one has its place
     signal_machine STOP "$primary"
     rest_ms 20 45
     signal_machine CONT "$primary"
@@ -136,9 +136,9 @@ cut_it_off() {
     rest_ms 25 60
     heal "$primary" $(others) "${!keeper[@]}" 254
 }
-cut_its_clients() {
+cut_its_clients() { # until the server has noticed it: after 40 s, it ends their transactions
     cut "$primary" 254
-    rest_ms 10 40
+    rest_ms 25 50
     heal "$primary" 254
 }
 # shellcheck disable=SC2046
@@ -169,7 +169,15 @@ switch_over() { "switch_over_$engine" && until_it 120 has_moved; }
 
 # ---- a lease with the ttl that docs/clusters.md recommends -------------------------------------
 
-# It must be held through every fault: the holder's `rowlock run` goes on.
+# Two sessions of the clients exclude each other: the proof of `schema install`, and of `doctor`.
+prove_cluster() { # URL
+    "$ROWLOCK" --db "$1" schema install >"$cell_folder/data/proof" 2>&1 &&
+        "$ROWLOCK" --db "$1" doctor --only self-test >>"$cell_folder/data/proof" 2>&1 &&
+        grep -q '^ok *self-test' "$cell_folder/data/proof" && return
+    cat "$cell_folder/data/proof" >&2
+    return 1
+}
+# It must be held through every fault: the holder's `rowlock run` continues.
 hold_through() { # URL TTL
     "$ROWLOCK" --db "$1" run --ttl "$2" --wait 60s 'held through' -- sleep 86400 \
         >"$cell_folder/data/held" 2>&1 &

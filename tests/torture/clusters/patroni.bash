@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Patroni: PostgreSQL on machines 1 to 3, etcd on machine 9. Technique "strict" is synchronous mode
 # strict, "sync" the same without strict; with "relaxed" the clients' own commits wait for nothing
-# (synchronous_commit = off), so that only rowlock's statements make them wait. Patroni's times are its defaults: ttl 30, loop_wait 10,
-# retry_timeout 10.
+# (synchronous_commit = off), so that only rowlock's statements make them wait. Patroni's times are
+# its defaults: ttl 30, loop_wait 10, retry_timeout 10.
 
 name_patroni=$prefix-patroni
 patroni_ttl=90s # docs/clusters.md
@@ -77,32 +77,32 @@ psql_at() {
 patroni_hosts=$network.1,$network.2,$network.3
 primary_of_patroni() { etcdctl_of get /service/rowlock/leader --print-value-only; }
 # A commit that waits for a standby; one that is cut off meanwhile reports success.
-accepts_at() { # MACHINE
-    psql_at "$network.$1" 'CREATE TABLE IF NOT EXISTS accepted (n int);
+accepts_at() { # ADDRESS
+    psql_at "$1" 'CREATE TABLE IF NOT EXISTS accepted (n int);
         INSERT INTO accepted VALUES (1)' postgres read-write
 }
-accepts_writes_patroni() { accepts_at "$(primary_of_patroni)"; }
+accepts_writes_patroni() { accepts_at "$(address_of "$(primary_of_patroni)")"; }
 is_whole_patroni() {
     local now
     now=$(primary_of_patroni) && [ -n "$now" ] &&
         [ "$(psql_at "$network.$now" "SELECT count(*), sum((sync_state = 'sync')::int)
             FROM pg_stat_replication WHERE state = 'streaming'" postgres read-write)" = '2 1' ] &&
-        [ "$(etcdctl_of get /service/rowlock/sync --print-value-only | jq -r .leader)" = "$now" ] &&
-        accepts_at "$now"
+        [ "$(sync_key .leader)" = "$now" ] && [ "$(sync_key .sync_standby)" != null ] &&
+        accepts_at "$(address_of "$now")"
 }
+sync_key() { etcdctl_of get /service/rowlock/sync --print-value-only | jq -r "$1"; } # MEMBER
 open_patroni() { # NAME
     database=$1
     psql_at "$patroni_hosts" 'CREATE ROLE tester LOGIN CREATEDB' postgres read-write &&
         psql_at "$patroni_hosts" "CREATE DATABASE $1 OWNER tester" postgres read-write || return 1
     [ "$technique" != relaxed ] || psql_at "$patroni_hosts" \
         'ALTER ROLE tester SET synchronous_commit = off' postgres read-write || return 1
-    url="postgresql://tester@$patroni_hosts/$1?target_session_attrs=read-write&connect_timeout=2$(
-        )&keepalives_idle=5&keepalives_interval=2&keepalives_count=3&tcp_user_timeout=10000"
+    url="postgresql://tester@$patroni_hosts/$1?target_session_attrs=read-write&connect_timeout=2"
     hold_url=$url hold_ttl=$patroni_ttl
 }
 sql_patroni() { psql_at "$patroni_hosts" "$1" "${2:-$database}" read-write; }
-switch_over_patroni() {
+switch_over_patroni() { until_it 60 switch_once; } # its standby may just have changed
+switch_once() {
     patronictl -c "$ROWLOCK_TEST_FOLDER/$prefix-machine$primary/patroni.yml" switchover \
-        --master "$primary" --candidate "$(etcdctl_of get /service/rowlock/sync \
-            --print-value-only | jq -r .sync_standby)" --force
+        --master "$primary" --candidate "$(sync_key .sync_standby)" --force
 }
