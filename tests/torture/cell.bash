@@ -160,11 +160,12 @@ keep_failure() { # CELL
 run_cell() { # CELL: sets result
     local place code=0
     RANDOM=$((SEED % 32768)) faults=0 crashed=0 next_client=1 unfit=0 clock_ms=0
-    stalled=0 unsettled=0
+    stalled=0 unsettled=0 fallen=0 asleep=0
     open_cell "$1" || { close_cell; return 1; }
     log_promises
     for ((place = 0; place < CLIENTS; place++)); do start_client $place; done
     torment || code=1
+    ! is_cluster || [ $code = 1 ] || see_resumption "$1"
     end_clients TERM
     stop_cutter
     ! is_cluster || end_held
@@ -176,7 +177,7 @@ run_cell() { # CELL: sets result
     [ $crashed = 0 ] || echo "$1: $crashed clients ended by themselves" >&2
     result="cell=$1 seed=$SEED seconds=$SECONDS_EACH clients=$CLIENTS commit=$commit $(
         )date=$(date -u +%Y-%m-%d) faults=$faults hung=$hung ${verdict% violations=*} $(
-        )violations=$((${verdict##*=} + hung + crashed + refused + fallen))"
+        )violations=$((${verdict##*=} + hung + crashed + refused + fallen + asleep))"
     has_tested "$1"
 }
 # CELL: a cell without a violation proves something only if something has happened.

@@ -167,6 +167,16 @@ inject_store_paused() { change_server 'disturb pause_store'; }
 inject_switchover() { change_server 'disturb switch_over'; }
 switch_over() { "switch_over_$engine" && until_it 120 has_moved; }
 
+# CELL: after the last fault the clients continue by themselves. Sets asleep to 1 if not.
+see_resumption() {
+    local before
+    before=$(completed)
+    until_it 60 has_completed $((before + 5)) && return
+    asleep=1
+    echo "$1: no client acquired a lease within 60 s after the last fault" >&2
+}
+has_completed() { [ "$(completed)" -ge "$1" ]; } # N
+
 # ---- a lease with the ttl that docs/clusters.md recommends -------------------------------------
 
 # Two sessions of the clients exclude each other: the proof of `schema install`, and of `doctor`.
