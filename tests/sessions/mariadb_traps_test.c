@@ -314,8 +314,9 @@ TEST(trap_tables_that_are_read_only)
     struct rowlock_connection *connection = NULL;
 
     t_install_at(url);
-    extra_stop(name);
-    url = extra_mariadb(name, "--innodb-read-only");
+    url = t_say("%stest_1", extra_shell("stop_server %s; start_mariadb %s --innodb-read-only && "
+                                        "echo $server_url",
+                                        name, name));
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
     t_contains(t_error.text, "read-only");
     extra_stop(name);
