@@ -1,6 +1,7 @@
 -- The variables of a cluster exist only where its plugin is loaded, so this reads them from their
 -- table.
-SELECT CASE WHEN @@read_only OR @@super_read_only THEN 'it is read-only, perhaps a replica'
+SELECT CASE WHEN @@read_only OR @@super_read_only OR @@innodb_read_only
+                THEN 'it is read-only, perhaps a replica'
             WHEN EXISTS (SELECT 1 FROM performance_schema.global_variables
                           WHERE (variable_name = 'wsrep_on' AND variable_value = 'ON')
                              OR (variable_name = 'group_replication_single_primary_mode'

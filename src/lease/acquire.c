@@ -394,6 +394,7 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         .reconnect_ms = rowlock__can_reconnect(connection)
                             ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
                             : 0,
+        .moves = rowlock__can_move(connection),
     };
     if (a->unsure)
         a->machine.unsure = a->machine.settles = true;

@@ -93,6 +93,8 @@ int rowlock__query_result(int code, struct rowlock_error *error)
 bool rowlock__must_reconnect(const struct rowlock_connection *connection, int code,
                              const struct rowlock_error *error)
 {
+    if (code == ROWLOCK_ESERVER)
+        return rowlock__can_move(connection);
     return (code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN) &&
            !rowlock__had_no_room(connection, code, error) && rowlock__can_reconnect(connection);
 }

@@ -52,7 +52,8 @@ size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char
 size_t rowlock__room_of_lease(const char *name);
 
 /* Whether that error of a query means that the session was lost (ECONN, EUNKNOWN; not that the
-   server had no memory), and another one can be opened. */
+   server had no memory), or is one with a former primary (ESERVER), and another one can be
+   opened. */
 bool rowlock__must_reconnect(const struct rowlock_connection *connection, int code,
                              const struct rowlock_error *error);
 /* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */

@@ -203,6 +203,9 @@ int rowlock__open_session(struct rowlock_connection *connection, void *handle,
 
 /* Whether a lost session can be replaced: it was opened by URL. */
 int rowlock__can_reconnect(const struct rowlock_connection *connection);
+/* Whether, when its server becomes read-only, another session may find the new primary: on a server
+   with rowlock's functions. In the place of a file another file may be, without its leases. */
+bool rowlock__can_move(const struct rowlock_connection *connection);
 
 /* Asks the server once for its id and start of this session, so that another session can end it.
    They stay unknown behind a pooler and on SQLite. Does not ask if the answer would be useless. */

@@ -105,6 +105,12 @@ int rowlock__can_reconnect(const struct rowlock_connection *connection)
     return !connection->wrapped && connection->url != NULL;
 }
 
+bool rowlock__can_move(const struct rowlock_connection *connection)
+{
+    return connection->dialect->procedural && !connection->dialect->plain &&
+           rowlock__can_reconnect(connection);
+}
+
 static void session_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_connection *connection = data;

@@ -271,6 +271,57 @@ TEST(trap_the_holder_is_named_when_the_wait_was_too_short_to_look)
 
 /* ---- servers that cannot hold a lock --------------------------------------------------------- */
 
+static void end_read_only(const struct rowlock_error *why, void *data)
+{
+    t_contains(why->text, "read-only");
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'SET GLOBAL read_only = 0'", (const char *)data);
+}
+
+/* A former primary keeps its sessions. They are left for new ones, which may find its successor. */
+TEST(trap_a_primary_that_has_become_read_only)
+{
+    const char *name = extra_name("demoted"), *url = extra_mariadb(name, "");
+    struct rowlock_connection *own, *waiter;
+    struct rowlock_want want = t_x("kept"), other = t_x("other");
+    struct rowlock_terms waits = {
+        .ttl_ms = 60000, .wait_ms = -1, .on_disconnect = end_read_only, .data = (void *)name};
+    struct rowlock_lease *lease, *second = NULL;
+
+    t_install_at(url);
+    own = t_open_at(url, NULL);
+    waiter = t_open_at(url, NULL);
+    lease = t_granted(own, want, 60000);
+    t_ok(t_acquire(waiter, other, 60000, 0, &second));
+    t_ok(rowlock_release(second, &t_error));
+    rowlock_lease_free(second);
+    extra_shell(EXTRA_MARIADB_CLIENT "-e 'SET GLOBAL read_only = 1'", name);
+    t_fails(t_acquire(waiter, other, 60000, 0, &second), ESERVER); /* a try ends */
+    t_fails(rowlock_renew(lease, 0, &t_error), ESERVER);
+    t_true(rowlock_remaining(lease) > 0);
+    t_ok(rowlock_acquire(waiter, &other, 1, &waits, &second, &t_error)); /* a waiter waits */
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_ok(rowlock_release(second, &t_error));
+    rowlock_lease_free(second);
+    t_close(waiter);
+    rowlock_lease_free(lease);
+    t_close(own);
+    extra_stop(name);
+}
+
+TEST(trap_tables_that_are_read_only)
+{
+    const char *name = extra_name("frozen"), *url = extra_mariadb(name, "");
+    struct rowlock_connection *connection = NULL;
+
+    t_install_at(url);
+    url = t_say("%stest_1", extra_shell("stop_server %s; start_mariadb %s --innodb-read-only && "
+                                        "echo $server_url",
+                                        name, name));
+    t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
+    t_contains(t_error.text, "read-only");
+    extra_stop(name);
+}
+
 static void refused(const char *url, const char *reason)
 {
     struct rowlock_connection *connection = NULL;

@@ -10,6 +10,7 @@
 #include <libpq-fe.h>
 #include <string.h>
 
+#include "lib/grants.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 
@@ -176,6 +177,23 @@ TEST(p2_trap_a_role_whose_default_is_another_level)
         begins_at_read_committed(borrowed);
     }
     t_native_sql(session, "ALTER ROLE CURRENT_USER IN DATABASE %s RESET ALL", PQdb(session));
+}
+
+/* As behind a pooler whose server has become a standby: the session is left for a new one. */
+TEST(trap_a_session_that_has_become_read_only)
+{
+    struct rowlock_connection *own = t_open();
+    struct rowlock_lease *lease = t_granted(own, t_x("moved"), 60000), *other = NULL;
+
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_sql(own, "SET default_transaction_read_only = on");
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_sql(own, "SET default_transaction_read_only = on");
+    t_ok(t_acquire(own, t_x("other"), 60000, 0, &other));
+    t_text(t_sql(own, "SHOW default_transaction_read_only"), "off");
+    t_ok(rowlock_release(other, &t_error));
+    rowlock_lease_free(other);
+    t_ok(rowlock_release(lease, &t_error));
 }
 
 TEST(trap_a_read_only_transaction_cannot_sweep)

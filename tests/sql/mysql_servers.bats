@@ -215,6 +215,23 @@ token_of() { rowlock acquire --ttl 10m "$1"; }
     rowlock run -n x -- true
 }
 
+@test "doctor warns of a group whose next primary may not know all leases" {
+    [ -e "$(as_root -e 'SELECT @@plugin_dir')/group_replication.so" ] || skip "there is no plugin"
+    as_root -e "INSTALL PLUGIN group_replication SONAME 'group_replication.so';
+                SET GLOBAL group_replication_consistency = 'EVENTUAL';
+                SET GLOBAL group_replication_unreachable_majority_timeout = 0"
+    run rowlock doctor --only server
+    as_root -e "SET GLOBAL group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER';
+                SET GLOBAL group_replication_unreachable_majority_timeout = 10"
+    weak=$output
+    run rowlock doctor --only server
+    as_root -e 'UNINSTALL PLUGIN group_replication'
+    echo "$weak" "$output"
+    [[ $weak == *'consistency is EVENTUAL, so '*"= 'BEFORE_ON_PRIMARY_FAILOVER';"* ]]
+    [[ $weak == *'unreachable_majority_timeout is 0, so '*'= 10;'* ]]
+    [[ $output != *'Group Replication'* ]]
+}
+
 @test "p4 tokens rise although the counter is set back, as by a restored dump" {
     last=$(token_of token)
     as_root test_own -e 'TRUNCATE rowlock_token'

@@ -21,8 +21,17 @@ open_cell() {
     case $fault/$engine in failover/mariadb | async/mariadb) replicate ;; esac
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
-    export ROWLOCK_TEST_ENGINE=${engine/mysql/mariadb} # the driver is MariaDB's
-    export ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
+    case $engine in
+    mysql | group) ROWLOCK_TEST_ENGINE=mariadb ;; # the driver is MariaDB's
+    patroni) ROWLOCK_TEST_ENGINE=postgresql ;;
+    *) ROWLOCK_TEST_ENGINE=$engine ;;
+    esac
+    case $technique in
+    pool_* | strict | sync | relaxed) ROWLOCK_TEST_TECHNIQUE=native ;;
+    eventual | failover) ROWLOCK_TEST_TECHNIQUE=row ;;
+    *) ROWLOCK_TEST_TECHNIQUE=$technique ;;
+    esac
+    export ROWLOCK_TEST_ENGINE ROWLOCK_TEST_TECHNIQUE
     case $fault in failover | async) "open_pair_$engine" || return 1 ;; esac
     direct=$url
     case $fault in
@@ -43,9 +52,12 @@ open_cell() {
     esac
     ROWLOCK_TEST_URL=$(url_of "$url")
     [ "$fault" != vacuum ] || stop_vacuum
+    ! is_cluster || { prove_cluster "$hold_url" && hold_through "$hold_url" "$hold_ttl"; }
 }
 cells=0
+is_cluster() { case $engine in patroni | group) ;; *) return 1 ;; esac; }
 has_own_server() {
+    ! is_cluster || return 0
     case $fault in clock | failover | async | restore | full) ;; *) return 1 ;; esac
 }
 close_cell() {
@@ -148,13 +160,15 @@ keep_failure() { # CELL
 run_cell() { # CELL: sets result
     local place code=0
     RANDOM=$((SEED % 32768)) faults=0 crashed=0 next_client=1 unfit=0 clock_ms=0
-    stalled=0 unsettled=0
+    stalled=0 unsettled=0 fallen=0 asleep=0
     open_cell "$1" || { close_cell; return 1; }
     log_promises
     for ((place = 0; place < CLIENTS; place++)); do start_client $place; done
     torment || code=1
+    ! is_cluster || [ $code = 1 ] || see_resumption "$1"
     end_clients TERM
     stop_cutter
+    ! is_cluster || end_held
     find_refused "$1"
     [ $code = 1 ] || judge_cell "$1" || code=1
     close_cell
@@ -163,7 +177,7 @@ run_cell() { # CELL: sets result
     [ $crashed = 0 ] || echo "$1: $crashed clients ended by themselves" >&2
     result="cell=$1 seed=$SEED seconds=$SECONDS_EACH clients=$CLIENTS commit=$commit $(
         )date=$(date -u +%Y-%m-%d) faults=$faults hung=$hung ${verdict% violations=*} $(
-        )violations=$((${verdict##*=} + hung + crashed + refused))"
+        )violations=$((${verdict##*=} + hung + crashed + refused + fallen + asleep))"
     has_tested "$1"
 }
 # CELL: a cell without a violation proves something only if something has happened.

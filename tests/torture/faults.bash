@@ -131,6 +131,7 @@ stop_cutter() { # counts only its faults that have occurred
 pause_of() { # FAULT
     case $1 in
     crash | failover | async | restore) echo 1500 2500 ;;
+    leader_* | cut_* | store_* | switchover) echo 3000 5000 ;;
     oneway | stall | half) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
     exhaust | hang | freeze | full) echo 500 1000 ;;
@@ -245,8 +246,9 @@ inject_vacuum() { # up to a million dead rows in each table, then none
         change_server add_dead_rows
     fi
 }
-change_server() { # COMMAND
-    "$1" 2>"$cell_folder/data/change" && return
+change_server() { # COMMAND: words
+    # shellcheck disable=SC2086
+    $1 >"$cell_folder/data/change" 2>&1 && return
     cat "$cell_folder/data/change" >&2
     unfit=1
 }

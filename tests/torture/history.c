@@ -8,8 +8,8 @@
 
 const char *const history_phases[] = {"invoke", "ok", "fail", "unknown"};
 const char *const history_kinds[KIND_COUNT] = {
-    "add",  "hold",    "renew", "leave", "act",    "fence",  "commit", "begin",  "end", "read",
-    "free", "stopped", "final", "step",  "undone", "prompt", "calm",   "queued", "kept"};
+    "add",  "hold",    "renew", "leave", "act",    "fence",  "commit", "begin",  "end",  "read",
+    "free", "stopped", "final", "step",  "undone", "prompt", "calm",   "queued", "kept", "outage"};
 
 static int find_word(const char *word, const char *const *words, int n)
 {

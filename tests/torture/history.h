@@ -31,6 +31,7 @@
  *                             from one lease to the next take no longer
  *     calm KEY                the runner: no session is disturbed, except by its own client
  *     queued KEY CLIENT OP    a holder saw this operation among the waiters of its name
+ *     outage KEY              the runner: a cluster may have no server that grants leases
  *     kept KEY                a transaction saw its writes, and committed, after a lock was busy
  *
  * The number of a "hold" that failed is 1 if the name was busy.
@@ -64,6 +65,7 @@ enum kind {
     KIND_CALM,
     KIND_QUEUED,
     KIND_KEPT,
+    KIND_OUTAGE,
     KIND_COUNT
 };
 extern const char *const history_phases[], *const history_kinds[];

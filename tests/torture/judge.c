@@ -198,9 +198,27 @@ static void count(const struct history *history, struct verdict *verdict)
     free(stop);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    return judge_compare((*(const struct operation *const *)a)->done,
+                         (*(const struct operation *const *)b)->done);
+}
+
+static void find_gap(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, by_time, &n);
+
+    for (size_t i = 1; i < n; i++)
+        if (hold[i]->done - hold[i - 1]->done > verdict->gap)
+            verdict->gap = hold[i]->done - hold[i - 1]->done;
+    free(hold);
+}
+
 void judge(const struct history *history, struct verdict *verdict)
 {
     count(history, verdict);
+    find_gap(history, verdict);
     judge_counters(history, verdict);
     judge_exclusion(history, verdict);
     judge_tokens(history, verdict);

@@ -22,6 +22,7 @@ struct verdict {
     long forgotten;  /* acknowledged updates that a loss of commits had undone */
     int64_t longest; /* of a lease that a client waited for which was not stopped meanwhile; ns */
     int64_t idle;    /* the longest time for which a client waited for a free name; ns */
+    int64_t gap;     /* the longest time in which no client acquired a lease; ns */
     long violations;
     FILE *out; /* for a line about each violation; NULL: none */
 };

@@ -36,9 +36,9 @@ int main(int argc, char **argv)
     judge(&history, &verdict);
     history_free(&history);
     printf("operations=%ld leases=%ld unknown=%ld overlaps=%ld early=%ld forgotten=%ld lost=%ld "
-           "longest_ms=%" PRId64 " idle_ms=%" PRId64 " violations=%ld\n",
+           "longest_ms=%" PRId64 " idle_ms=%" PRId64 " gap_ms=%" PRId64 " violations=%ld\n",
            verdict.operations, verdict.leases, verdict.unknown, verdict.overlaps, verdict.early,
            verdict.forgotten, verdict.lost, verdict.longest / 1000000, verdict.idle / 1000000,
-           verdict.violations);
+           verdict.gap / 1000000, verdict.violations);
     return verdict.violations > 0;
 }

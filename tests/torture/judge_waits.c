@@ -74,6 +74,21 @@ static int64_t last_death(const struct history *history, const struct operation 
     return last;
 }
 
+/* When the last outage of a cluster ended that began before the end of a wait; 0: none. */
+static int64_t last_outage(const struct history *history, int64_t end)
+{
+    int64_t last = 0;
+
+    /* the runner is client 0, and the operations are sorted */
+    for (size_t i = 0; i < history->n && history->operation[i].client == 0; i++) {
+        const struct operation *outage = &history->operation[i];
+
+        if (outage->kind == KIND_OUTAGE && outage->invoked <= end)
+            last = most(last, outage->done);
+    }
+    return last;
+}
+
 /* The longest time for which one client waited for the key between the two times, though it was not
    stopped. */
 static void judge_idle(const struct history *history, long key, int64_t from, int64_t upto,
@@ -87,6 +102,7 @@ static void judge_idle(const struct history *history, long key, int64_t from, in
     for (size_t i = 0; i < n; i++) {
         int64_t begun = most(wait[i]->invoked, from), end = least(wait[i]->done, upto);
 
+        begun = most(begun, last_outage(history, end));
         if (wait[i]->key != key || wait[i]->phase == PHASE_UNKNOWN ||
             end - begun <= verdict->idle || judge_was_stopped(stop, n_stops, wait[i]))
             continue;

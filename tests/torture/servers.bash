@@ -24,6 +24,7 @@ is_started() { [ "$1" = sqlite ] || case " $started " in *" $1 "*) ;; *) return 
 stop_engines() {
     local file folders=()
     thaw
+    [ -z "${CLUSTERS:-}" ] || stop_network
     for file in "$ROWLOCK_TEST_FOLDER/$prefix"-*/pid; do
         folders+=("${file%/pid}")
         stop_server "$(basename "${file%/pid}")"

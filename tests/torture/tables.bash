@@ -23,10 +23,24 @@ engines='sqlite-native sqlite-insert postgresql-native postgresql-insert
     mariadb-row mariadb-insert mysql-row postgresql-odbc mariadb-odbc postgresql-jdbc
     h2-jdbc hsqldb-jdbc derby-jdbc
     postgresql-pool_transaction postgresql-pool_session'
+# Of several servers, if CLUSTERS names them: tests/torture/clusters.
+for cluster in ${CLUSTERS:-}; do
+    case $cluster in
+    patroni) engines="$engines patroni-strict patroni-sync patroni-relaxed" ;;
+    group) engines="$engines group-eventual group-failover" ;;
+    esac
+done
+[ -z "${CLUSTERS:-}" ] || faults="$faults leader_killed leader_frozen cut_off cut_clients
+    cut_standbys cut_store store_paused switchover"
 
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
+    patroni-*)
+        echo leader_killed leader_frozen cut_off cut_clients cut_standbys cut_store \
+            store_paused switchover
+        ;;
+    group-*) echo leader_killed leader_frozen cut_off cut_clients switchover ;;
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
@@ -54,6 +68,8 @@ exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     */sqlite-* | *-odbc | *-jdbc) return 1 ;; # without functions on the server
     esac
     case $1/$3 in
+    lease/*-relaxed | tokens/*-relaxed | shared/*-relaxed | permits/*-relaxed) ;;
+    */*-relaxed) return 1 ;; # the clients' own commits may be lost
     group/postgresql-native) ;; # others do not batch
     # or have no functions on the server
     group/* | sql-*/sqlite-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;

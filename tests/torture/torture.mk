@@ -4,6 +4,8 @@
 #   make torture CELL='counter/kill/*' SECONDS=10
 #   make torture-long        10,000 operations for each workload and engine, under mixed faults
 #   make torture-mutations   mistakes in the product, each of which a cell must find
+#   make check-patroni       the cells of a cluster of three servers, as root: 60 minutes
+#   make check-group         the same: 30 minutes
 #   make torture-publish     puts the results of the run into docs/internals/torture, torture.md
 
 TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \
@@ -38,16 +40,25 @@ $(BUILD)/tests/unit/torture_calm_test $(BUILD)/tests/unit/torture_judge_test \
 test-programs: $(TORTURE_PROGRAMS)
 
 .PHONY: torture torture-long torture-programs torture-mutations torture-publish
+.PHONY: check-patroni check-group
 torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock $(BUILD)/next/rowlock $(BUILD)/next/worker
 torture-long: CELL = */mixed/* names/kill/* refused/kill/* tokens/kill/*
 torture-long: OPERATIONS = 10000
 torture-long: PACE = 4
 torture-long: RESUME = 1
-torture torture-long: torture-programs
+check-patroni: CELL = fence/*/patroni-*
+check-group: CELL = fence/*/group-*
+check-patroni check-group: SECONDS = 100
+check-patroni check-group: CLUSTERS = $(@:check-%=%)
+check-patroni check-group: cluster-packages
+cluster-packages:
+	@tools/install-packages clusters
+.PHONY: cluster-packages
+torture torture-long check-patroni check-group: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
 	  CLIENTS='$(CLIENTS)' TTL='$(TTL)' PACE='$(PACE)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' \
 	  STALL='$(STALL)' SETTLE='$(SETTLE)' LANGUAGES='$(LANGUAGES)' \
-	  tests/torture/run
+	  CLUSTERS='$(CLUSTERS)' tests/torture/run
 
 torture-mutations: torture-programs
 	@exec env BUILD='$(BUILD)' MUTATION='$(MUTATION)' SECONDS_EACH='$(SECONDS)' \

@@ -88,6 +88,7 @@ static void begin_somewhere(int64_t wait_ms, bool remote)
     s.machine.tries = wait_ms == 0;
     s.machine.remote = remote;
     s.machine.reconnect_ms = remote ? 10000 : 0;
+    s.machine.moves = remote;
     s.step = rowlock__acquire_start(&s.machine, s.now);
     write_step();
 }
@@ -731,6 +732,40 @@ TEST(a_session_that_is_not_ours_is_not_replaced)
     HEAR(FAILS(EUNKNOWN));
     t_story("try, done ECONN");
     t_true(s.machine.unsure);
+}
+
+TEST(a_former_primary_is_left)
+{
+    begin(-1);
+    queue_up(7);
+    HEAR(HELD(70, 30000), FAILS(ESERVER), FAILS(ESERVER), NOTHING);
+    t_story("await token 70 1000ms, withdraw 7, unmark 7, reconnect");
+    HEAR(FAILS(ESERVER), after(50, NOTHING)); /* its successor is not promoted yet */
+    HEAR(NOTHING, QUEUED(8), TICKET(9));
+    t_story("pause 50ms, reconnect, try, enqueue, place 9");
+    t_true(!s.machine.unsure);
+}
+
+TEST(a_try_on_a_former_primary_looks_once_for_another)
+{
+    begin(0);
+    HEAR(FAILS(ESERVER), NOTHING, GRANTED(70));
+    t_story("try, reconnect, try, done 70");
+
+    begin(0);
+    HEAR(FAILS(ESERVER), FAILS(ESERVER));
+    t_story("try, reconnect, done ESERVER");
+
+    begin(0); /* a server that is only read-only at the grant is not hammered */
+    HEAR(FAILS(ESERVER), NOTHING, FAILS(ESERVER), after(50, NOTHING), FAILS(ESERVER));
+    t_story("try, reconnect, try, pause 50ms, reconnect, done ESERVER");
+}
+
+TEST(a_read_only_file_is_not_left)
+{
+    begin_on_sqlite(0);
+    HEAR(FAILS(ESERVER));
+    t_story("try 250ms, done ESERVER");
 }
 
 TEST(an_interrupt_while_reconnecting_ends_it)

@@ -215,6 +215,27 @@ TEST(p6_a_wait_behind_one_that_died_counts_from_its_death)
              "waited: 3:1 for 26000 ms");
 }
 
+#define OUTAGE(from, upto) #from " 0 1 invoke outage 0\n" #upto " 0 1 ok outage 0\n"
+
+TEST(a_wait_counts_from_the_end_of_an_outage_of_the_cluster)
+{
+    struct verdict verdict = judged(RELEASED(10, 20, 30, 1, 1) OUTAGE(40, 40000000000)
+                                        RELEASED(54000000000, 54000000040, 54000000050, 2, 1));
+
+    t_text(found, "");
+    t_int(verdict.idle, 14000000000);
+    t_int(verdict.gap, 53999999990);
+    violates(RELEASED(10, 20, 30, 1, 1) OUTAGE(40, 40000000000)
+                 RELEASED(56000000000, 56000000040, 56000000050, 2, 1),
+             "waited: 2:1 for 16000 ms, while 0 was free");
+    /* it began only after the wait; one that has not ended explains all */
+    violates(RELEASED(10, 20, 30, 1, 1) RELEASED(16000000030, 16000000040, 16000000050, 2, 1)
+                 OUTAGE(16000000031, 40000000000),
+             "waited: 2:1 for 16000 ms, while 0 was free");
+    is_legal(RELEASED(10, 20, 30, 1, 1)
+                 RELEASED(56000000000, 56000000040, 56000000050, 2, 1) "40 0 1 invoke outage 0\n");
+}
+
 TEST(a_wait_after_the_last_grant_or_without_one_is_judged_too)
 {
     violates(RELEASED(10, 20, 30, 1, 1) "40 2 1 invoke hold 0\n16000000040 2 1 fail hold 0\n",

@@ -1,6 +1,7 @@
 -- The rows of the statement examine that MySQL has too.
-SELECT 'server' AS part, 0 AS status, CONCAT('MariaDB ', VERSION(), ', writable, not in a cluster')
-       AS finding, NULL AS advice
+SELECT 'server' AS part, 0 AS status,
+       CONCAT('MariaDB ', VERSION(), ', writable, in no cluster of several primaries') AS finding,
+       NULL AS advice
 UNION ALL
 SELECT 'pooler', IF(p.kind = '', 0, 1),
        IF(p.kind = '', 'none: the session is the server''s own',

@@ -119,21 +119,36 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
                                rowlock__step_backoff(m, RECONNECT_MS, RECONNECT_MAX_MS), dice);
 }
 
+/* `code`: why; of a session that was left nothing else is left to ask. */
+static step replace(machine *m, int64_t now, int code, uint32_t dice)
+{
+    rowlock__queue_forget(m);
+    if (m->lost) /* lost again, without any answer in between */
+        return rest(m, now, code, dice);
+    m->lost = true;
+    m->lost_since_ms = now;
+    m->pause_ms = 0;
+    return reconnect(m);
+}
+
 /* The ticket's session lock is gone, so the ticket counts as dead; but a grant may be committed. */
 static step lost(machine *m, int64_t now, uint32_t dice)
 {
     if (m->state == TRYING || m->state == TAKING || m->state == TURNING || m->state == SEIZING)
         m->unsure = m->settles = true;
     m->asked = false;
+    m->left = false;
+    if (m->reconnect_ms)
+        return replace(m, now, ROWLOCK_ECONN, dice);
     rowlock__queue_forget(m);
-    if (!m->reconnect_ms)
-        return rowlock__step_finish(m, ROWLOCK_ECONN);
-    if (m->lost) /* lost again, without any answer in between */
-        return rest(m, now, ROWLOCK_ECONN, dice);
-    m->lost = true;
-    m->lost_since_ms = now;
-    m->pause_ms = 0;
-    return reconnect(m);
+    return rowlock__step_finish(m, ROWLOCK_ECONN);
+}
+
+/* The server has become read-only. The ticket was withdrawn before, as far as that was possible. */
+static step leave_server(machine *m, int64_t now, uint32_t dice)
+{
+    m->left = true;
+    return replace(m, now, ROWLOCK_ESERVER, dice);
 }
 
 static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
@@ -146,7 +161,9 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_EUNKNOWN:
     case ROWLOCK_ETIMEDOUT:
         return rest(m, now, ROWLOCK_ECONN, dice);
-    case ROWLOCK_ESERVER: /* a standby that may be promoted */
+    case ROWLOCK_ESERVER: /* a standby that may be promoted; a try does not wait for that */
+        if (m->left && m->tries)
+            return rowlock__step_finish(m, code);
         return rest(m, now, code, dice);
     default:
         return rowlock__step_finish(m, code);
@@ -215,7 +232,9 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case OVERTAKING:
         return rowlock__queue_overtook(m, now, r);
     case CONNECT_PAUSE:
-        return connecting_is_over(m, now) ? rowlock__step_finish(m, ROWLOCK_ECONN) : reconnect(m);
+        if (!connecting_is_over(m, now))
+            return reconnect(m);
+        return rowlock__step_finish(m, m->left ? ROWLOCK_ESERVER : ROWLOCK_ECONN);
     default:
         return rowlock__queue_look(m, now);
     }
@@ -231,7 +250,7 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
     return try_once(m, rowlock__step_within(m, now_ms, TRY_WAIT_MS));
 }
 
-step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
+static step next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
 {
     switch (m->state) {
     case WITHDRAWING: /* if it failed: without its lock the ticket counts as dead */
@@ -249,4 +268,14 @@ step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t 
         m->lost = m->lost && m->state == CONNECT_PAUSE;
         return answered(m, now_ms, r, dice);
     }
+}
+
+step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
+{
+    bool connects = m->state == CONNECTING || m->state == CONNECT_PAUSE || m->state == ENDED;
+    step s = next(m, now_ms, r, dice);
+
+    if (s.act != ROWLOCK_ACT_DONE || m->code != ROWLOCK_ESERVER || connects || !m->moves)
+        return s;
+    return leave_server(m, now_ms, dice);
 }

@@ -73,6 +73,9 @@ struct rowlock_acquire_machine {
     /* How long a try reconnects after its session was lost; a waiter does so until its deadline. 0:
        neither reconnects. */
     int64_t reconnect_ms;
+    /* ESERVER means that the session's server has become read-only, as a former primary does: a new
+       session may find its successor. */
+    bool moves;
 
     /* state: the step under way, as state.h names it */
     int state;
@@ -101,6 +104,7 @@ struct rowlock_acquire_machine {
     /* A lost session. */
     bool lost;             /* it was lost, and nothing was answered since */
     int64_t lost_since_ms; /* the first loss of these */
+    bool left;             /* the session was left, because its server has become read-only */
     /* A grant may have been committed without our knowledge: a conflicting lease may be our own. A
        try checks that under the name lock (settles); a queued waiter once more (asked: it has). */
     bool settles, asked;
