@@ -20,10 +20,11 @@ make_dumps() {
     rowlock acquire --ttl 8h --shared b >/dev/null
     rowlock acquire --ttl 8h --limit 1 p >/dev/null
     rowlock hold --for 8h --note restored c
-    dump "$database" rowlock_lease rowlock_heartbeat >lease_tables
-    dump --no-create-info --insert-ignore --complete-insert "$database" >all_rows
+    dump "$database" rowlock_name rowlock_lease rowlock_heartbeat >lease_tables
+    dump --no-create-info --replace --complete-insert "$database" >all_rows
     sql "CREATE TABLE kept_lease AS SELECT * FROM rowlock_lease"
     sql "CREATE TABLE kept_heartbeat AS SELECT * FROM rowlock_heartbeat"
+    sql "CREATE TABLE kept_name AS SELECT * FROM rowlock_name"
     for name in a b p c; do rowlock break --now "$name"; done
 }
 # Many grants of one name, by the library and by SQL: a limit for searches would rise.
@@ -33,7 +34,7 @@ use_names() {
         for i in {1..30}; do
             echo "CALL rowlock_grant(CONCAT(HEX('$name'), ':x:0:0'), 'an owner of $name $i', 60000,
                                      0, 0, 0, 'h', 1, 'c', NULL);
-                  SELECT token INTO @token FROM rowlock_lease WHERE name = '$name';
+                  SELECT token INTO @token FROM rowlock_held WHERE name = '$name';
                   CALL rowlock_release_lease(@token, '$name', 'an owner of $name $i');"
         done
         rowlock run "$name" -- true
@@ -41,8 +42,9 @@ use_names() {
     as_root_of_mariadb "$database" <grants.sql >/dev/null
 }
 teardown() {
-    sql "DROP TABLE IF EXISTS kept_lease, kept_heartbeat;
-         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease"
+    sql "DROP TABLE IF EXISTS kept_lease, kept_heartbeat, kept_name;
+         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease;
+         UPDATE rowlock_name SET held = 0"
 }
 excluded() { # by every way to a grant
     local words
@@ -68,6 +70,7 @@ excluded() { # by every way to a grant
         by_hand)
             sql "INSERT INTO rowlock_heartbeat SELECT * FROM kept_heartbeat"
             sql "INSERT INTO rowlock_lease SELECT * FROM kept_lease WHERE name <> 'c'"
+            sql "REPLACE INTO rowlock_name SELECT * FROM kept_name WHERE name <> 'c'"
             ;;
         *) restore "$way" ;;
         esac
