@@ -163,7 +163,8 @@ BEGIN
 END//
 
 -- It has no rows of names.
-CREATE OR REPLACE PROCEDURE rowlock_insert_name(IN p_name VARBINARY(255), OUT p_row INT)
+CREATE OR REPLACE PROCEDURE rowlock_insert_name(
+    IN p_name VARBINARY(255), IN p_many TINYINT, OUT p_row INT)
     SQL SECURITY INVOKER NO SQL
     SET p_row = 0//
 

@@ -47,7 +47,9 @@ CREATE TABLE IF NOT EXISTS rowlock_name (
     token    BIGINT NULL,             -- of the lease, or of the last one
     held     TINYINT NOT NULL DEFAULT 0,
     stop     TINYINT NOT NULL DEFAULT 0, -- broken
-    many     TINYINT NOT NULL DEFAULT 0, -- 1: rowlock_lease has had leases of the name since
+    -- 0: rowlock_lease has no lease of the name, and none is granted before this is set; 1: it may
+    -- have; 2: shared leases have been granted, so that it stays
+    many     TINYINT NOT NULL DEFAULT 1,
     marked   TINYINT NOT NULL DEFAULT 0, -- 1: the holder's session has the lock of the token
     least    BIGINT NOT NULL DEFAULT 0,  -- earlier leases of the name had tokens up to this
     expires  DATETIME(6) NOT NULL DEFAULT '1970-01-01',  -- UTC
@@ -216,10 +218,13 @@ CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    DECLARE v_row, v_leases INT;                -- NULL: no answer
+
     SET p_all = 1, p_live = 0;                  -- without an answer it is a conflict
-    SELECT (SELECT count(*) FROM rowlock_name WHERE name = p_name AND held = 1)
-         + (SELECT count(*) FROM rowlock_lease
-             WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared')) INTO p_all;
+    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name AND held = 1;
+    SELECT count(*) INTO v_leases FROM rowlock_lease
+     WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
+    SET p_all = COALESCE(v_row + v_leases, 1);
     IF p_all > 0 THEN
         CALL rowlock_real_time();
         SELECT count(*) INTO p_live FROM rowlock_held
@@ -256,11 +261,12 @@ CREATE OR REPLACE PROCEDURE rowlock_seize(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
     DECLARE v_beats INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SET p_there = 0, p_expires = NULL, p_stop = NULL;
-    SELECT name INTO v_name FROM rowlock_name WHERE token = p_token AND held = 1;
+    {row_of p_token};
     IF v_name IS NOT NULL THEN
         SELECT count(*), MAX(expires), MAX(stop) INTO p_there, p_expires, p_stop
           FROM rowlock_name FORCE INDEX (rowlock_name_fence)
@@ -280,12 +286,13 @@ CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
     DECLARE v_left INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     REPEAT
         SET v_left = NULL;
-        SELECT name INTO v_name FROM rowlock_name WHERE token = p_token AND held = 1;
+        {row_of p_token};
         IF v_name IS NOT NULL THEN
             UPDATE rowlock_name FORCE INDEX (rowlock_name_fence) SET held = 0
              WHERE name = v_name AND token = p_token AND held = 1;
@@ -306,9 +313,10 @@ CREATE OR REPLACE PROCEDURE rowlock_set_end(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    SELECT name INTO v_name FROM rowlock_name WHERE token = p_token AND held = 1;
+    {row_of p_token};
     IF v_name IS NOT NULL THEN
         UPDATE rowlock_name FORCE INDEX (PRIMARY)
            SET expires = IF(p_longer, GREATEST(expires, p_until), p_until)
@@ -326,9 +334,10 @@ CREATE OR REPLACE PROCEDURE rowlock_set_stop(IN p_token BIGINT, IN p_live TINYIN
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    SELECT name INTO v_name FROM rowlock_name WHERE token = p_token AND held = 1;
+    {row_of p_token};
     IF v_name IS NOT NULL THEN
         UPDATE rowlock_name FORCE INDEX (PRIMARY) SET stop = 1
          WHERE name = v_name AND token = p_token AND held = 1
@@ -503,7 +512,7 @@ whole: BEGIN
     END IF;
     SELECT count(*) INTO p_there FROM rowlock_name
      WHERE name = p_name AND token = p_token AND held = 1;
-    IF v_fence = 0 OR p_there = 0 THEN
+    IF v_fence = 0 OR COALESCE(p_there, 0) = 0 THEN
         LEAVE whole;
     END IF;
     SELECT count(*) INTO p_row FROM rowlock_beneath WHERE name = p_name;
@@ -663,6 +672,41 @@ BEGIN
     CLOSE c_names;
 END//
 
+-- A shared lease beside a shared lock sets `many` only if it is 0, and would have to wait for the
+-- lock: so this sets it before, where nobody has the row locked.
+CREATE OR REPLACE PROCEDURE rowlock_mark_shared(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_shared, v_many TINYINT;
+    DECLARE v_token BIGINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    WHILE p_wants <> '' DO
+        CALL rowlock_next_want(p_wants, v_name, v_shared, v_token);
+        SET v_many = NULL;
+        IF v_shared AND v_token = 0 THEN
+            SELECT many INTO v_many FROM rowlock_name WHERE name = v_name AND held = 0;
+        END IF;
+        IF v_many = 0 THEN
+            BEGIN
+                {handler_rolls_back};
+
+                START TRANSACTION READ WRITE;
+                SET v_many = NULL;
+                SELECT many INTO v_many FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name = v_name FOR UPDATE SKIP LOCKED;
+                IF v_many = 0 THEN
+                    UPDATE rowlock_name FORCE INDEX (PRIMARY) SET many = 2
+                     WHERE name = v_name AND held = 0;
+                END IF;
+                COMMIT AND NO CHAIN NO RELEASE;
+            END;
+        END IF;
+    END WHILE;
+    COMMIT AND NO CHAIN NO RELEASE;
+END//
+
 -- Begins a transaction at READ COMMITTED and locks the wants in it. p_wait_ms: 0 does not wait, -1
 -- has no limit, -2 uses the session's innodb_lock_wait_timeout, otherwise milliseconds (rounded up
 -- to seconds). After any status other than 0 no transaction is open. It never waits for a lease.
@@ -683,6 +727,9 @@ BEGIN
     {check_session};
     CALL rowlock_seconds(p_wait_ms, 1, v_seconds);
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    IF LOCATE(':s:', p_wants) > 0 THEN
+        CALL rowlock_mark_shared(p_wants);
+    END IF;
     again: LOOP
         BEGIN
             {handler_refuses};

@@ -141,20 +141,21 @@ CREATE OR REPLACE PROCEDURE rowlock_find_conflict(
     OUT p_other INT, OUT p_clash BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_all, v_live INT;                  -- NULL: no answer, which never counts as free
+    DECLARE v_all, v_row, v_live INT;           -- NULL: no answer, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
-        SELECT count(*), COALESCE(SUM(l.expires > v_now), 0) INTO v_all, v_live
-          FROM rowlock_held l
+        SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name AND l.mode = 'permit';
         IF v_all > 0 THEN
-            SELECT l.`limit` INTO p_other FROM rowlock_held l
+            SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_heartbeat b
+                ON b.token = l.token
              WHERE l.name = p_name AND l.mode = 'permit' AND l.`limit` <> p_limit
-               AND l.expires > v_now LIMIT 1;
+               AND b.expires > v_now LIMIT 1;
         END IF;
         IF p_other IS NULL THEN
             SELECT `limit`, ticket INTO p_other, p_clash FROM rowlock_waiter
@@ -165,10 +166,12 @@ BEGIN
         SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
-    SELECT count(*) INTO v_all FROM rowlock_held
+    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name AND held = 1;
+    SELECT count(*) INTO v_all FROM rowlock_lease
      WHERE name = p_name
        AND NOT (p_mode = 's' AND mode = 'shared'
                 OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
+    SET v_all = v_all + v_row;
     IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
             -- the expired ones conflict: sweeping them helps
@@ -291,9 +294,10 @@ BEGIN
 END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
--- it. With a shared name lock it locks the owner too, because an earlier call of that owner, whose
--- reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait.
--- p_status as rowlock_name_lock.
+-- it. While `many` is 0, grant_free looks only at that: so the shared lease that sets it locks the
+-- row alone. With a shared name lock it locks the owner too, because an earlier call of that owner,
+-- whose reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait.
+-- p_status as rowlock_name_lock; NULL: the row has changed, begin again.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
     IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
@@ -303,7 +307,9 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count, v_seconds INT;
     DECLARE v_key BIGINT;
+    DECLARE v_many, v_alone TINYINT;
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
     SET p_status = 0;
@@ -326,9 +332,18 @@ BEGIN
             END;
             SET p_owner = NULL;
         END IF;
+        SET v_many = NULL;
+        IF v_mode = 's' AND v_technique = 'row' THEN
+            SELECT many INTO v_many FROM rowlock_name WHERE name = p_name;
+        END IF;
+        SET v_alone = COALESCE(v_many, 0) = 0;
         IF p_status = 0 THEN
-            CALL rowlock_name_lock(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
-                                   p_status, p_detail);
+            CALL rowlock_name_lock(p_name, NOT v_alone, v_seconds, p_status, p_detail);
+        END IF;
+        IF p_status = 0 AND NOT v_alone THEN
+            SET v_many = NULL;
+            SELECT many INTO v_many FROM rowlock_name WHERE name = p_name;
+            SET p_status = IF(v_many > 0, 0, NULL);
         END IF;
     END WHILE;
 END//
@@ -417,9 +432,11 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR 1062 SET v_rows = 0;
 
     REPEAT
+        SET p_token = NULL;
         SELECT v_more + {next_token} INTO p_token FROM rowlock_name WHERE name = p_name;
+        CALL rowlock_check_answer(p_token);
         UPDATE rowlock_name FORCE INDEX (PRIMARY)
-           SET token = p_token, held = 1, stop = 0, many = 0, marked = 0,
+           SET token = p_token, held = 1, stop = 0, many = IF(many = 2, 2, 0), marked = 0,
                expires = {after p_ttl_ms}, quiet_until = p_quiet_until,
                acquired = utc_timestamp(6), waited = p_waited, owner = p_owner, host = p_host,
                pid = p_pid, command = p_command, note = p_note
@@ -445,9 +462,10 @@ BEGIN
     {lease_want};
     DECLARE v_rest LONGTEXT CHARACTER SET ascii DEFAULT p_wants;
     DECLARE v_waited, v_least BIGINT DEFAULT 0;
+    DECLARE v_former BIGINT;
     DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- for a killed read
     DECLARE v_technique, v_history VARCHAR(16) CHARACTER SET utf8mb4;
-    DECLARE v_many TINYINT;
+    DECLARE v_many, v_mark TINYINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     IF p_ticket <> 0 THEN
@@ -463,8 +481,9 @@ BEGIN
     END IF;
     CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
     IF v_technique = 'row' AND v_rest = '' AND v_mode = 'x' THEN
-        SELECT many INTO v_count FROM rowlock_name WHERE name = v_name;
-        IF v_count THEN                         -- its other leases had drawn tokens
+        SET v_many = 1;
+        SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+        IF v_many > 0 THEN                      -- its other leases had drawn tokens
             CALL rowlock_draw(0, v_least);
             UPDATE rowlock_name FORCE INDEX (PRIMARY) SET least = v_least WHERE name = v_name;
         END IF;
@@ -474,19 +493,34 @@ BEGIN
         SET v_rest = p_wants;
         WHILE v_technique = 'row' AND v_rest <> '' DO
             CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
-            SELECT GREATEST(COALESCE(token, 0), least, v_least) INTO v_least
+            SET v_former = NULL;
+            SELECT GREATEST(COALESCE(token, 0), least) INTO v_former
               FROM rowlock_name WHERE name = v_name;
+            CALL rowlock_check_answer(v_former);
+            SET v_least = GREATEST(v_least, v_former);
         END WHILE;
         CALL rowlock_draw(v_least, p_token);
         SET v_rest = p_wants;
         WHILE v_rest <> '' DO
             CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
             IF v_technique = 'row' THEN
-                SET v_many = 1;     -- also where others have locked the row in share mode, too
-                SELECT many INTO v_many FROM rowlock_name WHERE name = v_name
-                   FOR UPDATE SKIP LOCKED;
-                IF v_many = 0 THEN
-                    UPDATE rowlock_name FORCE INDEX (PRIMARY) SET many = 1 WHERE name = v_name;
+                SET v_mark = IF(v_mode = 's', 2, 1);
+                SET v_many = NULL;              -- a killed statement may do nothing
+                SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+                IF v_many < v_mark THEN         -- 1: others may have locked the row to share
+                    SET v_many = NULL;
+                    SELECT many INTO v_many FROM rowlock_name WHERE name = v_name
+                       FOR UPDATE SKIP LOCKED;
+                    IF v_many IS NOT NULL THEN
+                        UPDATE rowlock_name FORCE INDEX (PRIMARY) SET many = v_mark
+                         WHERE name = v_name;
+                    END IF;
+                    SET v_many = NULL;
+                    SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+                END IF;
+                IF NOT COALESCE(v_many > 0, 0) THEN
+                    SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT =
+                        'rowlock: the grant was interrupted: try again';
                 END IF;
             END IF;
             SET v_count = IF(v_mode = 'p', v_count, 1);
@@ -539,7 +573,8 @@ BEGIN
     START TRANSACTION READ WRITE;
     CALL rowlock_name_lock_all(p_wants, p_owner, p_try, p_end, p_status, p_name, p_detail);
     IF p_status = 5 AND p_try AND LOCATE(',', p_wants) = 0 THEN
-        CALL rowlock_insert_name(p_name, v_row);    -- one COMMIT for the row and its lease
+        -- one COMMIT for the row and its lease
+        CALL rowlock_insert_name(p_name, IF(p_wants LIKE '%:x:%', 0, 1), v_row);
         SET p_status = IF(v_row, 0, 5);
     END IF;
     IF p_status IN (0, 3) THEN

@@ -18,14 +18,15 @@ BEGIN
     SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name;
     IF v_row = 0 THEN
         START TRANSACTION READ WRITE;       -- the session's default may be READ ONLY
-        CALL rowlock_insert_name(p_name, v_row);
+        CALL rowlock_insert_name(p_name, 1, v_row);
     END IF;
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 -- Inserts the row of a name in the open transaction, which then has it locked. Waits for no lock.
 -- p_row: 0 if it exists, or another session inserts it.
-CREATE OR REPLACE PROCEDURE rowlock_insert_name(IN p_name VARBINARY(255), OUT p_row INT)
+CREATE OR REPLACE PROCEDURE rowlock_insert_name(
+    IN p_name VARBINARY(255), IN p_many TINYINT, OUT p_row INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_least BIGINT;
@@ -34,7 +35,7 @@ BEGIN
     SET p_row = 0;
     CALL rowlock_draw(0, v_least);
     SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-        INSERT INTO rowlock_name (name, least) VALUES (p_name, v_least);
+        INSERT INTO rowlock_name (name, least, many) VALUES (p_name, v_least, p_many);
     SET p_row = 1;
 END//
 
@@ -100,7 +101,7 @@ CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
-    DECLARE v_row TINYINT;                      -- NULL: no free row was found
+    DECLARE v_row TINYINT;              -- NULL: no free row was found; or see rowlock_mark_shared
     DECLARE v_leases INT;                       -- NULL: no answer, which never counts as free
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
@@ -131,7 +132,7 @@ BEGIN
         ELSE
             SET STATEMENT innodb_lock_wait_timeout =
                     IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
-                SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
+                SELECT NULLIF(many, 0) INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
                  WHERE name >= v_name AND name <= v_name AND held = 0 LOCK IN SHARE MODE;
             SELECT count(*) INTO v_leases FROM rowlock_lease
              WHERE name = v_name AND mode <> 'shared';

@@ -70,6 +70,10 @@ s/LOCK IN SHARE MODE/FOR SHARE/
 s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
 \1\2@rowlock_open/
 
+# It has no grant_free, for which alone `many` is 0 (left_out).
+s/many = IF\(many = 2, 2, 0\)/many = many/
+s/IF\(p_wants LIKE '%:x:%', 0, 1\)/1/
+
 # It has no timeout for an idle transaction, but one for an idle session; no Galera, no
 # max_statement_time.
 s/idle_write_transaction_timeout/wait_timeout/g
