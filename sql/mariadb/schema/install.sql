@@ -50,7 +50,7 @@ CREATE TABLE IF NOT EXISTS rowlock_name (
     -- 0: rowlock_lease has no lease of the name, and none is granted before this is set; 1: it may
     -- have; 2: shared leases have been granted, so that it stays
     many     TINYINT NOT NULL DEFAULT 1,
-    marked   TINYINT NOT NULL DEFAULT 0, -- 1: the holder's session has the lock of the token
+    marked   TINYINT NOT NULL DEFAULT 0, -- 1: grant_free got the session lock of the token
     least    BIGINT NOT NULL DEFAULT 0,  -- earlier leases of the name had tokens up to this
     expires  DATETIME(6) NOT NULL DEFAULT '1970-01-01',  -- UTC
     -- UTC; a release before this time leaves no row in the history
