@@ -91,7 +91,7 @@ excluded() { # by every way to a grant
 }
 
 # A row of a name is one lease at most, so none is doubled. The row that is there counts.
-@test "p1 a restore that ignores rows keeps the leases of today, and adds those of names without a row" {
+@test "p1 a restore that ignores rows keeps today's leases, and adds those of names without a row" {
     make_dumps
     for way in ignored_names ignored_all_rows; do
         echo "$way"
@@ -137,7 +137,7 @@ excluded() { # by every way to a grant
 }
 
 # Only rows of rowlock_lease can be added beside a lease of a name.
-@test "p1 a shared lease that is restored beside an exclusive one excludes others, and doctor sees it" {
+@test "p1 a shared lease restored beside an exclusive one excludes others, and doctor sees it" {
     make_dumps
     rowlock acquire -n --ttl 8h b
     sql "INSERT IGNORE INTO rowlock_heartbeat SELECT * FROM kept_heartbeat"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Grants, renewals and releases that InnoDB rolls back in the middle, as a deadlock's victim (1213)
- * or after a timeout (1205): by a statement alone and by a procedure. Nothing is left half done, the
- * library repeats what had no effect, and tokens rise.
+ * or after a timeout (1205): by a statement alone and by a procedure. Nothing is left half done,
+ * the library repeats what had no effect, and tokens rise.
  *
  * Runs on: mariadb/row
  */
@@ -18,17 +18,16 @@
 
 /* The triggers, each fails the statement of one step: the row of a name; the tables of a shared
    lease, whose rows change one after the other. */
-static const char *const of_row[] = {"BEFORE UPDATE ON rowlock_name", "AFTER UPDATE ON rowlock_name"};
-static const char *const of_grant[] = {"BEFORE INSERT ON rowlock_lease",
-                                       "AFTER INSERT ON rowlock_lease",
-                                       "BEFORE INSERT ON rowlock_heartbeat",
-                                       "AFTER INSERT ON rowlock_heartbeat"};
+static const char *const of_row[] = {"BEFORE UPDATE ON rowlock_name",
+                                     "AFTER UPDATE ON rowlock_name"};
+static const char *const of_grant[] = {
+    "BEFORE INSERT ON rowlock_lease", "AFTER INSERT ON rowlock_lease",
+    "BEFORE INSERT ON rowlock_heartbeat", "AFTER INSERT ON rowlock_heartbeat"};
 static const char *const of_renewal[] = {"BEFORE UPDATE ON rowlock_heartbeat",
                                          "AFTER UPDATE ON rowlock_heartbeat"};
-static const char *const of_release[] = {"BEFORE DELETE ON rowlock_heartbeat",
-                                         "AFTER DELETE ON rowlock_heartbeat",
-                                         "BEFORE DELETE ON rowlock_lease",
-                                         "AFTER DELETE ON rowlock_lease"};
+static const char *const of_release[] = {
+    "BEFORE DELETE ON rowlock_heartbeat", "AFTER DELETE ON rowlock_heartbeat",
+    "BEFORE DELETE ON rowlock_lease", "AFTER DELETE ON rowlock_lease"};
 
 /* The next `times` such statements of a session fail, and then none. Variables are not rolled back,
    and each trigger has its own. */
@@ -97,8 +96,11 @@ static void fail_each(struct rowlock_want want, const char *const *grants, int n
         t_ok(rowlock_renew(lease, 600000 + 60000 * i, &t_error));
         fail_no_more();
         whole(hand, 1);
-        t_int(hand_number(hand, "SELECT expires > utc_timestamp(6) + INTERVAL %d MINUTE "
-                                "FROM rowlock_held", 9 + i), 1);
+        t_int(hand_number(hand,
+                          "SELECT expires > utc_timestamp(6) + INTERVAL %d MINUTE "
+                          "FROM rowlock_held",
+                          9 + i),
+              1);
     }
     for (int i = 0; i < n_releases; i++) {
         break_at(releases[i], error, times);

@@ -673,7 +673,7 @@ BEGIN
 END//
 
 -- A shared lease beside a shared lock sets `many` only if it is 0, and would have to wait for the
--- lock: so this sets it before, where nobody has the row locked.
+-- lock: so this sets it before, where no other session has the row locked.
 CREATE OR REPLACE PROCEDURE rowlock_mark_shared(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
