@@ -100,6 +100,14 @@ cex|q|r6-ticket-without-the-row|row.pml|-DM6 -DNF=1 -DNW=1
 cex|q|r7-others-before-the-row|row.pml|-DM7 -DNW=2
 cex|q|r8-locker-without-the-row|row.pml|-DM8 -DNF=1 -DNX=1
 cex|q|r9-sweep-by-name|row.pml|-DM9 -DINIT=1 -DNS=1 -DNC=1
+ok|q|K-mark|mark.pml|-DNF=2 -DNH=2 -DNX=1
+ok|q|K-procedures|mark.pml|-DNF=1 -DNG=1 -DNH=2 -DNX=1 -DNV=1
+ok|-|K-mark-more|mark.pml|-DNF=2 -DNG=1 -DNH=2 -DNX=2 -DNV=1
+cex|q|k1-fast-grant-ignores-the-mark|mark.pml|-DM1 -DNF=1 -DNH=1
+cex|q|k2-shares-an-unmarked-row|mark.pml|-DM2 -DNF=1 -DNH=1 -DNX=1
+cex|q|k3-no-mark|mark.pml|-DM3 -DNF=1 -DNH=1
+cex|q|k4-leases-before-the-row|mark.pml|-DM4 -DNG=1 -DNH=1
+cex|q|k5-mark-before-the-row|mark.pml|-DM5 -DNF=1 -DNG=1 -DNH=1 -DNX=1 -DNV=1
 ok|-|L-base|lock.pml|$B
 ok|q|L-small|lock.pml|$(P 2 0 0 0 1 0 1 0)
 ok|-|L-shared|lock.pml|$(P 1 1 1 0 1 0 1 0)

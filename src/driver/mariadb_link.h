@@ -64,6 +64,7 @@
     XX(stmt_field_count, mysql_stmt_field_count)               \
     XX(stmt_result_metadata, mysql_stmt_result_metadata)       \
     XX(stmt_affected_rows, mysql_stmt_affected_rows)           \
+    XX(stmt_insert_id, mysql_stmt_insert_id)                   \
     XX(stmt_more_results, mysql_stmt_more_results)             \
     XX(stmt_free_result, mysql_stmt_free_result)               \
     XX(stmt_fetch, mysql_stmt_fetch)                           \

@@ -160,7 +160,8 @@ static bool is_simple(const struct rowlock_request *r, const struct rowlock_step
 
     return r->n == 1 && r->want[0].mode == ROWLOCK_EXCLUSIVE && !step->ticket &&
            connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) &&
-           wait_of(r, step, deadline_ms) == 0 && connection->driver->speaks_utf8(connection->link);
+           wait_of(r, step, deadline_ms) == 0 &&
+           (!connection->driver->speaks_utf8 || connection->driver->speaks_utf8(connection->link));
 }
 
 static struct round_trip grant_free(const struct rowlock_request *r)
@@ -395,6 +396,14 @@ static int call_hook(const struct rowlock_request *request, int64_t token,
                          : ROWLOCK_OK;
 }
 
+/* MariaDB's grant_free waits for no lock: the procedure does, or finds out who has it. */
+static bool had_to_wait(const struct rowlock_connection *connection, int code,
+                        const struct rowlock_outcome *outcome)
+{
+    return (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EDB) &&
+           !rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && outcome->left == ROWLOCK_TX_NONE;
+}
+
 static int send_round_trip(struct rowlock_request *request, const struct round_trip *round_trip,
                            int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
@@ -413,6 +422,12 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
     code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
                                    &budget, &outcome, error);
+    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE && had_to_wait(connection, code, &outcome)) {
+        if (code == ROWLOCK_EDB) /* another name has the token: drop its session lock */
+            rowlock__session_unlock_lost(connection);
+        rowlock__clear_error(error);
+        return ROWLOCK_OK;
+    }
     if (!code && round_trip->row)
         code = judge(request, round_trip->id, answer, error);
     if (!code && round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open)

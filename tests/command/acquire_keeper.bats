@@ -110,7 +110,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     case $ROWLOCK_TEST_ENGINE in
     sqlite) in_client 'PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE' ;;
     postgresql) in_client 'BEGIN; LOCK TABLE rowlock.lease' ;;
-    mariadb) in_client 'LOCK TABLES rowlock_heartbeat WRITE' ;;
+    mariadb) in_client 'LOCK TABLES rowlock_name WRITE' ;;
     esac
     until_true is_there told # the database is still blocked
     grep "gets TERM: the lease of 'blocked' could not be renewed in time" err

@@ -26,8 +26,8 @@ logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
         sqlite) sql "UPDATE rowlock_heartbeat SET expires = expires - 3600000 - $2 * 1000 $of" ;;
         postgresql) sql "UPDATE rowlock.lease
                          SET expires = expires - interval '1 hour $2 seconds' $of" ;;
-        mariadb) sql "UPDATE rowlock_heartbeat
-                      SET expires = expires - INTERVAL 3600 + $2 SECOND $of" ;;
+        mariadb) sql "UPDATE rowlock_name SET expires = expires - INTERVAL 3600 + $2 SECOND
+                      WHERE name = '$1'" ;;
         esac
     }
     expired_for crashed 90

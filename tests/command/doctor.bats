@@ -137,7 +137,7 @@ dump() {
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sql 'UPDATE rowlock_heartbeat SET expires = expires - 3720000' ;;
     postgresql) sql "UPDATE rowlock.lease SET expires = expires - interval '62 min'" ;;
-    mariadb) sql 'UPDATE rowlock_heartbeat SET expires = expires - INTERVAL 62 MINUTE' ;;
+    mariadb) sql 'UPDATE rowlock_name SET expires = expires - INTERVAL 62 MINUTE' ;;
     esac
     finds warn leases '*1 expired more than a minute ago and not swept, the first at 20*Z  -> *'
     [ "$(advice leases)" = 'rowlock vacuum' ]

@@ -100,6 +100,7 @@ setup() {
     done
     grep -q "acquire --while-pid" printed
     for table in lease waiter; do sql "SELECT * FROM $ours$table" >>rows; done
+    [ "$ROWLOCK_TEST_ENGINE" != mariadb ] || sql "SELECT * FROM rowlock_name" >>rows
     grep -q three rows
     cat printed rows
     run ! grep -q -- "$secret" printed rows

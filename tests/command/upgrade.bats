@@ -280,7 +280,9 @@ expire() { # TOKEN
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "UPDATE rowlock.lease SET expires = now() - interval '1 min'
                       WHERE token = $1" ;;
-    mariadb) sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 MINUTE
+    mariadb) sql "UPDATE rowlock_name SET expires = utc_timestamp(6) - INTERVAL 1 MINUTE
+                   WHERE token = $1;
+                  UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 MINUTE
                    WHERE token = $1" ;;
     esac
 }

@@ -6,6 +6,7 @@
 #include <mysql.h>
 
 #include "lib/jobs.h"
+#include "lib/lease.h"
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
@@ -66,7 +67,7 @@ TEST(a_strange_sql_mode_does_not_matter)
 }
 
 /* A waiter's look for leases must not use a snapshot that is older than its lock. */
-static void wait_for_a_lease(struct rowlock_want want)
+static void wait_for_a_lease(struct rowlock_want want, int row)
 {
     void *handle = t_native();
     struct rowlock_connection *waiter = t_open();
@@ -76,23 +77,31 @@ static void wait_for_a_lease(struct rowlock_want want)
     t_native_sql(handle, "START TRANSACTION");
     t_native_sql(handle, "SELECT 1 FROM rowlock_name WHERE name = '%s' FOR UPDATE", want.name);
     thread = t_waiting_thread(waiter, want, 60000);
-    t_native_sql(handle,
-                 "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
-                 "VALUES (7, '%s', 'exclusive', 'o', utc_timestamp(6))",
-                 want.name);
-    t_native_sql(handle, "INSERT INTO rowlock_heartbeat (token, expires) "
-                         "VALUES (7, utc_timestamp(6) + INTERVAL 1 HOUR)");
+    if (row) {
+        t_native_sql(handle,
+                     "UPDATE rowlock_name SET held = 1, token = 8 + %d, owner = 'o', "
+                     "expires = utc_timestamp(6) + INTERVAL 1 HOUR WHERE name = '%s'",
+                     2 * (want.name[0] == 's'), want.name);
+    } else {
+        t_native_sql(handle,
+                     "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
+                     "VALUES (7, '%s', 'exclusive', 'o', utc_timestamp(6))",
+                     want.name);
+        t_native_sql(handle, "INSERT INTO rowlock_heartbeat (token, expires) "
+                             "VALUES (7, utc_timestamp(6) + INTERVAL 1 HOUR)");
+    }
     t_native_sql(handle, "COMMIT");
     t_until_polling(thread);
-    t_native_sql(handle, "DELETE FROM rowlock_heartbeat");
-    t_native_sql(handle, "DELETE FROM rowlock_lease");
+    lease_delete_all(handle);
     t_ok(t_join(thread));
 }
 
 TEST(p1_a_lease_that_is_committed_while_a_transaction_lock_waits_is_seen)
 {
-    wait_for_a_lease(t_x("x"));
-    wait_for_a_lease(t_s("s"));
+    wait_for_a_lease(t_x("x"), 0);
+    wait_for_a_lease(t_s("s"), 0);
+    wait_for_a_lease(t_x("row x"), 1);
+    wait_for_a_lease(t_s("shared row"), 1);
 }
 
 /* The claim is a try, whose time limit is one for waiting only. */
@@ -101,7 +110,7 @@ TEST(a_free_job_is_claimed_however_slow_the_server_is)
     struct rowlock_connection *one = t_open();
     struct rowlock_job job = t_daily_job(t_name(0));
 
-    t_sql(one, "CREATE TRIGGER slow BEFORE INSERT ON rowlock_lease FOR EACH ROW "
+    t_sql(one, "CREATE TRIGGER slow BEFORE UPDATE ON rowlock_name FOR EACH ROW "
                "SELECT SLEEP(0.6) INTO @slept");
     rowlock_lease_free(t_claimed(one, &job));
     t_sql(one, "DROP TRIGGER slow");

@@ -161,7 +161,7 @@ TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
     lease_put(hand, 2, t_name(2), "exclusive", HOUR);
     lease_put(hand, 3, t_name(3), "exclusive", HOUR);
     lease_put(hand, 4, t_name(4), "exclusive", -1000);
-    t_native_sql(hand, "DELETE FROM %s WHERE token < 3", lease_table());
+    t_native_sql(hand, "DELETE FROM %s WHERE token < 3", lease_table_of(1));
     t_ok(rowlock_vacuum(cleaner, &removed, &t_error));
     t_int(removed, 1); /* heartbeats are not counted, not even that of the expired lease */
     t_int(lease_rows(hand, 4), 0);
@@ -170,7 +170,7 @@ TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
     t_int(lease_beats(hand, 2), 1);
     t_int(lease_beats(hand, 3), 1);
     t_int(lease_rows(hand, 3), 1);
-    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_heartbeat_table());
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_heartbeat_table_of(2));
     lease_end(hand, 3);
 }
 

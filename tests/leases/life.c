@@ -282,7 +282,7 @@ static void is_renewed_beside(void)
     const char *heartbeats;
 
     grant_three(one, leases);
-    heartbeats = lease_heartbeat_table();
+    heartbeats = lease_heartbeat_table_of(rowlock_token(leases[1]));
     t_own_begin(hand, t_engine()->begin);
     t_native_sql(hand, "UPDATE %s SET stop = stop WHERE token = %lld", heartbeats,
                  (long long)rowlock_token(leases[1]));
@@ -363,8 +363,8 @@ TEST(p6_a_release_of_a_lost_lease_says_so)
 /* Gives the token to another lease, which differs from ours in this column. */
 static void replace(void *hand, const struct rowlock_lease *lease, const char *column)
 {
-    t_native_sql(hand, "UPDATE %s SET %s = 'another' WHERE token = %lld", lease_table(), column,
-                 (long long)rowlock_token(lease));
+    t_native_sql(hand, "UPDATE %s SET %s = 'another' WHERE token = %lld",
+                 lease_table_of(rowlock_token(lease)), column, (long long)rowlock_token(lease));
 }
 
 static void is_untouched(void *hand, long token)
@@ -446,7 +446,8 @@ TEST(p5_an_owner_of_any_length_is_adopted)
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
         struct rowlock_lease *lease = t_granted(one, t_x("by hand"), HOUR), *same = NULL;
 
-        t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table(), owners[i]);
+        t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table_of(rowlock_token(lease)),
+                     owners[i]);
         t_ok(rowlock_adopt(one, "by hand", rowlock_token(lease), &same, &t_error));
         t_ok(rowlock_renew(same, 0, &t_error));
         t_give(same);
@@ -674,7 +675,7 @@ static void ends_beside_a_late_grant(int (*work)(struct rowlock_connection *, vo
     struct rowlock_connection *connection = t_open();
     struct rowlock_lease *lease = t_granted(connection, t_x("late"), HOUR);
     void *hand = t_native(), *late = t_native();
-    const char *beats = lease_heartbeat_table();
+    const char *beats = lease_heartbeat_table_of(rowlock_token(lease));
     struct thread *thread;
 
     t_own_begin(late, t_engine()->begin);

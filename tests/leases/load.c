@@ -272,7 +272,10 @@ static void expire_those_of(void *hand, int pid)
 {
     t_try_sql(hand,
               "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
-              lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)pid);
+              lease_heartbeat_table_of(1), lease_instant(-1000), lease_table_of(1), (long)pid);
+    if (lease_has_views())
+        t_try_sql(hand, "UPDATE rowlock_name SET expires = %s WHERE held = 1 AND pid = %ld",
+                  lease_instant(-1000), (long)pid);
 }
 
 /*

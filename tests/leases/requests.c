@@ -349,10 +349,9 @@ static void die(struct death *death)
 /* Of a client that got the token before it died: it keeps the lease, which is what it asked for. */
 static void shorten_leases(void *hand)
 {
-    t_native_sql(hand, "UPDATE %s SET %s WHERE 1 = 1", lease_heartbeat_table(),
-                 t_is_postgresql() ? "expires = least(expires, clock_timestamp() + interval '3 s')"
-                                   : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 "
-                                     "SECOND)");
+    lease_change(hand, t_is_postgresql()
+                           ? "expires = least(expires, clock_timestamp() + interval '3 s')"
+                           : "expires = LEAST(expires, utc_timestamp(6) + INTERVAL 3 SECOND)");
 }
 
 /* A request behind a proxy that stalls, and a waiter of the library. */
@@ -563,7 +562,8 @@ TEST(p1_a_lease_that_was_granted_beside_the_ticket_is_adopted)
     long long token;
 
     t_int(asked(hand, want), 0);
-    t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table(), owner_text(1));
+    t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table_of(rowlock_token(lease)),
+                 owner_text(1));
     token = asked(hand, want);
     t_int(token, rowlock_token(lease));
     t_int(waiters_of(hand, "beside"), 0);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
+#include "lib/lease.h"
 
 #define BUSY 5 /* processes that keep the name busy */
 #define TIMES 5
@@ -157,6 +158,24 @@ TEST(o1_a_stream_of_leases_does_not_starve_a_lock_in_a_transaction)
     end_traffic(&traffic, children);
 }
 
+/* With MariaDB's technique row a lock cannot keep the row of a lease while it waits for its end, so
+   leases may come first. Ends them in the order of the queue until the lock is there; returns how
+   many came first. */
+static int give_until_done(struct thread *lock, struct thread **threads,
+                           struct acquisition *waiters)
+{
+    int first = 0;
+
+    while (!t_is_done(lock)) {
+        if (first < BUSY && t_is_done(threads[first])) {
+            t_join_and_give(threads[first], &waiters[first]);
+            first++;
+        }
+        t_pause(2);
+    }
+    return first;
+}
+
 TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
 {
     struct rowlock_connection *one, *locker;
@@ -165,6 +184,7 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     struct thread *threads[BUSY], *lock;
     struct rowlock_lease *lease;
     void *hand;
+    int first = 0;
 
     if (t_facts()->plain)
         t_not_here(WHY_POLLS);
@@ -180,11 +200,13 @@ TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
     lock = t_lock_thread(locker, t_x(name), T_TIMEOUT_MS);
     t_until_server_polls(locker);
     t_give(lease);
+    if (lease_has_views() && t_facts()->code == ROWLOCK_ROW)
+        first = give_until_done(lock, threads, waiters);
     t_ok(t_join(lock));
     t_int(leases_of(hand, name), 0);
-    t_int(waiters_of(hand, name), BUSY);
+    t_int(waiters_of(hand, name), BUSY - first);
     t_ok(rowlock_commit(locker, &t_error));
-    for (int i = 0; i < BUSY; i++)
+    for (int i = first; i < BUSY; i++)
         t_join_and_give(threads[i], &waiters[i]);
     t_text(t_all_rows(hand), NO_ROWS);
 }

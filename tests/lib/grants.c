@@ -195,14 +195,13 @@ long t_odd_rows(void *hand)
 
 void t_expire(void *hand, int64_t token)
 {
-    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
-                 lease_instant(-1000), (long long)token);
+    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %lld",
+                 lease_heartbeat_table_of(token), lease_instant(-1000), (long long)token);
 }
 
 void t_forget_leases(void *hand)
 {
-    t_native_sql(hand, "DELETE FROM %s", lease_table());
-    t_native_sql(hand, "DELETE FROM %s", lease_heartbeat_table());
+    lease_delete_all(hand);
     t_native_sql(hand, "DELETE FROM %s", waiter_table());
 }
 

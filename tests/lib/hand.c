@@ -309,6 +309,6 @@ long hand_waiters(void *hand)
 
 void hand_expire(void *hand, long long token)
 {
-    hand_row(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table(),
+    hand_row(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_heartbeat_table_of(token),
              lease_instant(-1000), token);
 }

@@ -16,14 +16,14 @@ long long my_draw(void *hand)
 {
     if (!t_is_mysql())
         return hand_number(hand, "SELECT NEXTVAL(rowlock_token)");
-    hand_row(hand, "CALL rowlock_draw(@drawn)");
+    hand_row(hand, "CALL rowlock_draw(0, @drawn)");
     return hand_number(hand, "SELECT @drawn");
 }
 
 void my_set_next(void *hand, long long token)
 {
     if (t_is_mysql())
-        hand_row(hand, "ALTER TABLE rowlock_token AUTO_INCREMENT = %lld", token);
+        hand_row(hand, "ALTER TABLE rowlock_token AUTO_INCREMENT = %lld", token / 2);
     else
         hand_row(hand, "DO SETVAL(rowlock_token, %lld)", token - 1);
 }

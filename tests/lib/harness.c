@@ -267,12 +267,13 @@ static void roll_back_handles(void)
    released it. */
 static void delete_leases(void)
 {
-    static const char *const tables[] = {"lease", "heartbeat"};
+    static const char *const tables[] = {"DELETE FROM %s", "DELETE FROM %s",
+                                         "UPDATE rowlock_name SET held = 0 WHERE held = 1"};
     void *handle = t_engine()->open(t_url());
     char ignored[200], text[100];
 
-    for (size_t i = 0; handle && i < (lease_has_one_row() ? 1 : 2); i++) {
-        snprintf(text, sizeof text, "DELETE FROM %s", t_table(tables[i]));
+    for (size_t i = 0; handle && i < (lease_has_one_row() ? 1 : lease_has_views() ? 3 : 2); i++) {
+        snprintf(text, sizeof text, tables[i], t_table(i ? "heartbeat" : "lease"));
         t_engine()->sql(handle, text, ignored, sizeof ignored);
     }
     if (handle)

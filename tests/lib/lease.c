@@ -20,7 +20,12 @@ const char *t_table(const char *which)
 
 const char *lease_table(void)
 {
-    return t_table("lease");
+    return t_table(lease_has_views() ? "held" : "lease");
+}
+
+int lease_has_views(void)
+{
+    return !t_facts()->plain && is_engine("mariadb");
 }
 
 /* On PostgreSQL a lease is one row, with its expiry. */
@@ -31,7 +36,44 @@ int lease_has_one_row(void)
 
 const char *lease_heartbeat_table(void)
 {
-    return t_table(lease_has_one_row() ? "lease" : "heartbeat");
+    return t_table(lease_has_views() ? "alive" : lease_has_one_row() ? "lease" : "heartbeat");
+}
+
+const char *lease_table_of(long long token)
+{
+    if (lease_has_views())
+        return t_table(token > 1000000 && token % 2 == 0 ? "name" : "lease");
+    return lease_table();
+}
+
+const char *lease_heartbeat_table_of(long long token)
+{
+    if (lease_has_views())
+        return t_table(token > 1000000 && token % 2 == 0 ? "name" : "heartbeat");
+    return lease_heartbeat_table();
+}
+
+/* At READ COMMITTED it waits for no row of a free name. */
+static void change_rows(void *session, const char *change)
+{
+    if (!lease_has_views())
+        return;
+    t_native_sql(session, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    t_native_sql(session, "UPDATE rowlock_name SET %s WHERE held = 1", change);
+}
+
+void lease_change(void *session, const char *change)
+{
+    t_native_sql(session, "UPDATE %s SET %s", lease_heartbeat_table_of(1), change);
+    change_rows(session, change);
+}
+
+void lease_delete_all(void *session)
+{
+    if (!lease_has_one_row())
+        t_native_sql(session, "DELETE FROM %s", lease_heartbeat_table_of(1));
+    t_native_sql(session, "DELETE FROM %s", lease_table_of(1));
+    change_rows(session, "held = 0");
 }
 
 const char *t_key(const char *name)
@@ -61,7 +103,7 @@ static void put_heartbeat(void *session, long token, long expires_ms)
     t_native_sql(session,
                  t_facts()->plain ? "INSERT INTO %s (token, expires, stop) VALUES (%ld, %s, 0)"
                                   : "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
-                 lease_heartbeat_table(), token, lease_instant(expires_ms));
+                 lease_heartbeat_table_of(token), token, lease_instant(expires_ms));
 }
 
 /* The `n`-th row of a lease. A plain dialect's kind is the first letter of the mode; but an
@@ -73,7 +115,7 @@ static void put_plain(void *session, long token, const char *name, const char *m
                  "INSERT INTO %s (token, name, n, kind, permits, owner, host, pid, command, note, "
                  "acquired) VALUES (%ld, '%s', %d, '%c', %s%.0d, 'a test', 'elsewhere', 4711, "
                  "'work', 'maintenance', %s)",
-                 lease_table(), token, t_key(name), n, *mode == 'e' ? 'x' : *mode,
+                 lease_table_of(token), token, t_key(name), n, *mode == 'e' ? 'x' : *mode,
                  limit ? "" : "NULL", limit, lease_instant(0));
 }
 
@@ -99,7 +141,7 @@ void lease_put(void *session, long token, const char *name, const char *mode, lo
             "INSERT INTO %s (token, name, mode, owner, host, pid, command, note, acquired) "
             "VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', 'maintenance', "
             "%s)",
-            lease_table(), token, name, mode, lease_instant(0));
+            lease_table_of(token), token, name, mode, lease_instant(0));
     if (!there)
         put_heartbeat(session, token, expires_ms);
     t_native_sql(session, "COMMIT");
@@ -128,7 +170,8 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
                          "INSERT INTO %s (token, name, n, mode, %slimit%s, owner, host, pid, "
                          "command, note, acquired) VALUES (%ld, '%s', %d, 'permit', %d, 'a test', "
                          "'elsewhere', 4711, 'work', 'maintenance', %s)",
-                         lease_table(), quote, quote, token, name, i, limit, lease_instant(0));
+                         lease_table_of(token), quote, quote, token, name, i, limit,
+                         lease_instant(0));
     put_heartbeat(session, token, expires_ms);
     t_native_sql(session, "COMMIT");
 }
@@ -136,8 +179,9 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
 void lease_end(void *session, long token)
 {
     t_native_sql(session, "BEGIN");
-    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_heartbeat_table(), token);
-    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_table(), token);
+    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_heartbeat_table_of(token),
+                 token);
+    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_table_of(token), token);
     t_native_sql(session, "COMMIT");
 }
 

@@ -28,6 +28,14 @@ const char *lease_table(void);
 /* The table with the expiry: on PostgreSQL that of the leases. */
 int lease_has_one_row(void);
 const char *lease_heartbeat_table(void);
+/* MariaDB's two are views: these are tables, for a change of the lease of a token. Tokens of
+   lease_put, which are small, are no rows of rowlock_name. */
+int lease_has_views(void);
+const char *lease_table_of(long long token);
+const char *lease_heartbeat_table_of(long long token);
+/* UPDATE ... SET change, and a DELETE, of all leases. */
+void lease_change(void *session, const char *change);
+void lease_delete_all(void *session);
 /* a table of rowlock's schema by its name there ("waiter") */
 const char *t_table(const char *which);
 /* a name as the tables have it, in a static buffer for four calls */

@@ -11,6 +11,7 @@
 #define WHY_MYSQL_GALERA "MySQL has no Galera"
 #define WHY_MYSQL_PROC "MySQL has no table mysql.proc"
 #define WHY_MYSQL_SWEEP "rowlock_sweep does nothing on MySQL"
+#define WHY_MYSQL_GRANT "MySQL grants leases by procedures only"
 #define WHY_WRAP "a JDBC connection of the application's cannot be wrapped"
 #define WHY_SESSION_LOCKS "sessions have no session locks"
 #define WHY_IDLE_LIMIT "rowlock sets no time limit for idle transactions"

@@ -53,8 +53,8 @@ static void in_flight_renewal(int later)
 
     lease_put(hand, 151 + later, "in flight", "exclusive", -1000);
     t_own_begin(renewer, t_engine()->begin);
-    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = %d", lease_heartbeat_table(),
-                 lease_instant(600000), 151 + later);
+    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = %d",
+                 lease_heartbeat_table_of(151 + later), lease_instant(600000), 151 + later);
     if (later) {
         t_ok(t_begin(own, t_x("before it"), 0));
         thread = t_lock_thread(own, t_x("in flight"), 60000);
@@ -94,8 +94,8 @@ TEST(a1_a_try_during_a_renewal_is_busy)
     t_ok(rowlock_prepare(t_open(), &want, 1, &t_error));
     lease_put(hand, 161, want.name, "exclusive", -1000);
     t_own_begin(renewer, t_engine()->begin);
-    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = 161", lease_heartbeat_table(),
-                 lease_instant(600000));
+    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = 161",
+                 lease_heartbeat_table_of(161), lease_instant(600000));
     told_busy(t_open, want);
     bare = told_busy(wrapped, want);
     handle = t_handle(bare);
@@ -194,8 +194,8 @@ TEST(own_lease_renewal_passes_a_sibling)
         struct rowlock_connection *one = open_it[i]();
 
         t_ok(t_begin(one, with_token("renewed", 191), 0));
-        t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = 191", lease_heartbeat_table(),
-                     lease_instant(700000));
+        t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = 191",
+                     lease_heartbeat_table_of(191), lease_instant(700000));
         t_ok(rowlock_commit(one, &t_error));
     }
 }
@@ -233,8 +233,8 @@ static void takeover_waits(struct rowlock_connection *sibling, long token)
 
     lease_put(hand, token, name, "exclusive", 600000);
     t_ok(t_begin(sibling, with_token(name, token), 0));
-    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %ld", lease_heartbeat_table(),
-                 lease_instant(-1000), token);
+    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %ld",
+                 lease_heartbeat_table_of(token), lease_instant(-1000), token);
     other = told_busy(t_open, t_x(name));
     thread = t_begin_thread(other, t_x(name), 60000);
     t_stays(thread, 1800);

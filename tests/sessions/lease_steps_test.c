@@ -45,8 +45,8 @@ static void renew_halfway(void *hand, long long token)
     if (t_is_postgresql())
         t_int(hand_renew(hand, token, 60000), 0);
     else
-        hand_row(hand, "UPDATE rowlock_heartbeat SET expires = %s WHERE token = %lld AND stop = 0",
-                 lease_instant(60000), token);
+        hand_row(hand, "UPDATE %s SET expires = %s WHERE token = %lld AND stop = 0",
+                 lease_heartbeat_table_of(token), lease_instant(60000), token);
 }
 
 static void renews_in_flight(void (*expire)(void *, long long))
@@ -317,6 +317,9 @@ static void *start_gate(void)
     hand_row(t_admin(), "DROP TRIGGER IF EXISTS gate");
     hand_row(t_admin(), "CREATE TRIGGER gate AFTER INSERT ON rowlock_lease FOR EACH ROW "
                         "SET @gate = GET_LOCK(" GATE ", 30)");
+    hand_row(t_admin(), "DROP TRIGGER IF EXISTS gate_of_row");
+    hand_row(t_admin(), "CREATE TRIGGER gate_of_row AFTER UPDATE ON rowlock_name FOR EACH ROW "
+                        "SET @gate = IF(NEW.held AND NOT OLD.held, GET_LOCK(" GATE ", 30), 0)");
     t_int(hand_number(gate, "SELECT GET_LOCK(" GATE ", 0)"), 1);
     return gate;
 }
@@ -348,6 +351,7 @@ static void end_request(void *late, void *gate)
     t_true(atoll(hand_finish(late)) > 0);
     t_int(hand_number(late, "SELECT RELEASE_LOCK(" GATE ")"), 1);
     hand_row(t_admin(), "DROP TRIGGER gate");
+    hand_row(t_admin(), "DROP TRIGGER gate_of_row");
 }
 
 static void cancels_beside_a_request(const char *mode, const char *limit)

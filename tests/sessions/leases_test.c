@@ -187,7 +187,7 @@ TEST(a_lease_without_its_heartbeat_is_swept)
     if (lease_has_one_row())
         return;
     lease_put(hand, 111, "beatless", "exclusive", 600000);
-    t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table());
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_heartbeat_table_of(111));
     t_lock_once(own, t_x("beatless"), 0);
     t_int(lease_rows(hand, 111), 0);
 }

@@ -49,7 +49,8 @@ static void sweep_while_history_is_locked(struct rowlock_connection *session[3])
     int64_t broken = 0;
 
     t_ok(t_acquire(session[0], t_x("expired"), 60000, 0, &lease));
-    t_sql(session[0], "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 HOUR");
+    t_sql(session[0], "UPDATE rowlock_name SET expires = utc_timestamp(6) - INTERVAL 1 HOUR "
+                      "WHERE name = 'expired'");
     t_sql(session[2], "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     t_sql(session[2], "START TRANSACTION");
     t_sql(session[2], "SELECT count(*) FROM rowlock_history WHERE ended > '2000-01-01' FOR UPDATE");
@@ -61,7 +62,7 @@ static void sweep_while_history_is_locked(struct rowlock_connection *session[3])
     t_ok(t_acquire(session[0], t_x("revoked"), 60000, 0, &revoked));
     t_ok(rowlock_break(session[0], "revoked", 0, 1, &broken, &t_error));
     t_int(broken, 1);
-    t_text(t_sql(session[0], "SELECT count(*) FROM rowlock_lease WHERE name = 'revoked'"), "0");
+    t_text(t_sql(session[0], "SELECT count(*) FROM rowlock_held WHERE name = 'revoked'"), "0");
     t_sql(session[2], "ROLLBACK");
     rowlock_lease_free(revoked);
     t_ok(rowlock_commit(session[1], &t_error));

@@ -16,6 +16,7 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     sql "DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_job;
+         UPDATE rowlock_name SET held = 0;
          DELETE FROM rowlock_run"
 }
 
@@ -44,7 +45,7 @@ finish() { # TOKEN [OUTCOME OUTPUT EXIT]: 1, or 0 if the lease was lost
     say "CALL rowlock_finish($1, ${2:-'done'}, ${3:-NULL}, ${4:-NULL}, @released); SELECT @released"
 }
 outcome() { sql "SELECT outcome, \`exit\` FROM rowlock_run WHERE token = $1" | tr '\t' ' '; }
-expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token = $1"; }
+expire() { sql "UPDATE rowlock_name SET expires = '2001-01-01' WHERE token = $1"; }
 
 @test "one client claims a run; rowlock_finish ends it" {
     token=$(claimed mail 'every 50w')
@@ -116,7 +117,7 @@ expire() { sql "UPDATE rowlock_heartbeat SET expires = '2001-01-01' WHERE token 
     token=$(claimed "${terms[@]}")
     finish "$token"
     is running "${terms[@]}"
-    sql "DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat"
+    sql "UPDATE rowlock_name SET held = 0"
     rowlock hold job:mail --for 1h --note disks
     sql "UPDATE rowlock_job SET due = 1, version = version + 1"
     is running mail 'every 1s'

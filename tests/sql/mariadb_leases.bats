@@ -62,7 +62,7 @@ TEXT
     until_true said second returned
     [[ $(say "${call%SELECT*}") =~ ^[0-9]+ ]]
     cat first second
-    [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name = 'stalled'")" = 1 ]
+    [ "$(sql "SELECT count(*) FROM rowlock_held WHERE name = 'stalled'")" = 1 ]
     sql "CALL rowlock_cancel('stalled', 'the owner called a', @a)"
     is_free stalled
     [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'stalled'")" = 0 ]

@@ -111,7 +111,9 @@ TEXT
              CALL rowlock_exclusive('leased'); SELECT @@in_transaction; ROLLBACK"
     [[ ${lines[0]} == \
         "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"* ]]
-    ends_with "${lines[0]}" "stay locked until your transaction ends"
+    # technique row does not keep the row of a lease, which its holder must be able to renew
+    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] ||
+        ends_with "${lines[0]}" "stay locked until your transaction ends"
     [ "${lines[1]}" = 1 ]
     rowlock release leased --token "$token"
 }

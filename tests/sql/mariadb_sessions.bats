@@ -110,11 +110,11 @@ answers() { # SETTING: of everything in a session with it, without numbers that 
              CALL rowlock_grant(CONCAT(HEX('set'), ':x:0:0'), 'an owner', 60000, 0, 0, 0, 'h', 1,
                                 'c', NULL);
              SET timestamp = $instant; CALL rowlock_expired(CONCAT(HEX('set'), ':x:0'));
-             SET @token = (SELECT token FROM rowlock_lease WHERE name = 'set');
+             SET @token = (SELECT token FROM rowlock_held WHERE name = 'set');
              SET timestamp = $instant; CALL rowlock_sweep(@token)"
         run sql "SELECT COUNT(*), MIN(expires > utc_timestamp() + INTERVAL 30 SECOND),
                         MAX(expires < utc_timestamp() + INTERVAL 70 SECOND)
-                   FROM rowlock_lease JOIN rowlock_heartbeat USING (token) WHERE name = 'set'"
+                   FROM rowlock_held WHERE name = 'set'"
         [ "$output" = $'1\t1\t1' ]
         rowlock break --now set
     done

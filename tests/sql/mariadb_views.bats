@@ -71,7 +71,7 @@ let_b_wait_for() {
              AND token = $note"
     rowlock break shown
     one_row "SELECT broken FROM rowlock_holders WHERE name = 'shown'"
-    sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND
+    sql "UPDATE rowlock_name SET expires = utc_timestamp(6) - INTERVAL 1 SECOND
          WHERE token = $note"
     [ "$(sql "SELECT count(*) FROM rowlock_holders WHERE name = 'shown'")" = 0 ]
     [ "$(sql "SELECT leased FROM rowlock_names WHERE name = 'permits'")" = 1 ]

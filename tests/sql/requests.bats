@@ -51,7 +51,10 @@ else
              NULL, NULL, NULL, @token, @ticket, @place, @holder, @pause_ms); SELECT @pause_ms"
     }
     renew() { say "CALL rowlock_renew($1, 600000)"; }
-    expire() { sql "UPDATE rowlock_heartbeat SET expires = $now - INTERVAL 1 SECOND"; }
+    expire() {
+        sql "UPDATE rowlock_heartbeat SET expires = $now - INTERVAL 1 SECOND;
+             UPDATE rowlock_name SET expires = $now - INTERVAL 1 SECOND"
+    }
     cancel() { say "CALL rowlock_cancel('$1', 'the owner called $2', @c); SELECT @c"; }
     enqueue() {
         sql "CALL rowlock_enqueue(CONCAT(HEX('$1'), ':x:0:0'), 'silent$2', 0, 600000, 'h', 1, 'c',
@@ -67,6 +70,7 @@ teardown() {
     close_sessions
     end_sessions
     for table in lease ${heartbeat:-} waiter; do sql "DELETE FROM $ours$table"; done
+    [ -z "${heartbeat:-}" ] || sql "UPDATE rowlock_name SET held = 0"
 }
 count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
 

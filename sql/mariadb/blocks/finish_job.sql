@@ -1,14 +1,14 @@
 -- The body of rowlock_finish_job, which sets v_status.
-DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
+DECLARE v_leases, v_runs, v_status INT;
+DECLARE v_expires DATETIME(6);
+DECLARE v_stop TINYINT;
 DECLARE v_outcome VARCHAR(20) CHARACTER SET utf8mb4;
 {own_transaction};
-SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
- WHERE token = p_token FOR UPDATE;
-SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
+CALL rowlock_seize(p_token, v_leases, v_expires, v_stop);
 SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
   FROM rowlock_run WHERE token = p_token;
-CALL rowlock_check_answer(v_beats + v_leases + v_runs);
-IF v_beats = 0 OR v_leases = 0 THEN
+CALL rowlock_check_answer(v_runs);
+IF v_expires IS NULL OR v_leases = 0 THEN
     CALL rowlock_end_late(p_token, p_outcome, p_exit, p_output, v_status);
 ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
     -- the reply was lost; the minimum hold of the name still applies

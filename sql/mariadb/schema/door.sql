@@ -345,10 +345,10 @@ BEGIN
     CALL rowlock_check_server();
     CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SELECT count(*) INTO v_before FROM rowlock_lease;
+    SELECT count(*) INTO v_before FROM rowlock_held;
     COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_sweep_wants(NULL);
-    SELECT count(*) INTO v_after FROM rowlock_lease;
+    SELECT count(*) INTO v_after FROM rowlock_held;
     COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_vacuum_queue(v_waiters);
     CALL rowlock_vacuum_names(v_names);
@@ -458,7 +458,7 @@ BEGIN
         IF NOT v_open THEN
             -- ends a lease whose token no caller would receive
             ROLLBACK AND NO CHAIN NO RELEASE;
-            SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
+            SELECT MIN(l.token) INTO v_lost FROM rowlock_held l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
             IF v_lost IS NOT NULL THEN
                 CALL rowlock_end(v_lost, 0, v_rows);

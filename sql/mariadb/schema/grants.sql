@@ -11,6 +11,8 @@
 --   GRANT SELECT ON rowlock_jobs TO monitoring;
 --   GRANT SELECT ON rowlock_subjects TO monitoring;
 --   GRANT SELECT ON rowlock_transactions TO monitoring;
+--   GRANT SELECT ON rowlock_held TO monitoring;
+--   GRANT SELECT ON rowlock_alive TO monitoring;
 --   GRANT SELECT ON rowlock_meta TO monitoring;
 --   GRANT SELECT ON rowlock_name TO monitoring;
 --   GRANT SELECT ON rowlock_lease TO monitoring;
@@ -27,7 +29,8 @@
 GRANT EXECUTE ON PROCEDURE {procedure} TO application;
 
 GRANT SELECT ON rowlock_meta TO application;
-GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_name TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_beneath TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_prepared TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;

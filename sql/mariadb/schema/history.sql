@@ -1,6 +1,6 @@
 -- rowlock on MariaDB, the history of leases that ended and of waiters that gave up (rowlock log).
--- The transaction that deletes a lease writes its row. A release before rowlock_heartbeat's
--- quiet_until writes none, so that it costs nothing. The lease of a run has its row in rowlock_run
+-- The transaction that deletes a lease writes its row. A release before quiet_until
+-- writes none, so that it costs nothing. The lease of a run has its row in rowlock_run
 -- instead. Run install.sql first.
 
 {own_mode};
@@ -59,7 +59,7 @@ whole: BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT m.history, b.expires, b.stop INTO v_history, v_expires, v_stop
-      FROM rowlock_heartbeat b JOIN rowlock_meta m WHERE b.token = p_token;
+      FROM rowlock_alive b JOIN rowlock_meta m WHERE b.token = p_token;
     SET v_ended = LEAST(v_expires, utc_timestamp(6));
     SET v_how = CASE WHEN v_stop THEN 'revoked' WHEN v_ended < v_expires THEN 'released'
                      ELSE 'expired' END;
@@ -71,14 +71,15 @@ whole: BEGIN
         INSERT INTO rowlock_history (name, mode, permits, token, host, pid, command, note, acquired,
                                      waited, ended, how)
         SELECT l.name, l.mode,
-               (SELECT count(*) FROM rowlock_lease p WHERE p.token = p_token AND p.name = l.name),
+               GREATEST(1, (SELECT count(*) FROM rowlock_lease p
+                             WHERE p.token = p_token AND p.name = l.name)),
                l.token, l.host, l.pid, l.command, l.note, l.acquired, l.waited,
                GREATEST(v_ended, l.acquired), v_how
-          FROM rowlock_lease l
+          FROM rowlock_held l
          WHERE l.token = p_token
            -- one of the permits; a GROUP BY would need a temporary table
-           AND l.n = (SELECT MIN(p.n) FROM rowlock_lease p
-                       WHERE p.token = p_token AND p.name = l.name)
+           AND l.n = COALESCE((SELECT MIN(p.n) FROM rowlock_lease p
+                                WHERE p.token = p_token AND p.name = l.name), 0)
            AND (LEFT(l.name, 4) <> 'job:'
                 OR NOT EXISTS (SELECT 1 FROM rowlock_run r WHERE r.token = p_token))
            AND (v_history = 'all' OR v_how <> 'released' OR l.waited >= 1000

@@ -162,11 +162,15 @@ BEGIN
     SELECT v_status AS status, v_name AS name, 0 AS stays, v_detail AS detail;
 END//
 
-CREATE OR REPLACE PROCEDURE rowlock_grant(
-    {grant_parameters LONGTEXT CHARACTER SET ascii})
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    CALL rowlock_grant_wants(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
-                             p_host, p_pid, p_command, p_note)//
+-- It has no rows of names.
+CREATE OR REPLACE PROCEDURE rowlock_insert_name(
+    IN p_name VARBINARY(255), IN p_many TINYINT, OUT p_row INT)
+    SQL SECURITY INVOKER NO SQL
+    SET p_row = 0//
+
+CREATE OR REPLACE PROCEDURE rowlock_remove_row(IN p_name VARBINARY(255), OUT p_removed TINYINT)
+    SQL SECURITY INVOKER NO SQL
+    SET p_removed = 0//
 
 -- The lock has deleted its row already.
 CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))

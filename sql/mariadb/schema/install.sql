@@ -36,8 +36,38 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
 INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
--- Technique row: one row per name, kept until rowlock_unlock or rowlock_vacuum deletes it.
+-- Technique row: one row per name, kept until rowlock_unlock or rowlock_vacuum deletes it. An
+-- exclusive lease of one name is a state of this row (held 1). Its token is even; all other leases
+-- are rows of rowlock_lease, whose tokens are odd. A change of that state locks the row. The end of
+-- a lease, and the deletion of the row, lock the entry of rowlock_name_fence first: fences lock
+-- only that, so that renewals pass them. So each statement names its index. The key of the token
+-- changes with a grant only: a release leaves the token, from which the next one counts.
 CREATE TABLE IF NOT EXISTS rowlock_name (
+    name     VARBINARY(255) NOT NULL PRIMARY KEY,
+    token    BIGINT NULL,             -- of the lease, or of the last one
+    held     TINYINT NOT NULL DEFAULT 0,
+    stop     TINYINT NOT NULL DEFAULT 0, -- broken
+    -- 0: rowlock_lease has no lease of the name, and none is granted before this is set; 1: it may
+    -- have; 2: shared leases have been granted, so that it stays
+    many     TINYINT NOT NULL DEFAULT 1,
+    marked   TINYINT NOT NULL DEFAULT 0, -- 1: grant_free got the session lock of the token
+    least    BIGINT NOT NULL DEFAULT 0,  -- earlier leases of the name had tokens up to this
+    expires  DATETIME(6) NOT NULL DEFAULT '1970-01-01',  -- UTC
+    -- UTC; a release before this time leaves no row in the history
+    quiet_until DATETIME(6) NOT NULL DEFAULT '1970-01-01',
+    acquired DATETIME(6) NOT NULL DEFAULT '1970-01-01',  -- UTC
+    waited   BIGINT NOT NULL DEFAULT 0, -- in the queue, in milliseconds
+    owner    VARBINARY(255) NULL,
+    host     VARCHAR(255) NULL,
+    pid      BIGINT NULL,
+    command  VARCHAR(255) NULL,
+    note     VARCHAR(1024) NULL,
+    UNIQUE KEY rowlock_name_fence (name),
+    UNIQUE KEY rowlock_name_token (token)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- The row that transactions with the token of one lease of rowlock_name lock in its place.
+CREATE TABLE IF NOT EXISTS rowlock_beneath (
     name VARBINARY(255) NOT NULL PRIMARY KEY
 ) ENGINE = InnoDB;
 
@@ -46,7 +76,8 @@ CREATE TABLE IF NOT EXISTS rowlock_prepared (
     name VARBINARY(255) NOT NULL PRIMARY KEY
 ) ENGINE = InnoDB;
 
--- Leases: the identity, which is never updated, and the heartbeat, which renewals update. All
+-- All other leases (shared, permits, of several names, and those of technique insert): the
+-- identity, which is never updated, and the heartbeat, which renewals update. All
 -- exclusive leases of a name have one primary key: the next lease reuses the entry of the one that
 -- has ended. Otherwise a search by name would read the entries of all ended leases, which InnoDB
 -- keeps while any session has an old snapshot. Statements that lock rows search by token.
@@ -75,6 +106,22 @@ CREATE TABLE IF NOT EXISTS rowlock_heartbeat (
     -- UTC; a release before this time leaves no row in the history
     quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31'
 ) ENGINE = InnoDB;
+
+-- Every lease, for readers: a row for each name, or each permit. By name or token they use keys.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_held AS
+    SELECT r.token, r.name, 0 AS n, 'exclusive' AS mode, NULL AS `limit`, r.owner, r.host, r.pid,
+           r.command, r.note, r.acquired, r.waited, r.expires, r.stop
+      FROM rowlock_name r WHERE r.held = 1
+    UNION ALL
+    SELECT l.token, l.name, l.n, CAST(l.mode AS CHAR), l.`limit`, l.owner, l.host, l.pid,
+           l.command, l.note, l.acquired, l.waited, b.expires, b.stop
+      FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token;
+
+-- One row for each token of rowlock_held.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_alive AS
+    SELECT r.token, r.expires, r.stop FROM rowlock_name r WHERE r.held = 1
+    UNION ALL
+    SELECT b.token, b.expires, b.stop FROM rowlock_heartbeat b;
 
 DELIMITER //
 
@@ -171,15 +218,17 @@ CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    DECLARE v_row, v_leases INT;                -- NULL: no answer
+
     SET p_all = 1, p_live = 0;                  -- without an answer it is a conflict
-    SELECT count(*) INTO p_all FROM rowlock_lease
+    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name AND held = 1;
+    SELECT count(*) INTO v_leases FROM rowlock_lease
      WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
+    SET p_all = COALESCE(v_row + v_leases, 1);
     IF p_all > 0 THEN
         CALL rowlock_real_time();
-        SELECT count(*) INTO p_live FROM rowlock_lease l JOIN rowlock_heartbeat b
-            ON b.token = l.token
-         WHERE l.name = p_name AND (p_shared = 0 OR l.mode <> 'shared')
-           AND b.expires > utc_timestamp(6);
+        SELECT count(*) INTO p_live FROM rowlock_held
+         WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared') AND expires > utc_timestamp(6);
     END IF;
 END//
 
@@ -197,15 +246,110 @@ BEGIN
                        ', since ', DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%sZ'),
                        COALESCE(CONCAT(': ', LEFT(l.note, 200)), '')), 400)
       INTO p_text
-      FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+      FROM rowlock_held l
      WHERE l.name = p_name
-     ORDER BY b.expires DESC, l.token LIMIT 1;
+     ORDER BY l.expires DESC, l.token LIMIT 1;
 END//
 
--- ---- sweeping -----------------------------------------------------------------------------------
+-- ---- ending a lease -----------------------------------------------------------------------------
 
--- Ends one expired lease, in a transaction of its own: first the heartbeat, if it has expired by
--- the clock, then the lease rows. It gives up after a wait of a second, such as for a fence.
+-- Locks a lease in the open transaction so that no session renews, fences or ends it. p_there: the
+-- number of its rows, 0: it has ended. Waits as the session does. The entry of rowlock_name_fence
+-- is locked before the row.
+CREATE OR REPLACE PROCEDURE rowlock_seize(
+    IN p_token BIGINT, OUT p_there INT, OUT p_expires DATETIME(6), OUT p_stop TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
+    DECLARE v_beats INT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_there = 0, p_expires = NULL, p_stop = NULL;
+    {row_of p_token};
+    IF v_name IS NOT NULL THEN
+        SELECT count(*), MAX(expires), MAX(stop) INTO p_there, p_expires, p_stop
+          FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+         WHERE name = v_name AND token = p_token AND held = 1 FOR UPDATE;
+    ELSE
+        SELECT count(*), MAX(expires), MAX(stop) INTO v_beats, p_expires, p_stop
+          FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
+        SELECT count(*) INTO p_there FROM rowlock_lease WHERE token = p_token FOR UPDATE;
+        CALL rowlock_check_answer(v_beats);
+    END IF;
+    CALL rowlock_check_answer(p_there);
+END//
+
+-- Ends a lease that rowlock_seize has locked. A KILL QUERY in the middle of an UPDATE or a DELETE
+-- may end it without a change and without an error: so it is repeated until nothing is left.
+CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
+    DECLARE v_left INT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    REPEAT
+        SET v_left = NULL;
+        {row_of p_token};
+        IF v_name IS NOT NULL THEN
+            UPDATE rowlock_name FORCE INDEX (rowlock_name_fence) SET held = 0
+             WHERE name = v_name AND token = p_token AND held = 1;
+            SELECT count(*) INTO v_left FROM rowlock_name WHERE token = p_token AND held = 1;
+        ELSE
+            DELETE FROM rowlock_heartbeat WHERE token = p_token;
+            DELETE FROM rowlock_lease WHERE token = p_token;
+            SELECT (SELECT count(*) FROM rowlock_lease WHERE token = p_token)
+                 + (SELECT count(*) FROM rowlock_heartbeat WHERE token = p_token) INTO v_left;
+        END IF;
+    UNTIL v_left = 0 END REPEAT;
+END//
+
+-- Sets the end of a lease; p_longer: never to an earlier time, and not if it was broken. p_rows:
+-- whether it changed the lease.
+CREATE OR REPLACE PROCEDURE rowlock_set_end(
+    IN p_token BIGINT, IN p_until DATETIME(6), IN p_longer TINYINT, OUT p_rows INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    {row_of p_token};
+    IF v_name IS NOT NULL THEN
+        UPDATE rowlock_name FORCE INDEX (PRIMARY)
+           SET expires = IF(p_longer, GREATEST(expires, p_until), p_until)
+         WHERE name = v_name AND token = p_token AND held = 1 AND (stop = 0 OR NOT p_longer);
+    ELSE
+        UPDATE rowlock_heartbeat
+           SET expires = IF(p_longer, GREATEST(expires, p_until), p_until)
+         WHERE token = p_token AND (stop = 0 OR NOT p_longer);
+    END IF;
+    SET p_rows = ROW_COUNT();
+END//
+
+-- Marks a lease as broken. p_live: only if it has not expired.
+CREATE OR REPLACE PROCEDURE rowlock_set_stop(IN p_token BIGINT, IN p_live TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_known INT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    {row_of p_token};
+    IF v_name IS NOT NULL THEN
+        UPDATE rowlock_name FORCE INDEX (PRIMARY) SET stop = 1
+         WHERE name = v_name AND token = p_token AND held = 1
+           AND (expires > utc_timestamp(6) OR NOT p_live);
+    ELSE
+        UPDATE rowlock_heartbeat SET stop = 1
+         WHERE token = p_token AND (expires > utc_timestamp(6) OR NOT p_live);
+    END IF;
+END//
+
+-- Ends one expired lease, in a transaction of its own, if it has expired by the clock. It gives up
+-- after a wait of a second, such as for a fence.
 CREATE OR REPLACE PROCEDURE rowlock_sweep(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -216,23 +360,22 @@ BEGIN
     CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
-        DECLARE v_left INT DEFAULT 0;
+        DECLARE v_there INT;
+        DECLARE v_expires DATETIME(6);
+        DECLARE v_stop TINYINT;
         DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
         {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-            SELECT count(*) INTO v_left FROM rowlock_heartbeat
-             WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE;
-        IF v_left > 0 THEN
-            {log rowlock_log_end(p_token, 1)};
-        END IF;
-        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-            DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
-        SELECT count(*) INTO v_left FROM rowlock_heartbeat WHERE token = p_token;
-        IF v_left = 0 THEN
-            SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-                DELETE FROM rowlock_lease WHERE token = p_token;
+            CALL rowlock_seize(p_token, v_there, v_expires, v_stop);
+        IF v_expires IS NULL OR v_expires <= utc_timestamp(6) THEN
+            IF v_expires IS NOT NULL THEN
+                {log rowlock_log_end(p_token, 1)};
+            END IF;
+            IF v_there > 0 OR v_expires IS NOT NULL THEN
+                CALL rowlock_drop(p_token);
+            END IF;
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
@@ -243,8 +386,8 @@ CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET as
 BEGIN
     CALL rowlock_real_time();
     SELECT DISTINCT l.token
-      FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-     WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
+      FROM rowlock_held l
+     WHERE (l.expires IS NULL OR l.expires <= utc_timestamp(6))
        AND (LOCATE(CONCAT(',', HEX(l.name), ':x:0'), CONCAT(',', p_wants)) > 0
             OR (l.mode <> 'shared'
                 AND LOCATE(CONCAT(',', HEX(l.name), ':s:0'), CONCAT(',', p_wants)) > 0))
@@ -260,8 +403,9 @@ BEGIN
     DECLARE v_end, v_fail, v_beat TINYINT DEFAULT 0;
     DECLARE v_token BIGINT;
     DECLARE v_all, v_got INT;
+    DECLARE v_name VARBINARY(255);
     DECLARE c_tokens CURSOR FOR
-        SELECT DISTINCT token FROM rowlock_lease
+        SELECT DISTINCT token FROM rowlock_held
          WHERE LOCATE(CONCAT(',', HEX(name), ':x:0'), CONCAT(',', p_wants)) > 0
             OR (mode <> 'shared'
                 AND LOCATE(CONCAT(',', HEX(name), ':s:0'), CONCAT(',', p_wants)) > 0)
@@ -276,21 +420,29 @@ BEGIN
             LEAVE tokens;
         END IF;
         SET v_beat = 0;
-        SELECT 1 INTO v_beat FROM rowlock_heartbeat
-         WHERE token = v_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
-        SET v_end = 0;
-        IF v_beat = 0 THEN
-            SELECT count(*) INTO v_fail FROM rowlock_heartbeat WHERE token = v_token;
+        SELECT count(*), MAX(name) INTO v_all, v_name FROM rowlock_name
+         WHERE token = v_token AND held = 1;
+        IF v_all > 0 THEN
+            SELECT count(*) INTO v_got FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+             WHERE name = v_name AND token = v_token AND held = 1 AND expires <= utc_timestamp(6)
+               FOR UPDATE SKIP LOCKED;
+        ELSE
+            SELECT 1 INTO v_beat FROM rowlock_heartbeat
+             WHERE token = v_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
+            SET v_end = 0;
+            IF v_beat = 0 THEN
+                SELECT count(*) INTO v_fail FROM rowlock_heartbeat WHERE token = v_token;
+            END IF;
+            SELECT count(*) INTO v_all FROM rowlock_lease WHERE token = v_token;
+            SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token
+               FOR UPDATE SKIP LOCKED;
         END IF;
-        SELECT count(*) INTO v_all FROM rowlock_lease WHERE token = v_token;
-        SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token FOR UPDATE SKIP LOCKED;
         IF v_fail = 0 AND v_got = v_all THEN
             IF NOT @@innodb_rollback_on_timeout THEN
                 {log rowlock_log_end(v_token, 0)};
                 SET v_end = 0;
             END IF;
-            DELETE FROM rowlock_heartbeat WHERE token = v_token;
-            DELETE FROM rowlock_lease WHERE token = v_token;
+            CALL rowlock_drop(v_token);
         ELSE
             SET v_fail = 1;
         END IF;
@@ -310,8 +462,8 @@ BEGIN
     DECLARE v_token BIGINT;
     DECLARE c_tokens CURSOR FOR
         SELECT DISTINCT l.token
-          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
+          FROM rowlock_held l
+         WHERE (l.expires IS NULL OR l.expires <= utc_timestamp(6))
            AND (p_wants IS NULL
                 OR LOCATE(CONCAT(',', HEX(l.name), ':'), CONCAT(',', p_wants)) > 0)
         UNION                   -- heartbeats without a lease, which only vacuum finds
@@ -337,6 +489,62 @@ END//
 
 -- ---- locking ------------------------------------------------------------------------------------
 
+-- The same for a lease of rowlock_name, whose own row renewals must pass: the fence keeps it, and a
+-- row of rowlock_beneath excludes other transactions with its token. The first of them inserts that
+-- row. p_row: locked; p_there: the lease exists.
+CREATE OR REPLACE PROCEDURE rowlock_lock_beneath(
+    IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_token BIGINT, IN p_seconds INT,
+    OUT p_row INT, OUT p_there INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+whole: BEGIN
+    DECLARE v_fence INT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_row = 0;
+    SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+    IF p_seconds = 0 THEN
+        SELECT 1 INTO v_fence FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+         WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
+    ELSE
+        SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+            SELECT 1 INTO v_fence FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+             WHERE name = p_name LOCK IN SHARE MODE;
+    END IF;
+    SELECT count(*) INTO p_there FROM rowlock_name
+     WHERE name = p_name AND token = p_token AND held = 1;
+    IF v_fence = 0 OR COALESCE(p_there, 0) = 0 THEN
+        LEAVE whole;
+    END IF;
+    SELECT count(*) INTO p_row FROM rowlock_beneath WHERE name = p_name;
+    IF p_row = 0 THEN
+        BEGIN
+            DECLARE EXIT HANDLER FOR 1205
+            BEGIN
+                IF p_seconds > 0 THEN
+                    RESIGNAL;
+                END IF;
+            END;
+
+            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                INSERT INTO rowlock_beneath (name) VALUES (p_name)
+                    ON DUPLICATE KEY UPDATE name = p_name;
+        END;
+    END IF;
+    SET p_row = 0;
+    IF p_seconds = 0 AND p_shared THEN
+        SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name
+          LOCK IN SHARE MODE SKIP LOCKED;
+    ELSEIF p_seconds = 0 THEN
+        SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name FOR UPDATE SKIP LOCKED;
+    ELSEIF p_shared THEN
+        SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+            SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name LOCK IN SHARE MODE;
+    ELSE
+        SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+            SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name FOR UPDATE;
+    END IF;
+END//
+
 -- Locks the row of the caller's own lease in place of the name, so that transactions with the same
 -- token exclude each other. p_seconds here and in rowlock_name_lock: 0 does not wait, < 0 waits up
 -- to the session's innodb_lock_wait_timeout, otherwise that many seconds. A try skips locked rows,
@@ -349,31 +557,37 @@ BEGIN
     DECLARE v_row, v_there INT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    IF p_seconds = 0 THEN
-        IF p_shared THEN
-            SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
-             WHERE token = p_token AND name = p_name AND mode <> 'permit'
-             LOCK IN SHARE MODE SKIP LOCKED;
-        ELSE
-            SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
-             WHERE token = p_token AND name = p_name AND mode = 'exclusive'
-             FOR UPDATE SKIP LOCKED;
-        END IF;
-        SELECT count(*) INTO v_there FROM rowlock_lease
-         WHERE token = p_token AND name = p_name
-           AND (mode = 'exclusive' OR (p_shared AND mode = 'shared'));
+    SELECT count(*) INTO v_there FROM rowlock_name
+     WHERE name = p_name AND token = p_token AND held = 1;
+    IF v_there > 0 THEN
+        CALL rowlock_lock_beneath(p_name, p_shared, p_token, p_seconds, v_row, v_there);
     ELSE
-        SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
-        IF p_shared THEN
-            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+        IF p_seconds = 0 THEN
+            IF p_shared THEN
                 SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
                  WHERE token = p_token AND name = p_name AND mode <> 'permit'
-                 LOCK IN SHARE MODE;
-        ELSE
-            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                 LOCK IN SHARE MODE SKIP LOCKED;
+            ELSE
                 SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
                  WHERE token = p_token AND name = p_name AND mode = 'exclusive'
-                 FOR UPDATE;
+                 FOR UPDATE SKIP LOCKED;
+            END IF;
+            SELECT count(*) INTO v_there FROM rowlock_lease
+             WHERE token = p_token AND name = p_name
+               AND (mode = 'exclusive' OR (p_shared AND mode = 'shared'));
+        ELSE
+            SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+            IF p_shared THEN
+                SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                    SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
+                     WHERE token = p_token AND name = p_name AND mode <> 'permit'
+                     LOCK IN SHARE MODE;
+            ELSE
+                SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                    SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
+                     WHERE token = p_token AND name = p_name AND mode = 'exclusive'
+                     FOR UPDATE;
+            END IF;
         END IF;
     END IF;
     SET p_status = CASE WHEN v_row THEN 0 WHEN v_there THEN 1 ELSE 8 END;
@@ -458,6 +672,41 @@ BEGIN
     CLOSE c_names;
 END//
 
+-- A shared lease beside a shared lock sets `many` only if it is 0, and would have to wait for the
+-- lock: so this sets it before, where no other session has the row locked.
+CREATE OR REPLACE PROCEDURE rowlock_mark_shared(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_shared, v_many TINYINT;
+    DECLARE v_token BIGINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    WHILE p_wants <> '' DO
+        CALL rowlock_next_want(p_wants, v_name, v_shared, v_token);
+        SET v_many = NULL;
+        IF v_shared AND v_token = 0 THEN
+            SELECT many INTO v_many FROM rowlock_name WHERE name = v_name AND held = 0;
+        END IF;
+        IF v_many = 0 THEN
+            BEGIN
+                {handler_rolls_back};
+
+                START TRANSACTION READ WRITE;
+                SET v_many = NULL;
+                SELECT many INTO v_many FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name = v_name FOR UPDATE SKIP LOCKED;
+                IF v_many = 0 THEN
+                    UPDATE rowlock_name FORCE INDEX (PRIMARY) SET many = 2
+                     WHERE name = v_name AND held = 0;
+                END IF;
+                COMMIT AND NO CHAIN NO RELEASE;
+            END;
+        END IF;
+    END WHILE;
+    COMMIT AND NO CHAIN NO RELEASE;
+END//
+
 -- Begins a transaction at READ COMMITTED and locks the wants in it. p_wait_ms: 0 does not wait, -1
 -- has no limit, -2 uses the session's innodb_lock_wait_timeout, otherwise milliseconds (rounded up
 -- to seconds). After any status other than 0 no transaction is open. It never waits for a lease.
@@ -478,6 +727,9 @@ BEGIN
     {check_session};
     CALL rowlock_seconds(p_wait_ms, 1, v_seconds);
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    IF LOCATE(':s:', p_wants) > 0 THEN
+        CALL rowlock_mark_shared(p_wants);
+    END IF;
     again: LOOP
         BEGIN
             {handler_refuses};
@@ -492,16 +744,18 @@ BEGIN
                     CALL rowlock_lock_own_lease(p_name, v_shared, v_token, v_seconds, p_status);
                 ELSE
                     CALL rowlock_name_lock(p_name, v_shared, v_seconds, p_status, p_detail);
-                    IF p_status = 0 THEN
+                    IF p_status IN (0, 3) THEN
                         CALL rowlock_look(p_name, v_shared, v_all, v_live);
                         IF v_all > 0 THEN
                             CALL rowlock_describe_holder(p_name, p_detail);
                             SET p_status = IF(v_live > 0, 3, 4);
+                        ELSEIF p_status = 3 THEN        -- the lease has ended meanwhile
+                            SET p_status = NULL;
                         END IF;
                     END IF;
                 END IF;
             END WHILE;
-            IF p_status <> 0 THEN
+            IF NOT p_status <=> 0 THEN
                 ROLLBACK AND NO CHAIN NO RELEASE;
             END IF;
         END;
@@ -542,6 +796,44 @@ BEGIN
     END WHILE;
 END//
 
+-- rowlock_name_lock in the caller's transaction, where a leased row must not stay locked: tries for
+-- 50 ms, longer than a grant or a release takes, and only then waits, for a transaction. If a lease
+-- came first after such a wait, nothing but a rollback can unlock its row: the caller begins again,
+-- as a deadlock's victim.
+CREATE OR REPLACE PROCEDURE rowlock_name_lock_within(
+    IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
+    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+    DECLARE v_tries INT DEFAULT 0;
+    DECLARE v_slept TINYINT DEFAULT 0;
+
+    SELECT technique INTO v_technique FROM rowlock_meta;
+    SET p_status = 1;
+    WHILE p_status = 1 AND v_tries < 10 AND v_slept = 0 AND v_technique = 'row'
+          AND p_seconds <> 0 DO
+        CALL rowlock_name_lock(p_name, p_shared, 0, p_status, p_detail);
+        SET v_tries = v_tries + 1;
+        IF p_status = 1 THEN
+            SELECT SLEEP(0.005) INTO v_slept;
+        END IF;
+    END WHILE;
+    IF v_slept THEN                             -- interrupted, or by max_statement_time
+        SET p_status = IF(@@max_statement_time > 0, 2, 7);
+    ELSEIF p_status = 1 THEN
+        CALL rowlock_name_lock(p_name, p_shared, p_seconds, p_status, p_detail);
+        IF p_status = 3 AND p_detail IS NOT NULL THEN
+            SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100),
+                '\' was leased while your transaction waited for it, which was rolled back: begin '
+                'again'), 500);
+            ROLLBACK AND NO CHAIN NO RELEASE;
+            SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = v_text;
+        END IF;
+    END IF;
+END//
+
 -- Locks the wants in the open transaction. p_lease_ms: how long it may wait for leases while the
 -- names are locked. p_sweep: 1 if it may sweep expired leases in this transaction, 0 if the caller
 -- does it elsewhere (status 4). p_stays: 1 if a requested row stays locked despite a refusal.
@@ -556,7 +848,8 @@ whole: BEGIN
     DECLARE v_shared TINYINT;
     DECLARE v_token BIGINT;
     DECLARE v_seconds INT;
-    DECLARE v_slept TINYINT;
+    DECLARE v_slept, v_leased TINYINT;
+    DECLARE v_again INT DEFAULT 0;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE v_end DATETIME(6);              -- set while waiting for a lease
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
@@ -580,25 +873,33 @@ whole: BEGIN
             LEAVE whole;
         END IF;
     END IF;
-    WHILE v_rest <> '' DO
-        CALL rowlock_next_want(v_rest, p_name, v_shared, v_token);
-        IF v_token <> 0 THEN
-            CALL rowlock_lock_own_lease(p_name, v_shared, v_token, v_seconds, p_status);
-        ELSE
-            CALL rowlock_name_lock(p_name, v_shared, v_seconds, p_status, p_detail);
-        END IF;
-        IF p_status <> 0 THEN
-            LEAVE whole;
-        END IF;
-        SET p_stays = 1;
-    END WHILE;
     looks: LOOP
+        SET v_rest = p_wants, v_leased = 0;
+        WHILE v_rest <> '' DO
+            CALL rowlock_next_want(v_rest, p_name, v_shared, v_token);
+            IF v_token <> 0 THEN
+                CALL rowlock_lock_own_lease(p_name, v_shared, v_token, v_seconds, p_status);
+            ELSE
+                CALL rowlock_name_lock_within(p_name, v_shared, v_seconds, p_status, p_detail);
+            END IF;
+            IF p_status = 3 THEN                -- leased, and not locked
+                SET v_leased = 1;
+            ELSEIF p_status <> 0 THEN
+                LEAVE whole;
+            ELSE
+                SET p_stays = 1;
+            END IF;
+        END WHILE;
         CALL rowlock_look_at_wants(p_wants, p_status, p_name);
         IF p_status = 4 AND p_sweep THEN
             CALL rowlock_sweep_within(p_wants);
             CALL rowlock_look_at_wants(p_wants, p_status, p_name);
         END IF;
-        IF p_status = 0 OR (p_status = 4 AND NOT p_sweep) THEN
+        IF p_status = 0 AND v_leased AND v_again < 10 THEN  -- ended meanwhile, and not yet locked
+            SET v_again = v_again + 1;
+            ITERATE looks;
+        END IF;
+        IF p_status = 0 AND NOT v_leased OR (p_status = 4 AND NOT p_sweep) THEN
             LEAVE looks;
         END IF;
         IF v_end IS NULL THEN
@@ -615,7 +916,8 @@ whole: BEGIN
             SET p_status = IF(@@max_statement_time > 0, 3, 7);
             LEAVE looks;
         END IF;
-        SET v_pause = LEAST(v_pause * 1.5, 0.25);
+        -- a lease of rowlock_name: often, because the next lease must not come first each time
+        SET v_pause = LEAST(v_pause * 1.5, IF(v_leased, 0.005, 0.25));
     END LOOP;
     IF p_status = 0 THEN
         SET p_name = NULL, p_stays = 0;
@@ -649,20 +951,20 @@ BEGIN
     DECLARE EXIT HANDLER FOR 1142, 1227
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
-               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
+               DATE_FORMAT(l.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
                {others_wait} AS waiting
-          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+          FROM rowlock_held l
          WHERE l.name = p_name
-         ORDER BY b.expires DESC, l.token;
+         ORDER BY l.expires DESC, l.token;
 
     -- raises the error before the answer begins: a client would read that as an empty result set
     SELECT count(*) INTO v_n FROM information_schema.innodb_trx;
     SELECT h.* FROM (
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
-               DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
+               DATE_FORMAT(l.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note,
                {others_wait} AS waiting
-          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+          FROM rowlock_held l
          WHERE l.name = p_name
         UNION ALL
         SELECT 'transaction', NULLIF(t.trx_mysql_thread_id, 0), SUBSTRING_INDEX(p.host, ':', 1),

@@ -121,19 +121,27 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_end_expired(IN p_token BIGINT, OUT p_ended TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_beat, v_lease INT DEFAULT 0;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_locked INT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    SELECT count(*) INTO v_beat FROM rowlock_heartbeat
-     WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
-    IF v_beat > 0 THEN
-        SELECT count(*) INTO v_lease FROM rowlock_lease
-         WHERE token = p_token FOR UPDATE SKIP LOCKED;
+    SELECT name INTO v_name FROM rowlock_name WHERE token = p_token AND held = 1;
+    IF v_name IS NOT NULL THEN
+        SELECT count(*) INTO v_locked FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+         WHERE name = v_name AND token = p_token AND held = 1 AND expires <= utc_timestamp(6)
+           FOR UPDATE SKIP LOCKED;
+    ELSE
+        SELECT count(*) INTO v_locked FROM rowlock_heartbeat
+         WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
+        IF v_locked > 0 THEN
+            SELECT count(*) INTO v_locked FROM rowlock_lease
+             WHERE token = p_token FOR UPDATE SKIP LOCKED;
+        END IF;
     END IF;
-    IF v_lease > 0 THEN
-        {delete_surely rowlock_heartbeat WHERE token = p_token};
-        {delete_surely rowlock_lease WHERE token = p_token};
+    IF v_locked > 0 THEN
+        CALL rowlock_drop(p_token);
     END IF;
-    SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
+    SELECT count(*) = 0 INTO p_ended FROM rowlock_held WHERE token = p_token;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
@@ -176,11 +184,10 @@ BEGIN
       INTO v_runs, v_until, v_job, v_was, v_finished FROM rowlock_run WHERE token = p_token;
     CALL rowlock_check_answer(v_runs);
     IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
-        UPDATE rowlock_heartbeat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND
-         WHERE token = p_token;
+        CALL rowlock_set_end(p_token, '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND, 0,
+                             v_runs);
     ELSE
-        {delete_surely rowlock_heartbeat WHERE token = p_token};
-        {delete_surely rowlock_lease WHERE token = p_token};
+        CALL rowlock_drop(p_token);
     END IF;
     UPDATE rowlock_job
        SET version = version + 1, running = IF(v_pending, running, 0),
@@ -249,7 +256,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     {own_transaction};
     SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
-    SELECT count(*) INTO v_live FROM rowlock_heartbeat
+    SELECT count(*) INTO v_live FROM rowlock_alive
      WHERE token = v_running AND expires > utc_timestamp(6);
     IF v_running IS NOT NULL AND v_live = 0 THEN
         {delete_surely rowlock_job WHERE name = p_name};
@@ -292,7 +299,7 @@ BEGIN
                 WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running'
                 ELSE CAST(r.outcome AS CHAR) END AS outcome, r.exit, r.output
       FROM rowlock_run r
-      LEFT JOIN rowlock_heartbeat b ON b.token = r.token AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_alive b ON b.token = r.token AND b.expires > utc_timestamp(6)
      WHERE r.job = p_name ORDER BY r.token DESC;
     COMMIT AND NO CHAIN NO RELEASE;
 END//

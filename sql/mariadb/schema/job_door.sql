@@ -141,7 +141,7 @@ BEGIN
     CALL rowlock_read_schedule(schedule, zone, v_job, v_normal);
     -- an earlier call, whose reply was lost, may have claimed it
     SELECT MAX(r.token), MAX(r.due), MAX(r.repeats) INTO v_token, v_due, v_repeats
-      FROM rowlock_lease l JOIN rowlock_run r ON r.token = l.token AND r.outcome = 'running'
+      FROM rowlock_held l JOIN rowlock_run r ON r.token = l.token AND r.outcome = 'running'
      WHERE l.name = v_lock AND l.owner = v_owner;
     COMMIT AND NO CHAIN NO RELEASE;
     SET v_status = 8, lost = NULL, former_schedule = NULL, state = NULL;

@@ -50,7 +50,8 @@ DELIMITER //
 -- not set back, and any other is lifted to them. SETVAL takes only a literal, and never goes back.
 -- The draw waits neither for other sessions nor for the disk: the COMMIT that publishes a number
 -- writes it too.
-CREATE OR REPLACE PROCEDURE rowlock_draw(OUT p_number BIGINT)
+-- The number is odd, and greater than p_least: see rowlock_name.
+CREATE OR REPLACE PROCEDURE rowlock_draw(IN p_least BIGINT, OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_clock BIGINT;
@@ -58,10 +59,14 @@ BEGIN
     SELECT NEXTVAL(rowlock_token) INTO p_number;
     -- read after NEXTVAL, which may have waited for the sequence
     SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
-    IF p_number < v_clock - 10000 THEN
-        EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', v_clock, ')');
+    IF p_number < v_clock - 10000 OR p_number <= p_least THEN
+        EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', GREATEST(v_clock, p_least), ')');
         SELECT NEXTVAL(rowlock_token) INTO p_number;
     END IF;
+    WHILE p_number MOD 2 = 0 DO
+        SELECT NEXTVAL(rowlock_token) INTO p_number;
+    END WHILE;
+    SET @rowlock_drawn = p_number;              -- see rowlock_session_unlock_lost
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_require_no_transaction()
@@ -136,7 +141,7 @@ CREATE OR REPLACE PROCEDURE rowlock_find_conflict(
     OUT p_other INT, OUT p_clash BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_all, v_live INT;                  -- NULL: no answer, which never counts as free
+    DECLARE v_all, v_row, v_live INT;           -- NULL: no answer, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -161,25 +166,27 @@ BEGIN
         SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
+    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name AND held = 1;
     SELECT count(*) INTO v_all FROM rowlock_lease
      WHERE name = p_name
        AND NOT (p_mode = 's' AND mode = 'shared'
                 OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
+    SET v_all = v_all + v_row;
     IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
             -- the expired ones conflict: sweeping them helps
             SET v_permits = 0;
         END IF;
-        SELECT l.token, b.expires INTO p_live, p_expires
-          FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE l.name = p_name AND b.expires > v_now
+        SELECT l.token, l.expires INTO p_live, p_expires
+          FROM rowlock_held l
+         WHERE l.name = p_name AND l.expires > v_now
            AND NOT (p_mode = 's' AND l.mode = 'shared'
                     OR v_permits = 0 AND l.mode = 'permit' AND l.`limit` = p_limit)
-         ORDER BY b.expires, l.token LIMIT 1;
+         ORDER BY l.expires, l.token LIMIT 1;
         IF p_live = 0 THEN
             SELECT l.token INTO p_expired
-              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-             WHERE l.name = p_name AND (b.token IS NULL OR b.expires <= v_now)
+              FROM rowlock_held l
+             WHERE l.name = p_name AND (l.expires IS NULL OR l.expires <= v_now)
                AND NOT (p_mode = 's' AND l.mode = 'shared')
              ORDER BY l.token LIMIT 1;
             SET p_expired = IF(p_expired = 0, -1, p_expired);   -- renewed between the two reads
@@ -262,8 +269,8 @@ BEGIN
         SET v_token = 0;
         tokens: LOOP
             SELECT MIN(l.token) INTO v_token
-              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-             WHERE l.name = v_name AND (b.token IS NULL OR b.expires <= utc_timestamp(6))
+              FROM rowlock_held l
+             WHERE l.name = v_name AND (l.expires IS NULL OR l.expires <= utc_timestamp(6))
                AND NOT (v_mode = 's' AND l.mode = 'shared') AND l.token > v_token;
             IF v_token IS NULL THEN
                 LEAVE tokens;
@@ -287,9 +294,10 @@ BEGIN
 END//
 
 -- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
--- it. With a shared name lock it locks the owner too, because an earlier call of that owner, whose
--- reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait.
--- p_status as rowlock_name_lock.
+-- it. While `many` is 0, grant_free looks only at that: so the shared lease that sets it locks the
+-- row alone. With a shared name lock it locks the owner too, because an earlier call of that owner,
+-- whose reply was lost, may still be about to commit. p_end NULL: no limit; p_try: does not wait.
+-- p_status as rowlock_name_lock; NULL: the row has changed, begin again.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_try TINYINT,
     IN p_end DATETIME(6), OUT p_status TINYINT, OUT p_name VARBINARY(255),
@@ -299,7 +307,9 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count, v_seconds INT;
     DECLARE v_key BIGINT;
+    DECLARE v_many, v_alone TINYINT;
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
     SET p_status = 0;
@@ -322,9 +332,18 @@ BEGIN
             END;
             SET p_owner = NULL;
         END IF;
+        SET v_many = NULL;
+        IF v_mode = 's' AND v_technique = 'row' THEN
+            SELECT many INTO v_many FROM rowlock_name WHERE name = p_name;
+        END IF;
+        SET v_alone = COALESCE(v_many, 0) = 0;
         IF p_status = 0 THEN
-            CALL rowlock_name_lock(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
-                                   p_status, p_detail);
+            CALL rowlock_name_lock(p_name, NOT v_alone, v_seconds, p_status, p_detail);
+        END IF;
+        IF p_status = 0 AND NOT v_alone THEN
+            SET v_many = NULL;
+            SELECT many INTO v_many FROM rowlock_name WHERE name = p_name;
+            SET p_status = IF(v_many > 0, 0, NULL);
         END IF;
     END WHILE;
 END//
@@ -335,13 +354,15 @@ CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
     IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    SET p_adopted = 0;
-    UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
-     WHERE token = p_token AND stop = 0;
-    SELECT count(*) INTO p_adopted FROM rowlock_heartbeat WHERE token = p_token AND stop = 0;
+    DECLARE v_there INT;
+    DECLARE v_expires DATETIME(6);
+    DECLARE v_stop TINYINT;
+
+    CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_there);
+    SELECT count(*) INTO p_adopted FROM rowlock_alive WHERE token = p_token AND stop = 0;
     IF NOT p_adopted THEN
-        DELETE FROM rowlock_heartbeat WHERE token = p_token;
-        DELETE FROM rowlock_lease WHERE token = p_token;
+        CALL rowlock_seize(p_token, v_there, v_expires, v_stop);
+        CALL rowlock_drop(p_token);
     END IF;
 END//
 
@@ -362,7 +383,7 @@ whole: BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SET p_status = 0, p_token = 0, p_number = 0;
-    SELECT token INTO p_token FROM rowlock_lease
+    SELECT token INTO p_token FROM rowlock_held
      WHERE name = UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)) AND owner = p_owner LIMIT 1;
     IF p_token <> 0 THEN
         CALL rowlock_adopt_own(p_token, p_ttl_ms, v_adopted);
@@ -396,6 +417,39 @@ whole: BEGIN
     END IF;
 END//
 
+-- Grants the one name of a want exclusively, in its row, which is locked and free. No row of
+-- rowlock_lease has the name. The token is computed under that lock. Another name may have the same
+-- number at the same time (1062): then it is the next one.
+CREATE OR REPLACE PROCEDURE rowlock_grant_row(
+    IN p_name VARBINARY(255), IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT, IN p_waited BIGINT,
+    IN p_quiet_until DATETIME(6), IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_more BIGINT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR 1062 SET v_rows = 0;
+
+    REPEAT
+        SET p_token = NULL;
+        SELECT v_more + {next_token} INTO p_token FROM rowlock_name WHERE name = p_name;
+        CALL rowlock_check_answer(p_token);
+        UPDATE rowlock_name FORCE INDEX (PRIMARY)
+           SET token = p_token, held = 1, stop = 0, many = IF(many = 2, 2, 0), marked = 0,
+               expires = {after p_ttl_ms}, quiet_until = p_quiet_until,
+               acquired = utc_timestamp(6), waited = p_waited, owner = p_owner, host = p_host,
+               pid = p_pid, command = p_command, note = p_note
+         WHERE name = p_name AND held = 0;
+        SET v_rows = ROW_COUNT(), v_more = v_more + 2;
+    UNTIL v_rows > 0 OR v_more > 100 END REPEAT;
+    IF v_rows <= 0 THEN
+        SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT =
+            'rowlock: the grant was interrupted: try again';
+    END IF;
+    SET @rowlock_drawn = p_token;               -- see rowlock_session_unlock_lost
+END//
+
 -- Reads the clock in a statement that begins after the name locks were taken.
 CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
@@ -406,39 +460,85 @@ CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     {lease_want};
-    DECLARE v_waited BIGINT DEFAULT 0;
+    DECLARE v_rest LONGTEXT CHARACTER SET ascii DEFAULT p_wants;
+    DECLARE v_waited, v_least BIGINT DEFAULT 0;
+    DECLARE v_former BIGINT;
     DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- for a killed read
+    DECLARE v_technique, v_history VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE v_many, v_mark TINYINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    CALL rowlock_draw(p_token);
     IF p_ticket <> 0 THEN
         SELECT TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000 INTO v_waited
           FROM rowlock_waiter WHERE ticket = p_ticket;
         SET v_waited = GREATEST(COALESCE(v_waited, 0), 0);
     END IF;
+    SELECT technique, history INTO v_technique, v_history FROM rowlock_meta;
     IF v_waited < 1000 THEN
-        SELECT CASE history WHEN 'all' THEN '1970-01-01'
-                            WHEN 'slow' THEN utc_timestamp(6) + INTERVAL 10 SECOND
-                            ELSE '9999-12-31' END
-          INTO v_quiet_until FROM rowlock_meta;
+        SET v_quiet_until = COALESCE(CASE v_history WHEN 'all' THEN '1970-01-01'
+            WHEN 'slow' THEN utc_timestamp(6) + INTERVAL 10 SECOND
+            ELSE '9999-12-31' END, '1970-01-01');
     END IF;
-    WHILE p_wants <> '' DO
-        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
-        SET v_count = IF(v_mode = 'p', v_count, 1);
-        WHILE v_count > 0 DO
-            SET v_count = v_count - 1;
-            INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid, command,
-                                       note, acquired, waited)
-                VALUES (p_token, v_name, v_count, FIELD(v_mode, 'x', 's', 'p'),
-                        IF(v_mode = 'p', v_limit, NULL), p_owner, p_host, p_pid, p_command, p_note,
-                        utc_timestamp(6), v_waited);
+    CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
+    IF v_technique = 'row' AND v_rest = '' AND v_mode = 'x' THEN
+        SET v_many = 1;
+        SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+        IF v_many > 0 THEN                      -- its other leases had drawn tokens
+            CALL rowlock_draw(0, v_least);
+            UPDATE rowlock_name FORCE INDEX (PRIMARY) SET least = v_least WHERE name = v_name;
+        END IF;
+        CALL rowlock_grant_row(v_name, p_owner, p_ttl_ms, v_waited, v_quiet_until, p_host, p_pid,
+                               p_command, p_note, p_token);
+    ELSE
+        SET v_rest = p_wants;
+        WHILE v_technique = 'row' AND v_rest <> '' DO
+            CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
+            SET v_former = NULL;
+            SELECT GREATEST(COALESCE(token, 0), least) INTO v_former
+              FROM rowlock_name WHERE name = v_name;
+            CALL rowlock_check_answer(v_former);
+            SET v_least = GREATEST(v_least, v_former);
         END WHILE;
-    END WHILE;
-    INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
-        VALUES (p_token, {after p_ttl_ms}, v_quiet_until);
+        CALL rowlock_draw(v_least, p_token);
+        SET v_rest = p_wants;
+        WHILE v_rest <> '' DO
+            CALL rowlock_next_lease_want(v_rest, v_name, v_mode, v_limit, v_count);
+            IF v_technique = 'row' THEN
+                SET v_mark = IF(v_mode = 's', 2, 1);
+                SET v_many = NULL;              -- a killed statement may do nothing
+                SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+                IF v_many < v_mark THEN         -- 1: others may have locked the row to share
+                    SET v_many = NULL;
+                    SELECT many INTO v_many FROM rowlock_name WHERE name = v_name
+                       FOR UPDATE SKIP LOCKED;
+                    IF v_many IS NOT NULL THEN
+                        UPDATE rowlock_name FORCE INDEX (PRIMARY) SET many = v_mark
+                         WHERE name = v_name;
+                    END IF;
+                    SET v_many = NULL;
+                    SELECT many INTO v_many FROM rowlock_name WHERE name = v_name;
+                END IF;
+                IF NOT COALESCE(v_many > 0, 0) THEN
+                    SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT =
+                        'rowlock: the grant was interrupted: try again';
+                END IF;
+            END IF;
+            SET v_count = IF(v_mode = 'p', v_count, 1);
+            WHILE v_count > 0 DO
+                SET v_count = v_count - 1;
+                INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid,
+                                           command, note, acquired, waited)
+                    VALUES (p_token, v_name, v_count, FIELD(v_mode, 'x', 's', 'p'),
+                            IF(v_mode = 'p', v_limit, NULL), p_owner, p_host, p_pid, p_command,
+                            p_note, utc_timestamp(6), v_waited);
+            END WHILE;
+        END WHILE;
+        INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
+            VALUES (p_token, {after p_ttl_ms}, v_quiet_until);
+    END IF;
     IF p_ticket <> 0 THEN
         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
-        IF ROW_COUNT() <= 0 THEN                -- removed meanwhile, or killed: see rowlock_end
+        IF ROW_COUNT() <= 0 THEN                -- removed meanwhile, or killed: see rowlock_drop
             DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
         END IF;
     END IF;
@@ -459,6 +559,8 @@ CREATE OR REPLACE PROCEDURE rowlock_grant_once(
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
+    DECLARE v_row INT;
+    DECLARE v_leased TINYINT;
     {handler_refuses};
     DECLARE EXIT HANDLER FOR 1213
     BEGIN
@@ -470,9 +572,18 @@ BEGIN
     SET p_token = 0, p_number = 0;
     START TRANSACTION READ WRITE;
     CALL rowlock_name_lock_all(p_wants, p_owner, p_try, p_end, p_status, p_name, p_detail);
-    IF p_status = 0 THEN
+    IF p_status = 5 AND p_try AND LOCATE(',', p_wants) = 0 THEN
+        -- one COMMIT for the row and its lease
+        CALL rowlock_insert_name(p_name, IF(p_wants LIKE '%:x:%', 0, 1), v_row);
+        SET p_status = IF(v_row, 0, 5);
+    END IF;
+    IF p_status IN (0, 3) THEN
+        SET v_leased = p_status = 3;            -- a row has a lease: not all are locked
         CALL rowlock_decide_grant(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);
+        IF v_leased AND p_status = 0 AND p_token = 0 THEN
+            SET p_status = NULL;                -- it has ended meanwhile
+        END IF;
     ELSEIF p_status = 1 THEN                    -- busy: a live lease is a better reason
         CALL rowlock_explain_busy(p_wants, p_ticket, p_status, p_name, p_number);
     END IF;
@@ -480,7 +591,7 @@ BEGIN
         CALL rowlock_insert_lease(p_wants, p_owner, p_ttl_ms, p_ticket, p_session,
                                   p_host, p_pid, p_command, p_note, p_token);
     END IF;
-    IF p_status <> 0 THEN
+    IF NOT p_status <=> 0 THEN
         ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
 END//
@@ -551,20 +662,43 @@ BEGIN
     SET p_status = IF(p_status = 4, 3, p_status), p_name = IF(p_status = 0, NULL, p_name);
 END//
 
--- For the C library: the same as a result set; the technique has a faster path for the most
--- frequent call.
-CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
+-- For the C library: the same as a result set. A try that finds a lease or a waiter is answered by
+-- reads only: the next holder must not find the row locked by a caller that is about to queue.
+CREATE OR REPLACE PROCEDURE rowlock_grant(
     {grant_parameters LONGTEXT CHARACTER SET ascii})
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_status TINYINT;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_token, v_number BIGINT;
+    DECLARE v_name, v_owner VARBINARY(255);
+    DECLARE v_gone TINYINT;
+    DECLARE v_token, v_number BIGINT DEFAULT 0;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    CALL rowlock_grant_answer(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session, p_host,
-                              p_pid, p_command, p_note, v_status, v_name, v_token, v_number,
-                              v_detail);
+    IF p_wait_ms = 0 AND p_ticket = 0 AND RIGHT(p_wants, 6) = ':x:0:0'
+       AND LOCATE(',', p_wants) = 0 THEN
+        CALL rowlock_require_no_transaction();
+        SET v_name = UNHEX(SUBSTRING_INDEX(p_wants, ':', 1));
+        SELECT token, owner INTO v_number, v_owner FROM rowlock_name
+         WHERE name = v_name AND held = 1 AND expires > utc_timestamp(6);
+        IF v_number <> 0 THEN
+            COMMIT AND NO CHAIN NO RELEASE;
+            SET v_status = IF(v_owner <> p_owner, 3, NULL);
+        ELSE
+            SELECT COALESCE(MAX(ticket), 0) INTO v_number FROM rowlock_waiter
+             WHERE name = v_name;
+            COMMIT AND NO CHAIN NO RELEASE;
+            IF v_number <> 0 THEN
+                CALL rowlock_remove_dead(p_wants, 0, v_number, v_gone);
+                SET v_status = IF(v_gone = 0, 11, NULL);
+            END IF;
+        END IF;
+    END IF;
+    IF v_status IS NULL THEN
+        CALL rowlock_grant_answer(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
+                                  p_host, p_pid, p_command, p_note, v_status, v_name, v_token,
+                                  v_number, v_detail);
+    END IF;
     SELECT v_status AS status, v_name AS name, v_token AS token, v_number AS number,
            v_detail AS detail;
 END//
@@ -581,7 +715,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT count(*), count(IF(name = p_name AND (p_owner IS NULL OR owner = p_owner), 1, NULL))
-      INTO p_all, p_own FROM rowlock_lease WHERE token = p_token;
+      INTO p_all, p_own FROM rowlock_held WHERE token = p_token;
     CALL rowlock_check_answer(p_own);
 END//
 
@@ -610,14 +744,13 @@ BEGIN
                 LEAVE renewal;
             END IF;
         END IF;
-        UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
-         WHERE token = p_token AND stop = 0;
-        IF ROW_COUNT() = 0 THEN
-            SELECT stop INTO v_stop FROM rowlock_heartbeat WHERE token = p_token;
-            -- the clock went back, or the UPDATE was killed without an error: see rowlock_end
+        CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_own);
+        IF v_own <= 0 THEN
+            SET v_stop = -1;
+            SELECT stop INTO v_stop FROM rowlock_alive WHERE token = p_token;
+            -- the clock went back, or the UPDATE was killed without an error: see rowlock_drop
             IF v_stop = 0 THEN
-                UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
-                 WHERE token = p_token AND stop = 0;
+                CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_own);
             END IF;
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
@@ -635,60 +768,70 @@ BEGIN
     SELECT v_status AS number;
 END//
 
--- Renews many leases in one transaction, and returns their tokens. Skips a lease whose heartbeat
--- another transaction has locked. p_leases: dialect.h, renew_all.
+-- Renews many leases in one transaction, and returns their tokens. Skips a lease whose row another
+-- transaction has locked. p_leases: dialect.h, renew_all.
 CREATE OR REPLACE PROCEDURE rowlock_renew_leases(
     IN p_leases LONGTEXT CHARACTER SET ascii, IN p_ttl_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_token BIGINT;
+    DECLARE v_name, v_owner VARBINARY(255);
+    DECLARE v_lease, v_rest LONGTEXT CHARACTER SET ascii DEFAULT p_leases;
     DECLARE v_renewed LONGTEXT CHARACTER SET ascii DEFAULT '';
-    DECLARE v_free CURSOR FOR
-        SELECT b.token
-          FROM JSON_TABLE(CONCAT('["', REPLACE(p_leases, ',', '","'), '"]'), '$[*]' COLUMNS (
-                   lease VARCHAR(1000) CHARACTER SET ascii PATH '$')) a
-         STRAIGHT_JOIN rowlock_heartbeat b
-            ON b.token = CAST(SUBSTRING_INDEX(a.lease, ':', 1) AS SIGNED)
-         WHERE b.stop = 0
-           AND EXISTS (SELECT 1 FROM rowlock_lease l
-                        WHERE l.token = b.token
-                          AND l.name = UNHEX(SUBSTRING_INDEX(SUBSTRING_INDEX(a.lease, ':', 2),
-                                                             ':', -1))
-                          AND SUBSTRING_INDEX(a.lease, ':', -1) IN ('', l.owner))
-           FOR UPDATE SKIP LOCKED;
+    DECLARE v_free, v_own INT;
 
     CALL rowlock_require_no_transaction();
     BEGIN
         {handler_rolls_back};
 
         START TRANSACTION READ WRITE;
-        OPEN v_free;
-        BEGIN
-            DECLARE EXIT HANDLER FOR NOT FOUND BEGIN END;
-            LOOP
-                FETCH v_free INTO v_token;
-                UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
-                 WHERE token = v_token;
-                IF ROW_COUNT() > 0 THEN -- 0: as in rowlock_extend; it is renewed alone
+        WHILE v_rest <> '' DO
+            SET v_lease = SUBSTRING_INDEX(v_rest, ',', 1);
+            SET v_rest = SUBSTRING(v_rest, LENGTH(v_lease) + 2);
+            SET v_token = SUBSTRING_INDEX(v_lease, ':', 1),
+                v_name = UNHEX(SUBSTRING_INDEX(SUBSTRING_INDEX(v_lease, ':', 2), ':', -1)),
+                v_owner = NULLIF(SUBSTRING_INDEX(v_lease, ':', -1), ''), v_free = 0;
+            IF v_token MOD 2 = 0 THEN
+                SELECT count(*) INTO v_free FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name = v_name AND token = v_token AND held = 1 AND stop = 0
+                   AND (v_owner IS NULL OR owner = v_owner) FOR UPDATE SKIP LOCKED;
+            ELSE
+                SELECT count(*) INTO v_own FROM rowlock_lease
+                 WHERE token = v_token AND name = v_name
+                   AND (v_owner IS NULL OR owner = v_owner);
+                IF v_own > 0 THEN
+                    SELECT count(*) INTO v_free FROM rowlock_heartbeat
+                     WHERE token = v_token AND stop = 0 FOR UPDATE SKIP LOCKED;
+                END IF;
+            END IF;
+            IF v_free > 0 THEN                  -- as rowlock_set_end
+                IF v_token MOD 2 = 0 THEN
+                    UPDATE rowlock_name FORCE INDEX (PRIMARY)
+                       SET expires = GREATEST(expires, {after p_ttl_ms})
+                     WHERE name = v_name AND token = v_token;
+                ELSE
+                    UPDATE rowlock_heartbeat SET expires = GREATEST(expires, {after p_ttl_ms})
+                     WHERE token = v_token;
+                END IF;
+                SET v_own = ROW_COUNT();
+                IF v_own > 0 THEN       -- 0: as in rowlock_extend; it is renewed alone
                     SET v_renewed = CONCAT(v_renewed, IF(v_renewed = '', '', ','), v_token);
                 END IF;
-            END LOOP;
-        END;
-        CLOSE v_free;
+            END IF;
+        END WHILE;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
     SELECT t.token FROM JSON_TABLE(CONCAT('[', v_renewed, ']'), '$[*]' COLUMNS (
                             token BIGINT PATH '$')) t;
 END//
 
--- Deletes all rows of a lease or none. A KILL QUERY in the middle of a DELETE may end it without
--- deleting and without an error: so it checks afterwards that no row is left. p_revoked: the
--- history shows the lease as broken.
+-- Ends a lease, all of it or nothing. p_revoked: the history shows the lease as broken.
 CREATE OR REPLACE PROCEDURE rowlock_end(
     IN p_token BIGINT, IN p_revoked TINYINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_rows, v_leases, v_beats INT;
+    DECLARE v_expires DATETIME(6);
+    DECLARE v_stop TINYINT;
 
     again: LOOP
         BEGIN
@@ -696,91 +839,68 @@ BEGIN
             {handler_rolls_back};
 
             START TRANSACTION READ WRITE;
-            SET v_rows = 0;
-            IF p_revoked THEN
-                UPDATE rowlock_heartbeat SET stop = 1
-                 WHERE token = p_token AND expires > utc_timestamp(6);
-            END IF;
-            SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
-            IF v_beats > 0 THEN
+            CALL rowlock_seize(p_token, p_rows, v_expires, v_stop);
+            IF v_expires IS NOT NULL OR p_token = 0 THEN    -- 0: see rowlock_release_lease
+                IF p_revoked THEN
+                    CALL rowlock_set_stop(p_token, 1);
+                END IF;
                 {log rowlock_log_end(p_token, 1)};
             END IF;
-            REPEAT
-                DELETE FROM rowlock_heartbeat WHERE token = p_token;
-                DELETE FROM rowlock_lease WHERE token = p_token;
-                SET v_rows = v_rows + GREATEST(ROW_COUNT(), 0);
-                SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token;
-                SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token;
-            UNTIL v_leases = 0 AND v_beats = 0 END REPEAT;
+            CALL rowlock_drop(p_token);
             COMMIT AND NO CHAIN NO RELEASE;
-            SET p_rows = v_rows;
             LEAVE again;
         END;
         DO SLEEP(RAND() * 0.02);
     END LOOP;
 END//
 
--- As rowlock_end, but written out, because most leases end by it. If the token has another name or
--- owner, it deletes nothing; p_name NULL: any. If there is no lease row, it deletes the heartbeat
--- that a killed release left. p_token 0, which no lease has: it executes each statement once
--- without effect, so that the session has compiled them, and answers nothing.
+-- As rowlock_end; first the usual end, written out, of a lease of rowlock_name that leaves no row
+-- in the history. If the token has another name or owner, it ends nothing; p_name NULL: any.
+-- p_token 0, which no lease has: it executes each statement once without effect, so that the
+-- session has compiled them, and answers nothing.
 CREATE OR REPLACE PROCEDURE rowlock_release_lease(
     IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_again, v_all, v_own INT;
-    DECLARE v_beats, v_rows, v_logged INT DEFAULT 0;
+    DECLARE v_removed BIGINT;
+    DECLARE v_all, v_own INT DEFAULT 1;
+    DECLARE v_rows INT DEFAULT 0;
 
     IF @@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_require_no_transaction();
     END IF;
-    release_it: BEGIN
-        DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
-        {handler_rolls_back};
-
-        CALL rowlock_real_time();
-        START TRANSACTION READ WRITE;
-        IF p_name IS NOT NULL THEN              -- as rowlock_identify
-            SELECT count(*),
-                   count(IF(name = p_name AND (p_owner IS NULL OR owner = p_owner), 1, NULL))
-              INTO v_all, v_own FROM rowlock_lease WHERE token = p_token;
-            IF v_own IS NULL THEN
-                CALL rowlock_check_answer(v_own);
-            END IF;
-            IF v_all > 0 AND v_own = 0 THEN
-                COMMIT AND NO CHAIN NO RELEASE;
-                LEAVE release_it;
-            END IF;
-        END IF;
-        DELETE FROM rowlock_heartbeat
-         WHERE token = p_token AND quiet_until > utc_timestamp(6) AND expires > utc_timestamp(6)
-           AND stop = 0;
-        SET v_beats = ROW_COUNT();
-        IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
-            SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
-            IF v_logged > 0 OR p_token = 0 THEN
-                {log rowlock_log_end(p_token, 1)};
-            END IF;
-            DELETE FROM rowlock_heartbeat WHERE token = p_token;
-            SET v_beats = ROW_COUNT();
-        END IF;
-        DELETE FROM rowlock_lease WHERE token = p_token;
-        SET v_rows = ROW_COUNT();
-        COMMIT AND NO CHAIN NO RELEASE;
-    END;
-    IF v_logged > 0 AND RAND() < 0.004 THEN
+    CALL rowlock_real_time();
+    IF p_name IS NOT NULL AND p_token MOD 2 = 0 THEN
         BEGIN
-            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+            DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
+            {handler_rolls_back};
 
-            CALL rowlock_prune(1000, v_again);
+            START TRANSACTION READ WRITE;
+            UPDATE rowlock_name FORCE INDEX (rowlock_name_fence) SET held = 0
+             WHERE name = p_name AND token = p_token AND held = 1 AND stop = 0
+               AND (p_owner IS NULL OR owner = p_owner)
+               AND expires > utc_timestamp(6) AND quiet_until > utc_timestamp(6);
+            SET v_rows = ROW_COUNT();
+            COMMIT AND NO CHAIN NO RELEASE;
         END;
     END IF;
-    -- lost, or a DELETE that was killed: see rowlock_end
-    IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0)
-       AND p_token <> 0 THEN
-        CALL rowlock_end(p_token, 0, v_again);
-        SET v_rows = v_rows + v_again;
+    IF v_rows <= 0 THEN
+        IF p_name IS NOT NULL THEN
+            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+            COMMIT AND NO CHAIN NO RELEASE;
+        END IF;
+        SET v_rows = 0;
+        IF v_all = 0 OR v_own > 0 THEN          -- 0: a heartbeat without a lease may be left
+            CALL rowlock_end(p_token, 0, v_rows);
+        END IF;
+        IF p_token <> 0 AND RAND() < 0.004 THEN
+            BEGIN
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+
+                CALL rowlock_prune(1000, v_removed);
+            END;
+        END IF;
     END IF;
     IF p_token <> 0 THEN
         SELECT IF(v_rows > 0, 0, 8) AS number,
@@ -798,10 +918,10 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_require_no_transaction();
-    SELECT b.stop, {ms_until b.expires}, l.mode, l.owner
+    SELECT l.stop, {ms_until l.expires}, l.mode, l.owner
       INTO v_stop, v_left_ms, v_mode, v_owner
-      FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-     WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;
+      FROM rowlock_held l
+     WHERE l.token = p_token AND l.name = p_name AND l.expires > utc_timestamp(6) LIMIT 1;
     COMMIT AND NO CHAIN NO RELEASE;
     SELECT CASE WHEN v_stop IS NULL THEN 8 WHEN v_stop THEN 14 ELSE 0 END AS status,
            COALESCE(v_left_ms, 0) AS left_ms,
@@ -820,8 +940,8 @@ BEGIN
     DECLARE v_token BIGINT;
     DECLARE v_broken, v_rows, v_over INT DEFAULT 0;
     DECLARE c_tokens CURSOR FOR
-        SELECT DISTINCT l.token, b.expires > utc_timestamp(6)
-          FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
+        SELECT DISTINCT l.token, COALESCE(l.expires > utc_timestamp(6), 0)
+          FROM rowlock_held l
          WHERE l.name = p_name AND (p_token = 0 OR l.token = p_token) ORDER BY l.token;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
@@ -844,7 +964,7 @@ BEGIN
             CALL rowlock_end(v_token, p_now, v_rows);
         ELSE
             START TRANSACTION READ WRITE;
-            UPDATE rowlock_heartbeat SET stop = 1 WHERE token = v_token;
+            CALL rowlock_set_stop(v_token, 0);
             COMMIT AND NO CHAIN NO RELEASE;
             SET v_rows = 1;
         END IF;
@@ -854,9 +974,10 @@ BEGIN
     SELECT v_broken AS number;
 END//
 
--- The fence, in the caller's transaction: a session that ends the lease must DELETE the row that
--- this locks, and waits. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a
--- read-only transaction.
+-- The fence, in the caller's transaction: a session that ends the lease must lock the entry of the
+-- index, or DELETE the row, that this locks, and waits. Renewals pass it. But above READ COMMITTED
+-- those of a lease of rowlock_name wait, too, because every current read of its row locks the row.
+-- p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
 CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -877,9 +998,25 @@ BEGIN
     {check_session};
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
-    SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
-        SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
-         WHERE token = p_token AND name = p_name LIMIT 1 LOCK IN SHARE MODE;
+    IF p_token MOD 2 = 0 THEN
+        SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+            SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+             WHERE name = p_name LOCK IN SHARE MODE;
+        SET v_row = 0;
+        IF @@tx_isolation IN ('READ-COMMITTED', 'READ-UNCOMMITTED') THEN
+            SELECT count(*) INTO v_row FROM rowlock_name
+             WHERE name = p_name AND token = p_token AND held = 1;
+        ELSE                                    -- an older snapshot would show an older lease
+            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                SELECT count(*) INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name = p_name AND token = p_token AND held = 1 LOCK IN SHARE MODE;
+        END IF;
+    END IF;
+    IF v_row = 0 THEN
+        SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+            SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
+             WHERE token = p_token AND name = p_name LIMIT 1 LOCK IN SHARE MODE;
+    END IF;
     SET p_status = IF(v_row, 0, 8);
 END//
 

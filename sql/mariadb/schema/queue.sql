@@ -136,7 +136,7 @@ BEGIN
             {log rowlock_log_waiter(v_ticket)};
         END IF;
         SET v_rows = 1;
-        -- a killed DELETE may report no error: see rowlock_end
+        -- a killed DELETE may report no error: see rowlock_drop
         WHILE v_rows > 0 DO
             DELETE FROM rowlock_waiter WHERE ticket = v_ticket;
             SELECT count(*) INTO v_rows FROM rowlock_waiter WHERE ticket = v_ticket;
@@ -166,7 +166,7 @@ BEGIN
     END;
 
     START TRANSACTION READ WRITE;
-    CALL rowlock_draw(p_ticket);
+    CALL rowlock_draw(0, p_ticket);
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
         INSERT INTO rowlock_waiter (ticket, name, mode, `limit`, `count`, owner, host, pid, command,
@@ -246,7 +246,8 @@ BEGIN
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(roll_call) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT MIN(ticket) FROM rowlock_waiter WHERE name = v_name),
-           EXISTS (SELECT 1 FROM rowlock_lease WHERE name = v_name) OR LOCATE(',', p_wants) > 0
+           EXISTS (SELECT 1 FROM rowlock_name WHERE name = v_name AND held = 1)
+           OR EXISTS (SELECT 1 FROM rowlock_lease WHERE name = v_name) OR LOCATE(',', p_wants) > 0
       INTO v_mine, v_roll_call, v_first, v_leases;
     COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
     SET v_name = NULL;
@@ -321,6 +322,7 @@ BEGIN
     DECLARE v_end DATETIME(6);
     DECLARE v_token BIGINT;
     DECLARE v_expires DATETIME(6);
+    DECLARE v_name VARBINARY(255);
     DECLARE v_next TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
@@ -355,16 +357,12 @@ BEGIN
             BEGIN
                 DECLARE EXIT HANDLER FOR 1213, 3058 BEGIN END;  -- a cycle of sessions, as above
 
-                SELECT (SELECT MIN(w.ticket) FROM rowlock_waiter w WHERE w.name = m.name)
-                           = p_ticket,
-                       l.token, b.expires
-                  INTO v_next, v_token, v_expires
-                  FROM (SELECT MAX(name) AS name FROM rowlock_waiter
-                         WHERE ticket = p_ticket
-                        HAVING count(*) = 1 AND MAX(mode = 'exclusive') = 1) m
-                  LEFT JOIN rowlock_lease l ON l.name = m.name
-                  LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-                 ORDER BY b.expires LIMIT 1;
+                SELECT IF(count(*) = 1 AND MAX(mode = 'exclusive') = 1, MAX(name), NULL)
+                  INTO v_name FROM rowlock_waiter WHERE ticket = p_ticket;
+                SELECT COALESCE(MIN(ticket) = p_ticket, 0) INTO v_next FROM rowlock_waiter
+                 WHERE name = v_name;
+                SELECT MIN(token), MIN(expires) INTO v_token, v_expires FROM rowlock_held
+                 WHERE name = v_name;
                 COMMIT AND NO CHAIN NO RELEASE;
                 IF v_next AND v_token IS NULL THEN
                     SET v_came = 2;
@@ -517,7 +515,7 @@ BEGIN
         IF v_live = 0 AND v_detail IS NULL THEN
             SET v_number = p_roll_call;
             IF p_roll_call = 0 THEN
-                CALL rowlock_draw(v_number);
+                CALL rowlock_draw(0, v_number);
             END IF;
             CALL rowlock_call_roll(p_ticket, p_roll_call, v_number);
         END IF;
@@ -558,25 +556,28 @@ BEGIN
 END//
 
 -- Releases the session lock that remains from a grant or a ticket that was killed halfway: that of
--- the number which the session drew last, if no row has it. A handler could not release it, because
--- none runs between two statements.
+-- the number which the session drew last (grant_free leaves its own in LAST_INSERT_ID), if no row
+-- has it. A handler could not release it, because none runs between two statements.
 CREATE OR REPLACE PROCEDURE rowlock_session_unlock_lost()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_last BIGINT;
     DECLARE v_rows INT;
+    DECLARE v_looks INT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
-    SELECT LASTVAL(rowlock_token) INTO v_last;      -- NULL: it has drawn none
-    IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', COALESCE(v_last, 0)))
-       = CONNECTION_ID() THEN
-        SELECT (SELECT count(*) FROM rowlock_lease WHERE token = v_last)
-             + (SELECT count(*) FROM rowlock_waiter WHERE ticket = v_last) INTO v_rows;
-        COMMIT AND NO CHAIN NO RELEASE;
-        IF v_rows = 0 THEN
-            DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last));
+    REPEAT
+        SET v_looks = v_looks + 1,
+            v_last = COALESCE(IF(v_looks = 1, @rowlock_drawn, LAST_INSERT_ID()), 0);
+        IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last)) = CONNECTION_ID() THEN
+            SELECT (SELECT count(*) FROM rowlock_alive WHERE token = v_last)
+                 + (SELECT count(*) FROM rowlock_waiter WHERE ticket = v_last) INTO v_rows;
+            COMMIT AND NO CHAIN NO RELEASE;
+            IF v_rows = 0 THEN
+                DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last));
+            END IF;
         END IF;
-    END IF;
+    UNTIL v_looks = 2 END REPEAT;
 END//
 
 -- start is the start time of the server in seconds, as in UUID_SHORT(), because session numbers
@@ -615,12 +616,12 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
            MAX(l.owner) AS owner, MAX(l.host) AS host, MAX(l.pid) AS pid,
            MAX(l.command) AS command, MAX(l.note) AS note,
            {read_instant MAX(l.acquired)} AS since_ms,
-           {read_instant MAX(b.expires)} AS expires_ms,
-           {ms_until MAX(b.expires)} AS left_ms,
+           {read_instant MAX(l.expires)} AS expires_ms,
+           {ms_until MAX(l.expires)} AS left_ms,
            MAX(l.`limit`) AS `limit`, IF(MAX(l.mode) = 'permit', count(*), NULL) AS `count`,
-           MAX(b.stop) AS stop
-      FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-     WHERE b.expires > utc_timestamp(6)
+           MAX(l.stop) AS stop
+      FROM rowlock_held l
+     WHERE l.expires > utc_timestamp(6)
      GROUP BY l.token, l.name
     UNION ALL
     SELECT 'waiting', w.name, w.mode, 0, w.ticket,
@@ -660,7 +661,8 @@ BEGIN
             ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
           LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-           AND IF(p_name IS NULL, k.lock_data LIKE '0x%',       -- a name; otherwise a gap
+           -- a name; otherwise a gap, or an entry of another index
+           AND IF(p_name IS NULL, k.lock_data LIKE '0x%' AND k.lock_data NOT LIKE '%,%',
                   k.lock_data = CONCAT('0x', LOWER(HEX(p_name))))
          GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started
     ) h ORDER BY h.state, h.name, h.ticket, h.token;

@@ -188,11 +188,11 @@ CREATE OR REPLACE PROCEDURE rowlock_find_request(
 BEGIN
     SELECT (SELECT MAX(ticket) FROM rowlock_waiter
              WHERE owner = p_owner AND name = p_name AND mode = p_mode AND `limit` <=> p_limit),
-           (SELECT MAX(token) FROM rowlock_lease WHERE name = p_name AND owner = p_owner),
+           (SELECT MAX(token) FROM rowlock_held WHERE name = p_name AND owner = p_owner),
            (SELECT count(*) FROM rowlock_waiter
              WHERE owner = p_owner
                AND NOT (name = p_name AND mode = p_mode AND `limit` <=> p_limit))
-           + (SELECT count(*) FROM rowlock_lease
+           + (SELECT count(*) FROM rowlock_held
                WHERE name = p_name AND owner = p_owner
                  AND NOT (mode = p_mode AND `limit` <=> p_limit))
       INTO p_ticket, p_token, p_others;
@@ -397,7 +397,7 @@ BEGIN
         CALL rowlock_leave_queue(v_ticket, v_owner, 1);
     END IF;
     -- read only now: the withdrawal waited for a grant in progress
-    SELECT MAX(l.token) INTO v_token FROM rowlock_lease l
+    SELECT MAX(l.token) INTO v_token FROM rowlock_held l
      WHERE l.name = v_name AND l.owner = v_owner;
     COMMIT AND NO CHAIN NO RELEASE;
     IF v_token IS NOT NULL THEN

@@ -224,29 +224,22 @@ BEGIN
 END//
 
 -- Ends the lease of a refresh and records its result: 0; 8: the lease was lost, so the result does
--- not count. A deadlock victim begins again. A killed DELETE may report no error (see rowlock_end):
--- it is repeated, because its row exists and is locked.
+-- not count. A deadlock victim begins again.
 CREATE OR REPLACE PROCEDURE rowlock_subject_finish(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_failed TINYINT,
     IN p_error VARCHAR(2048) CHARACTER SET utf8mb4, IN p_exit INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms BIGINT;
-    DECLARE v_beats, v_rows INT;
+    DECLARE v_expires DATETIME(6);
+    DECLARE v_stop TINYINT;
+    DECLARE v_rows INT;
     {own_transaction};
-    SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
-    SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
-    CALL rowlock_check_answer(v_beats + v_rows);
-    IF v_beats > 0 THEN
+    CALL rowlock_seize(p_token, v_rows, v_expires, v_stop);
+    IF v_expires IS NOT NULL THEN
         {log rowlock_log_end(p_token, 1)};
     END IF;
-    WHILE v_beats > 0 DO
-        DELETE FROM rowlock_heartbeat WHERE token = p_token;
-        SET v_beats = v_beats - GREATEST(ROW_COUNT(), 0);
-    END WHILE;
-    IF v_rows > 0 THEN
-        {delete_surely rowlock_lease WHERE token = p_token};
-    END IF;
+    CALL rowlock_drop(p_token);
     CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_subject
        SET status = IF(v_rows AND NOT p_failed, 'COMPLETE', 'ERROR'), ended = v_now_ms,
@@ -298,8 +291,8 @@ BEGIN
            s.`exit`, s.basis IS NOT NULL AS made
       FROM (SELECT r.*, r.basis > COALESCE(e.expired, -1) AS counts,
                    r.status = 'PROCESSING' AND NOT EXISTS (
-                       SELECT 1 FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-                        WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
+                       SELECT 1 FROM rowlock_alive b
+                        WHERE b.token = r.token AND b.expires > utc_timestamp(6)) AS died
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name
              WHERE p_name IS NULL OR r.name = p_name) s
      ORDER BY s.name;

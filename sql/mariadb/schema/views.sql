@@ -47,8 +47,10 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                        CASE WHEN m.technique <> 'insert' THEN CONCAT(DATABASE(), '.rowlock_name')
                             WHEN LOCATE('.', m.object) > 0 THEN REPLACE(m.object, '`', '')
                             ELSE CONCAT(DATABASE(), '.', REPLACE(m.object, '`', '')) END
-                 -- a name; otherwise a gap
-                 WHERE k.lock_data LIKE '0x%' OR k.lock_data LIKE '''%'
+                 -- a name; otherwise a gap, or an entry of another index
+                 WHERE k.lock_data LIKE '0x%'
+                       AND (m.technique = 'insert' OR k.lock_data NOT LIKE '%,%')
+                    OR k.lock_data LIKE '''%'
             ) AS document
               FROM (SELECT 1 AS one FROM information_schema.user_privileges
                      WHERE privilege_type = 'PROCESS'
@@ -91,10 +93,10 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
                    CAST(MAX(l.mode) AS CHAR(16)) AS mode, l.token,
                    IF(MAX(l.mode) = 'permit', count(*), NULL) AS permits, MAX(l.`limit`) AS `limit`,
                    MAX(l.pid) AS pid, MAX(l.host) AS host, MAX(l.command) AS program,
-                   MAX(l.note) AS note, MAX(l.acquired) AS since, MAX(b.expires) AS expires,
-                   MAX(b.stop) AS broken
-              FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-             WHERE b.expires > utc_timestamp(6)
+                   MAX(l.note) AS note, MAX(l.acquired) AS since, MAX(l.expires) AS expires,
+                   MAX(l.stop) AS broken
+              FROM rowlock_held l
+             WHERE l.expires > utc_timestamp(6)
              GROUP BY l.token, l.name
             UNION ALL
             SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, t.pid, t.host, t.program, t.note,
@@ -110,8 +112,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
            MAX(n.leased) AS leased
       FROM (SELECT name, 1 AS kept, 0 AS leased FROM rowlock_name
             UNION ALL
-            SELECT l.name, 0, COALESCE(b.expires > utc_timestamp(6), 0)
-              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+            SELECT l.name, 0, COALESCE(l.expires > utc_timestamp(6), 0) FROM rowlock_held l
             UNION ALL SELECT w.name, 0, 0 FROM rowlock_waiter w
             UNION ALL SELECT CONCAT('counter:', c.name), 0, 0 FROM rowlock_counter c
             UNION ALL SELECT CONCAT('job:', j.name), 0, 0 FROM rowlock_job j
@@ -133,14 +134,14 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
            IF(r.finished > 0, r.`exit`, NULL) AS `exit`, r.output,
            {instant NULLIF(j.failed, 0)} AS failed,
            (SELECT MIN(h.acquired)
-              FROM rowlock_lease h JOIN rowlock_heartbeat k ON k.token = h.token
+              FROM rowlock_held h
              WHERE h.name = CONCAT('job:', j.name) AND h.pid IS NULL
-               AND k.expires > utc_timestamp(6)) AS paused,
+               AND h.expires > utc_timestamp(6)) AS paused,
            {instant NULLIF(j.last_success, 0)} AS last_success,
            j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
            j.runs_not_started
       FROM rowlock_job j
-      LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_alive b ON b.token = j.running AND b.expires > utc_timestamp(6)
       LEFT JOIN rowlock_run r ON r.token = COALESCE(NULLIF(j.running, 0),
                                                     (SELECT MAX(e.token) FROM rowlock_run e
                                                      WHERE e.job = j.name));
@@ -159,8 +160,8 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
                 WHEN s.died THEN 'its holder died' ELSE s.error END AS error, s.`exit`
       FROM (SELECT r.*, r.basis > COALESCE(e.expired, -1) AS counts,
                    r.status = 'PROCESSING' AND NOT EXISTS (
-                       SELECT 1 FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-                        WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
+                       SELECT 1 FROM rowlock_alive b
+                        WHERE b.token = r.token AND b.expires > utc_timestamp(6)) AS died
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name) s;
 
 {former_mode};

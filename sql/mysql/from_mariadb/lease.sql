@@ -2,27 +2,29 @@
 -- lock timeout that a KILL QUERY may have left. The block of rowlock_draw also has
 -- rowlock_in_transaction, which MariaDB does not need: no empty line may separate them.
 
--- Draws the next number, greater than every earlier one, from an AUTO_INCREMENT counter. A counter
--- that is 10 ms or more behind the microseconds since 1970 was set back, such as by a restored
--- dump, and is lifted to them: see sql/mariadb/schema/lease.sql. The row is deleted again; the
--- counter remains.
+-- Draws the next number, greater than p_least and every earlier one, from an AUTO_INCREMENT
+-- counter. It is odd: twice the counter, and 1. A counter that is 10 ms or more behind the
+-- microseconds since 1970 was set back, such as by a restored dump, and is lifted to them: see
+-- sql/mariadb/schema/lease.sql. The row is deleted again; the counter remains.
 DROP PROCEDURE IF EXISTS rowlock_draw//
-CREATE PROCEDURE rowlock_draw(OUT p_number BIGINT)
+CREATE PROCEDURE rowlock_draw(IN p_least BIGINT, OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_clock BIGINT;
+    DECLARE v_lift BIGINT;
 
     INSERT INTO rowlock_token (number) VALUES (NULL);
     SET p_number = LAST_INSERT_ID();
     DELETE FROM rowlock_token WHERE number = p_number;
-    SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
-    IF p_number < v_clock - 10000 THEN
-        INSERT IGNORE INTO rowlock_token (number) VALUES (v_clock);
-        DELETE FROM rowlock_token WHERE number = v_clock;
+    SET v_lift = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
+    IF p_number * 2 + 1 < v_lift - 10000 OR p_number * 2 + 1 <= p_least THEN
+        SET v_lift = GREATEST(v_lift, p_least) DIV 2;
+        INSERT IGNORE INTO rowlock_token (number) VALUES (v_lift);
+        DELETE FROM rowlock_token WHERE number = v_lift;
         INSERT INTO rowlock_token (number) VALUES (NULL);
         SET p_number = LAST_INSERT_ID();
         DELETE FROM rowlock_token WHERE number = p_number;
     END IF;
+    SET p_number = p_number * 2 + 1;
     SET @rowlock_drawn = p_number;              -- see rowlock_session_unlock_lost
 END//
 -- Sets @rowlock_open. MySQL refuses to set the mode of the next transaction while one is open;

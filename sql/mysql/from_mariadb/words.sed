@@ -70,6 +70,10 @@ s/LOCK IN SHARE MODE/FOR SHARE/
 s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
 \1\2@rowlock_open/
 
+# It has no grant_free, for which alone `many` is 0 (left_out).
+s/many = IF\(many = 2, 2, 0\)/many = many/
+s/IF\(p_wants LIKE '%:x:%', 0, 1\)/1/
+
 # It has no timeout for an idle transaction, but one for an idle session; no Galera, no
 # max_statement_time.
 s/idle_write_transaction_timeout/wait_timeout/g
@@ -100,7 +104,6 @@ s/^CREATE SEQUENCE IF NOT EXISTS rowlock_token/CREATE TABLE IF NOT EXISTS rowloc
 )/
 /^DROP SEQUENCE/d
 s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
-s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
 
 # It shows locks in performance_schema, also if no session waits for them. Of each table only the
 # columns are read that MariaDB's have too.
@@ -144,6 +147,3 @@ s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) 
 # MD5: after an upgrade with other names the waiters of the old version would look dead.
 s/MD5\(DATABASE\(\)\)/LEFT(SHA2(DATABASE(), 256), 32)/
 s/rowlock:MD5\(database\)/rowlock:SHA2(database)/
-
-# Its FOR UPDATE, without OF, also means a JSON_TABLE, and is refused.
-/^    DECLARE v_free CURSOR FOR$/,/;$/s/FOR UPDATE SKIP LOCKED/FOR UPDATE OF b SKIP LOCKED/
