@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# make style: formatting, width, words, links, rooms, home. Every check runs: one call shows all
-# failures.
+# make style: formatting, width, words, links, rooms, paths, home. Every check runs: one call shows
+# all failures.
 
-.PHONY: style style-format style-width style-words style-links style-rooms style-home
+.PHONY: style style-format style-width style-words style-links style-rooms style-paths style-home
 style:
 	@$(MAKE) --no-print-directory -k style-format style-width style-words style-links \
-	  style-rooms style-home
+	  style-rooms style-paths style-home
 
 style-format:
 	$(call quiet,STYLE) BUILD='$(BUILD)' tools/check-format
@@ -21,6 +21,9 @@ style-links:
 
 style-rooms:
 	$(call quiet,STYLE) tools/check-rooms
+
+style-paths:
+	$(call quiet,STYLE) tools/check-paths
 
 style-home:
 	$(call quiet,STYLE) tools/write-home --check

@@ -100,21 +100,6 @@ static void bind(struct parameters *out, const struct rowlock_step *step)
     }
 }
 
-static bool send_step(struct rowlock_link *link, const struct rowlock_step *step)
-{
-    struct parameters p;
-    const char *name;
-
-    bind(&p, step);
-    if (!link->prepares)
-        return PQ.PQsendQueryParams(link->conn, step->statement->text, p.n, NULL, p.values,
-                                    p.lengths, p.formats, 0);
-    name = link->cache[step->prepared].name;
-    if (step->parse && !PQ.PQsendPrepare(link->conn, name, step->statement->text, 0, NULL))
-        return false;
-    return PQ.PQsendQueryPrepared(link->conn, name, p.n, p.values, p.lengths, p.formats, 0);
-}
-
 /* ---- notices ------------------------------------------------------------------------------- */
 
 /* libpq prints notices to stderr by default; a library must not print. This receives the server's
@@ -343,23 +328,19 @@ static void begin_round_trip(struct progress *j, struct rowlock_link *link,
     PQ.PQsetnonblocking(link->conn, 1);
 }
 
-/* A canceled COMMIT that waits for its synchronous standby succeeds, but only on this server: a
-   fail-over would undo it. So the session is given up, as if it had been lost meanwhile. Notices
-   on the caller's handle are the caller's, because libpq cannot restore a notice receiver. */
-static void note_unconfirmed(struct progress *j)
-{
-    if (!j->link->unconfirmed || j->round_trip->lost || j->round_trip->text[0])
-        return;
-    j->round_trip->lost = true;
-    snprintf(j->round_trip->text, sizeof j->round_trip->text,
-             "the synchronous standby did not confirm it in time: the primary has committed, but a "
-             "fail-over would undo that");
-}
-
-/* A cancel request still under way would hit the next statement, so the session is given up. */
 static void end_round_trip(struct progress *j)
 {
-    note_unconfirmed(j);
+    /* A canceled COMMIT that waits for its synchronous standby succeeds, but only on this server: a
+       fail-over would undo it. So the session is given up, as if it had been lost meanwhile.
+       Notices on the caller's handle are the caller's, because libpq cannot restore a notice
+       receiver. */
+    if (j->link->unconfirmed && !j->round_trip->lost && !j->round_trip->text[0]) {
+        j->round_trip->lost = true;
+        snprintf(j->round_trip->text, sizeof j->round_trip->text,
+                 "the synchronous standby did not confirm it in time: the primary has committed, "
+                 "but a fail-over would undo that");
+    }
+    /* a cancel request still under way would hit the next statement, so the session is given up */
     if (j->cancel && !j->round_trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
         j->round_trip->lost = true;
         snprintf(j->round_trip->text, sizeof j->round_trip->text,
@@ -372,27 +353,35 @@ static void end_round_trip(struct progress *j)
         PQ.PQsetnonblocking(j->link->conn, 0);
 }
 
-/* Whether the only step is a COMMIT or another text without parameters, for which the simple
-   protocol is cheaper. */
-static bool is_plain(const struct rowlock_link *link)
-{
-    return link->n_steps == 1 && !link->steps[0].call && !link->prepares;
-}
-
 void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budget *budget,
                             struct rowlock_round_trip *round_trip)
 {
     struct progress j;
     bool sent;
 
-    if (is_plain(link)) {
+    /* the only step is a COMMIT or another text without parameters, for which the simple protocol
+       is cheaper */
+    if (link->n_steps == 1 && !link->steps[0].call && !link->prepares) {
         rowlock__pg_script(link, link->steps[0].statement->text, budget, round_trip);
         return;
     }
     begin_round_trip(&j, link, budget, round_trip);
     sent = PQ.PQenterPipelineMode(link->conn);
-    for (size_t i = 0; sent && i < link->n_steps; i++)
-        sent = send_step(link, &link->steps[i]);
+    for (size_t i = 0; sent && i < link->n_steps; i++) {
+        const struct rowlock_step *step = &link->steps[i];
+        const char *text = step->statement->text, *name;
+        struct parameters p;
+
+        bind(&p, step);
+        if (!link->prepares) {
+            sent = PQ.PQsendQueryParams(link->conn, text, p.n, NULL, p.values, p.lengths, p.formats,
+                                        0);
+            continue;
+        }
+        name = link->cache[step->prepared].name;
+        sent = (!step->parse || PQ.PQsendPrepare(link->conn, name, text, 0, NULL)) &&
+               PQ.PQsendQueryPrepared(link->conn, name, p.n, p.values, p.lengths, p.formats, 0);
+    }
     sent = sent && PQ.PQpipelineSync(link->conn);
     if (sent) {
         j.unflushed = PQ.PQflush(link->conn) == 1;

@@ -34,75 +34,37 @@ struct acquisition {
 
 /* ---- performing a step ----------------------------------------------------------------------- */
 
-static int pause_for(struct acquisition *a, int64_t ms, struct rowlock_error *error)
-{
-    enum rowlock_wake wake = rowlock__wait_fd(-1, 0, a->request.connection->interrupt_fd,
-                                              rowlock__after(rowlock__now_ms(), ms));
-
-    return wake == ROWLOCK_WAKE_INTERRUPT ? rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted")
-                                          : ROWLOCK_OK;
-}
-
 static int reconnect(struct acquisition *a, struct rowlock_error *error)
 {
     const struct rowlock_acquire_machine *m = &a->machine;
-    int64_t until = m->tries ? rowlock__after(m->lost_since_ms, m->reconnect_ms) : m->deadline_ms;
+    int64_t until =
+        m->in.tries ? rowlock__after(m->lost_since_ms, m->in.reconnect_ms) : m->in.deadline_ms;
 
     if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* it may have been granted */
         until = rowlock__now_ms() + SETTLE_MS;
     return rowlock__reconnect(a->request.connection, until, error);
 }
 
-/* EABORTED if the server had no memory for the step: the machine repeats it. */
-static int ask(struct acquisition *a, const struct rowlock_step *step, struct rowlock_reply *reply,
-               struct rowlock_error *error)
+/* Before a step is sent. The technique decides whether a try may wait. And we must be able to end a
+   session that we lose: the server may not have read its request yet, and would later grant a lease
+   that no caller has. */
+static int make_ready(struct acquisition *a, const struct rowlock_step *step,
+                      struct rowlock_error *error)
 {
-    struct rowlock_refused refused = {0};
-    int64_t deadline_ms = a->machine.tries ? ROWLOCK_NEVER : a->machine.deadline_ms;
-    int64_t now = rowlock__now_ms();
+    struct rowlock_connection *connection = a->request.connection;
+    bool grants = step->act == ROWLOCK_ACT_GRANT;
     int code = ROWLOCK_OK;
 
-    /* The technique decides whether a try may wait. And we must be able to end a session that we
-       lose: the server may not have read its request yet, and would later grant a lease that no
-       caller has. */
-    if (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE)
-        code = rowlock__check_installed(a->request.connection, error);
+    if (grants || step->act == ROWLOCK_ACT_ENQUEUE)
+        code = rowlock__check_installed(connection, error);
     if (!code)
-        code = rowlock__learn_session(a->request.connection, error);
-    if (!code && step->act == ROWLOCK_ACT_GRANT && !step->ticket)
-        code = rowlock__verify(a->request.connection, NULL, error);
-    if (code)
-        return rowlock__had_no_room(a->request.connection, code, error)
-                   ? ROWLOCK_EABORTED
-                   : rowlock__given_up(a->request.connection, code, error);
-    if ((step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN) &&
+        code = rowlock__learn_session(connection, error);
+    if (!code && grants && !step->ticket)
+        code = rowlock__verify(connection, NULL, error);
+    if (!code && (grants || step->act == ROWLOCK_ACT_TURN) &&
         !(a->machine.unsure && a->sent_ms)) /* 0: the session was lost before one was sent */
-        a->sent_ms = now;
-    code = rowlock__execute(&a->request, step, deadline_ms, reply, &refused, error);
-    if (reply->sent_ms)
-        a->sent_ms = reply->sent_ms;
-    code = rowlock__given_up(a->request.connection, code, error);
-    if (rowlock__had_no_room(a->request.connection, code, error))
-        return ROWLOCK_EABORTED;
-    a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.hook;
-    if (code || reply->status == ROWLOCK_STATUS_OK)
-        return code;
-    a->status = reply->status;
-    a->refused = refused;
-    return ROWLOCK_OK;
-}
-
-/* Once per outage, when reconnecting has failed and will be retried. */
-static void report_disconnect(struct acquisition *a, const struct rowlock_step *done,
-                              const struct rowlock_step *next)
-{
-    a->reported = a->reported && a->machine.lost;
-    if (a->reported || a->machine.tries || done->act != ROWLOCK_ACT_RECONNECT ||
-        next->act != ROWLOCK_ACT_PAUSE)
-        return;
-    a->reported = true;
-    if (a->terms && a->terms->on_disconnect)
-        a->terms->on_disconnect(&a->why, a->terms->data);
+        a->sent_ms = rowlock__now_ms();
+    return code;
 }
 
 /* Whether on_wait ends the wait, before a step that waits. */
@@ -111,38 +73,80 @@ static bool caller_ends(struct acquisition *a, const struct rowlock_step *step)
     bool waits = step->act == ROWLOCK_ACT_PAUSE || step->act == ROWLOCK_ACT_AWAIT ||
                  step->act == ROWLOCK_ACT_TURN;
 
-    if (!waits || a->machine.tries || a->machine.lost || !a->terms || !a->terms->on_wait ||
-        rowlock__now_ms() < a->call_ms)
+    if (!waits || a->machine.in.tries || a->machine.lost_since_ms || !a->terms ||
+        !a->terms->on_wait || rowlock__now_ms() < a->call_ms)
         return false;
     a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
     return a->terms->on_wait(a->terms->data) != 0;
 }
 
+/* After a step was sent. */
+static void note_answer(struct acquisition *a, const struct rowlock_step *step,
+                        const struct rowlock_reply *reply, const struct rowlock_refused *refused)
+{
+    if (reply->sent_ms)
+        a->sent_ms = reply->sent_ms;
+    if (!reply->code && reply->status != ROWLOCK_STATUS_OK) {
+        a->status = reply->status;
+        a->refused = *refused;
+    }
+    a->cut |=
+        reply->code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.hook;
+}
+
+/* Once per outage, when reconnecting has failed and will be retried. */
+static void report_disconnect(struct acquisition *a, const struct rowlock_step *done,
+                              const struct rowlock_step *next)
+{
+    a->reported = a->reported && a->machine.lost_since_ms;
+    if (a->reported || a->machine.in.tries || done->act != ROWLOCK_ACT_RECONNECT ||
+        next->act != ROWLOCK_ACT_PAUSE)
+        return;
+    a->reported = true;
+    if (a->terms && a->terms->on_disconnect)
+        a->terms->on_disconnect(&a->why, a->terms->data);
+}
+
 /* Performs the machine's steps until it is done. */
 static void drive(struct acquisition *a)
 {
-    struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms());
+    struct rowlock_connection *connection = a->request.connection;
+    struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms()), next;
+    int64_t deadline_ms = a->machine.in.tries ? ROWLOCK_NEVER : a->machine.in.deadline_ms;
 
     a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
-    while (step.act != ROWLOCK_ACT_DONE) {
-        struct rowlock_step done = step;
+    for (; step.act != ROWLOCK_ACT_DONE; step = next) {
         struct rowlock_reply reply = {0};
+        struct rowlock_refused refused = {0};
         struct rowlock_error error = {0};
-        bool last = done.act == ROWLOCK_ACT_WITHDRAW || done.act == ROWLOCK_ACT_SESSION_UNLOCK;
-        bool ended = caller_ends(a, &done), asked = false;
+        bool last = step.act == ROWLOCK_ACT_WITHDRAW || step.act == ROWLOCK_ACT_SESSION_UNLOCK;
+        bool ended = caller_ends(a, &step), asks = false;
 
-        if (ended)
+        if (ended) {
             reply.code = ROWLOCK_ECANCELED;
-        else if (done.act == ROWLOCK_ACT_PAUSE)
-            reply.code = pause_for(a, done.limit_ms, &error);
-        else if (done.act == ROWLOCK_ACT_RECONNECT)
+        } else if (step.act == ROWLOCK_ACT_PAUSE) {
+            if (rowlock__wait_fd(-1, 0, connection->interrupt_fd,
+                                 rowlock__after(rowlock__now_ms(), step.limit_ms)) ==
+                ROWLOCK_WAKE_INTERRUPT)
+                reply.code = rowlock__fail(&error, ROWLOCK_ECANCELED, "interrupted");
+        } else if (step.act == ROWLOCK_ACT_RECONNECT) {
             reply.code = reconnect(a, &error);
-        else if ((reply.code = ask(a, &done, &reply, &error)) == ROWLOCK_OK)
-            asked = true;
-        if ((reply.code || asked) && !last && !ended)
+        } else {
+            asks = true;
+            reply.code = make_ready(a, &step, &error);
+            if (!reply.code) {
+                rowlock__execute(&a->request, &step, deadline_ms, &reply, &refused, &error);
+                if (!rowlock__had_no_room(connection, reply.code, &error))
+                    note_answer(a, &step, &reply, &refused);
+            }
+            if (rowlock__had_no_room(connection, reply.code, &error))
+                reply.code = ROWLOCK_EABORTED; /* the server has no memory: ask it again */
+            reply.code = rowlock__given_up(connection, reply.code, &error);
+        }
+        if ((reply.code || asks) && !last && !ended)
             a->why = error;
-        step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
-        report_disconnect(a, &done, &step);
+        next = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
+        report_disconnect(a, &step, &next);
     }
 }
 
@@ -228,9 +232,9 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
         connection = NULL;
     if (!answer.name[0])
         rowlock__find_held(&answer, &wants, connection);
-    code = rowlock__refuse(&answer, a->machine.tries ? 0 : 1, connection, 0, error);
-    add(error, a->machine.tries ? "; try again later, or wait for it"
-                                : ": wait longer, or ask its holder");
+    code = rowlock__refuse(&answer, a->machine.in.tries ? 0 : 1, connection, 0, error);
+    add(error, a->machine.in.tries ? "; try again later, or wait for it"
+                                   : ": wait longer, or ask its holder");
     return code;
 }
 
@@ -239,17 +243,13 @@ static void say_unsure(struct rowlock_error *error)
     add(error, "; it may have been granted, and then expires after its ttl");
 }
 
-/* KILL QUERY on MariaDB; an interrupt of the caller's may be reported in the same way. */
-static bool was_cancelled_by_server(const struct acquisition *a)
-{
-    return a->why.code == ROWLOCK_ECANCELED && a->why.sqlstate[0] &&
-           !rowlock__was_interrupted(a->request.connection);
-}
-
 static int say(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
     const char *name = a->request.want->name;
+    /* KILL QUERY on MariaDB; an interrupt of the caller's may be reported in the same way */
+    bool by_server = a->why.code == ROWLOCK_ECANCELED && a->why.sqlstate[0] &&
+                     !rowlock__was_interrupted(a->request.connection);
 
     if (rowlock_is_full(&a->why) &&
         (a->machine.code == ROWLOCK_EBUSY || a->machine.code == ROWLOCK_ETIMEDOUT))
@@ -264,9 +264,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
     case ROWLOCK_ECANCELED:
         rowlock__fail(error, ROWLOCK_ECANCELED,
                       "%s while waiting for '%.100s'; acquire it again to wait further",
-                      was_cancelled_by_server(a) ? "the server cancelled the statement"
-                                                 : "interrupted",
-                      name);
+                      by_server ? "the server cancelled the statement" : "interrupted", name);
         break;
     case ROWLOCK_ELIMIT:
         snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
@@ -284,15 +282,21 @@ static int say(struct acquisition *a, struct rowlock_error *error)
 
 /* ---- after the grant ------------------------------------------------------------------------- */
 
-/* Renews the lease before use if its request was sent too long ago. */
-static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
-                      struct rowlock_error *error)
+/* Makes the lease, and renews it before use if its request was sent too long ago. */
+static int take_over(struct acquisition *a, struct rowlock_lease *lease,
+                     struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
     int64_t now = rowlock__now_ms(), ttl_ms = a->request.ttl_ms;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
     int code;
 
+    lease->token = a->machine.token;
+    memcpy(lease->owner, a->request.owner, sizeof lease->owner);
+    atomic_store(&lease->ttl_ms, ttl_ms);
+    rowlock__lease_renewed(lease, a->sent_ms, ttl_ms);
+    atomic_store(&lease->simple, a->request.n == 1 && !a->machine.ticket.queued &&
+                                     a->request.want[0].mode == ROWLOCK_EXCLUSIVE);
     if (!rowlock__is_late_grant(ttl_ms, a->sent_ms, now))
         return ROWLOCK_OK;
     code = connection->link
@@ -310,27 +314,6 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     error->code = ROWLOCK_ELOST;
     rowlock_release(lease, NULL);
     return ROWLOCK_ELOST;
-}
-
-/* Notes that this session has the token's session lock. Servers without TURN note it themselves. */
-static void mark(const struct acquisition *a)
-{
-    int64_t *place = rowlock__mark_of(a->request.connection, 0);
-
-    if (place && rowlock__sql(a->request.connection, ROWLOCK_SQL_TURN))
-        *place = a->machine.token;
-}
-
-static int take_over(struct acquisition *a, struct rowlock_lease *lease,
-                     struct rowlock_error *error)
-{
-    lease->token = a->machine.token;
-    memcpy(lease->owner, a->request.owner, sizeof lease->owner);
-    atomic_store(&lease->ttl_ms, a->request.ttl_ms);
-    rowlock__lease_renewed(lease, a->sent_ms, a->request.ttl_ms);
-    atomic_store(&lease->simple, a->request.n == 1 && !a->machine.queued &&
-                                     a->request.want[0].mode == ROWLOCK_EXCLUSIVE);
-    return renew_late(a, lease, error);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -385,55 +368,25 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
     const struct rowlock_connection *connection = a->request.connection;
 
     a->machine = (struct rowlock_acquire_machine){
-        .tries = wait_ms == 0,
-        .deadline_ms = deadline_ms,
-        .remote = connection->dialect->procedural,
-        .seizes = connection->dialect->procedural && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN),
-        .turns = rowlock__sql(connection, ROWLOCK_SQL_TURN) && a->request.n == 1 &&
-                 a->request.want[0].mode == ROWLOCK_EXCLUSIVE,
-        .reconnect_ms = rowlock__can_reconnect(connection)
-                            ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
-                            : 0,
-        .moves = rowlock__can_move(connection),
+        .in =
+            {
+                .tries = wait_ms == 0,
+                .deadline_ms = deadline_ms,
+                .remote = connection->dialect->procedural,
+                .seizes =
+                    connection->dialect->procedural && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN),
+                .turns = rowlock__sql(connection, ROWLOCK_SQL_TURN) && a->request.n == 1 &&
+                         a->request.want[0].mode == ROWLOCK_EXCLUSIVE,
+                .reconnect_ms =
+                    rowlock__can_reconnect(connection)
+                        ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
+                        : 0,
+                .moves = rowlock__can_move(connection),
+            },
     };
-    if (a->unsure)
-        a->machine.unsure = a->machine.settles = true;
+    a->machine.unsure = a->machine.settles = a->unsure;
     for (size_t i = 0; i < a->request.n; i++)
-        a->machine.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
-}
-
-static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
-                   struct rowlock_lease **out, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = a->request.connection;
-    struct rowlock_lease *lease = NULL;
-    int code;
-
-    if (wait_ms > 0)
-        rowlock__wait_begins(connection, deadline_ms);
-    code = open_session(connection, wait_ms == 0, deadline_ms, error);
-    if (!code)
-        code = check_schema(a, error);
-    if (!code) /* before the grant: a failure loses no lease */
-        code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
-    if (!code) {
-        set_machine(a, wait_ms, deadline_ms);
-        drive(a);
-        release_unreported(a);
-        code = say(a, error);
-    } else if (a->unsure) { /* the group sent it, and no session is available to settle it */
-        say_unsure(error);
-    }
-    rowlock__wait_ends(connection);
-    if (!code && a->machine.code == ROWLOCK_OK) {
-        mark(a);
-        code = take_over(a, lease, error);
-    }
-    if (code || a->machine.code == ROWLOCK_DECLINED)
-        rowlock__lease_delete(lease);
-    else
-        *out = lease;
-    return code;
+        a->machine.in.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
 }
 
 /* Asks the group, which answers only requests that need no wait. If `*out` stays NULL, the member
@@ -467,9 +420,7 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     struct acquisition a = {.terms = terms};
     struct rowlock_lease *lease = NULL;
     struct rowlock_error unseen;
-    bool by_group = connection && connection->group && !hook &&
-                    rowlock__group_takes(connection->group, wants, n);
-    int64_t wait_ms = terms ? terms->wait_ms : 0;
+    int64_t wait_ms = terms ? terms->wait_ms : 0, *marked;
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
     int code;
 
@@ -482,10 +433,37 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
     a.request.hook = hook;
     a.request.hook_data = hook_data;
-    if (!code && by_group)
+    if (!code && connection->group && !hook && rowlock__group_takes(connection->group, wants, n))
         code = ask_group(&a, &lease, error);
-    if (!code && !lease)
-        code = acquire(&a, wait_ms, deadline_ms, &lease, error);
+    if (!code && !lease) {
+        if (wait_ms > 0)
+            rowlock__wait_begins(connection, deadline_ms);
+        code = open_session(connection, wait_ms == 0, deadline_ms, error);
+        if (!code)
+            code = check_schema(&a, error);
+        if (!code) /* before the grant: a failure loses no lease */
+            code = rowlock__lease_new(connection, a.request.want, a.request.n, &lease, error);
+        if (!code) {
+            set_machine(&a, wait_ms, deadline_ms);
+            drive(&a);
+            release_unreported(&a);
+            code = say(&a, error);
+        } else if (a.unsure) { /* the group sent it, and no session is available to settle it */
+            say_unsure(error);
+        }
+        rowlock__wait_ends(connection);
+        if (!code && a.machine.code == ROWLOCK_OK) {
+            /* this session has the token's session lock; servers without TURN note it themselves */
+            marked = rowlock__mark_of(connection, 0);
+            if (marked && rowlock__sql(connection, ROWLOCK_SQL_TURN))
+                *marked = a.machine.token;
+            code = take_over(&a, lease, error);
+        }
+        if (code || a.machine.code == ROWLOCK_DECLINED) {
+            rowlock__lease_delete(lease);
+            lease = NULL;
+        }
+    }
     if (!code)
         *out = lease;
     rowlock__request_clear(&a.request);

@@ -34,16 +34,6 @@ struct round_trip {
     bool stays_open;      /* on success the client commits */
 };
 
-static struct rowlock_value packed(const struct rowlock_request *request)
-{
-    return rowlock__bytes_value(request->packed, request->length);
-}
-
-static struct rowlock_value session(const struct rowlock_request *request)
-{
-    return rowlock__int_value(rowlock__marking_session(request->connection));
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* status, name, token, number, detail */
@@ -95,31 +85,21 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 /* The server ends the whole statement of a longer wait. A shorter one is ended by the procedure
    (rowlock_grant_answer), because a slow server needs more time for the rest of the statement. */
 #define LONG_MS 1000
+#define ALL_LOST -1 /* SESSION_UNLOCK: of all that a failed call left; no step of the machine */
 
-/* On a file another writer is done in a moment, so a step waits for it if the caller may wait. */
-static int64_t wait_for_file(const struct rowlock_step *step, int64_t deadline_ms)
-{
-    int64_t left = deadline_ms - rowlock__now_ms();
-
-    if (deadline_ms == ROWLOCK_NEVER)
-        return step->limit_ms;
-    left = left > 0 ? left : 0;
-    return step->limit_ms > 0 && step->limit_ms < left ? step->limit_ms : left;
-}
-
-static bool is_file(const struct rowlock_request *r)
-{
-    return !r->connection->dialect->procedural;
-}
-
+/* How long the server may wait for a grant. */
 static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step,
                        int64_t deadline_ms)
 {
-    if (is_file(r))
-        return wait_for_file(step, deadline_ms);
-    if (step->limit_ms != 0)
+    int64_t left;
+
+    if (r->connection->dialect->procedural)
+        return step->limit_ms == 0 && r->hook ? HOOK_MS : step->limit_ms;
+    /* on a file another writer is done in a moment, so a step waits for it if the caller may */
+    if (deadline_ms == ROWLOCK_NEVER)
         return step->limit_ms;
-    return r->hook ? HOOK_MS : 0;
+    left = rowlock__most(deadline_ms - rowlock__now_ms(), 0);
+    return step->limit_ms > 0 ? rowlock__least(step->limit_ms, left) : left;
 }
 
 static struct rowlock_value keeper_of(const struct rowlock_request *r)
@@ -127,29 +107,29 @@ static struct rowlock_value keeper_of(const struct rowlock_request *r)
     return r->keeper_pid ? rowlock__int_value(r->keeper_pid) : rowlock__text_value(NULL);
 }
 
-/* A server may perform a grant that waited after its client has died. A file has no server. */
-static bool client_commits(const struct rowlock_request *r, int64_t wait_ms)
-{
-    if (is_file(r))
-        return r->hook || r->connection->installed.technique == ROWLOCK_INSERT;
-    return wait_ms != 0;
-}
-
+/* GRANT, and TURN, which has two parameters more. The client commits a grant that may wait on a
+   server, because the server may perform it after its client has died. */
 static struct round_trip grant(const struct rowlock_request *r, const struct rowlock_step *step,
                                int64_t deadline_ms)
 {
-    int64_t wait_ms = wait_of(r, step, deadline_ms);
+    bool turns = step->act == ROWLOCK_ACT_TURN;
+    int64_t wait_ms = turns ? step->limit_ms : wait_of(r, step, deadline_ms);
 
     return (struct round_trip){
-        .id = ROWLOCK_SQL_GRANT,
-        .values = {packed(r), rowlock__text_value(r->owner), rowlock__int_value(r->ttl_ms),
-                   rowlock__int_value(wait_ms), rowlock__int_value(step->ticket), session(r),
+        .id = turns ? ROWLOCK_SQL_TURN : ROWLOCK_SQL_GRANT,
+        .values = {rowlock__bytes_value(r->packed, r->length), rowlock__text_value(r->owner),
+                   rowlock__int_value(r->ttl_ms), rowlock__int_value(wait_ms),
+                   rowlock__int_value(step->ticket),
+                   rowlock__int_value(rowlock__marking_session(r->connection)),
                    rowlock__text_value(r->host), keeper_of(r), rowlock__text_value(r->command),
-                   rowlock__text_value(r->note)},
+                   rowlock__text_value(r->note), rowlock__int_value(step->token),
+                   rowlock__int_value(step->number)},
         .row = grant_row,
         .limit_ms = wait_ms,
-        .server_ends = wait_ms >= LONG_MS,
-        .stays_open = client_commits(r, wait_ms)};
+        .server_ends = !turns && wait_ms >= LONG_MS,
+        .stays_open = r->connection->dialect->procedural
+                          ? turns || wait_ms != 0
+                          : r->hook || r->connection->installed.technique == ROWLOCK_INSERT};
 }
 
 /* The most frequent grant, by statements of its own. */
@@ -172,103 +152,63 @@ static struct round_trip grant_free(const struct rowlock_request *r)
         .id = ROWLOCK_SQL_GRANT_FREE,
         .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
                    rowlock__int_value(r->ttl_ms), rowlock__text_value(r->host), keeper_of(r),
-                   rowlock__text_value(r->command), rowlock__text_value(r->note), session(r),
-                   verification[0], verification[1], verification[2], verification[3]},
+                   rowlock__text_value(r->command), rowlock__text_value(r->note),
+                   rowlock__int_value(rowlock__marking_session(r->connection)), verification[0],
+                   verification[1], verification[2], verification[3]},
         .row = token_row,
         .alone = true};
 }
 
-static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){.id = ROWLOCK_SQL_ENQUEUE,
-                               .values = {packed(r), rowlock__text_value(r->owner), session(r),
-                                          rowlock__int_value(step->good_ms),
-                                          rowlock__text_value(r->host), rowlock__int_value(r->pid),
-                                          rowlock__text_value(r->command),
-                                          rowlock__text_value(r->note)},
-                               .row = grant_row};
-}
-
-static struct round_trip place(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){.id = ROWLOCK_SQL_PLACE,
-                               .values = {packed(r), rowlock__int_value(step->ticket), session(r),
-                                          rowlock__int_value(step->good_ms)},
-                               .row = place_row};
-}
-
-static struct round_trip await(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){.id = ROWLOCK_SQL_AWAIT,
-                               .values = {rowlock__int_value(step->token),
-                                          rowlock__int_value(step->number),
-                                          rowlock__int_value(step->limit_ms),
-                                          rowlock__int_value(step->ticket), session(r)},
-                               .row = number_row,
-                               .limit_ms = step->limit_ms};
-}
-
-static struct round_trip turn(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){
-        .id = ROWLOCK_SQL_TURN,
-        .values = {packed(r), rowlock__text_value(r->owner), rowlock__int_value(r->ttl_ms),
-                   rowlock__int_value(step->limit_ms), rowlock__int_value(step->ticket), session(r),
-                   rowlock__text_value(r->host), keeper_of(r), rowlock__text_value(r->command),
-                   rowlock__text_value(r->note), rowlock__int_value(step->token),
-                   rowlock__int_value(step->number)},
-        .row = grant_row,
-        .limit_ms = step->limit_ms,
-        .stays_open = true};
-}
-
-static struct round_trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
-{
-    return (struct round_trip){.id = ROWLOCK_SQL_OVERTAKE,
-                               .values = {packed(r), rowlock__int_value(step->ticket),
-                                          rowlock__int_value(step->called),
-                                          rowlock__int_value(step->limit_ms)},
-                               .row = number_row,
-                               .limit_ms = step->limit_ms,
-                               .server_ends = true};
-}
-
-static struct round_trip session_unlock(const struct rowlock_request *r,
-                                        const struct rowlock_step *step)
-{
-    return (struct round_trip){
-        .id = ROWLOCK_SQL_SESSION_UNLOCK,
-        .values = {rowlock__int_value(0), rowlock__int_value(step->number), session(r)},
-        .alone = true,
-        .uninterruptible = true};
-}
-
 /* .id 0: the step is not one of the database. */
-static struct round_trip round_trip_of(const struct rowlock_request *request,
+static struct round_trip round_trip_of(const struct rowlock_request *r,
                                        const struct rowlock_step *step, int64_t deadline_ms)
 {
+    struct rowlock_value names = rowlock__bytes_value(r->packed, r->length),
+                         owner = rowlock__text_value(r->owner),
+                         session = rowlock__int_value(rowlock__marking_session(r->connection)),
+                         ticket = rowlock__int_value(step->ticket),
+                         number = rowlock__int_value(step->number),
+                         limit = rowlock__int_value(step->limit_ms),
+                         good = rowlock__int_value(step->good_ms);
+
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        return is_simple(request, step, deadline_ms) ? grant_free(request)
-                                                     : grant(request, step, deadline_ms);
-    case ROWLOCK_ACT_ENQUEUE:
-        return enqueue(request, step);
-    case ROWLOCK_ACT_PLACE:
-        return place(request, step);
-    case ROWLOCK_ACT_AWAIT:
-        return await(request, step);
+        return is_simple(r, step, deadline_ms) ? grant_free(r) : grant(r, step, deadline_ms);
     case ROWLOCK_ACT_TURN:
-        return turn(request, step);
+        return grant(r, step, deadline_ms);
+    case ROWLOCK_ACT_ENQUEUE:
+        return (struct round_trip){
+            .id = ROWLOCK_SQL_ENQUEUE,
+            .values = {names, owner, session, good, rowlock__text_value(r->host),
+                       rowlock__int_value(r->pid), rowlock__text_value(r->command),
+                       rowlock__text_value(r->note)},
+            .row = grant_row};
+    case ROWLOCK_ACT_PLACE:
+        return (struct round_trip){
+            .id = ROWLOCK_SQL_PLACE, .values = {names, ticket, session, good}, .row = place_row};
+    case ROWLOCK_ACT_AWAIT:
+        return (struct round_trip){
+            .id = ROWLOCK_SQL_AWAIT,
+            .values = {rowlock__int_value(step->token), number, limit, ticket, session},
+            .row = number_row,
+            .limit_ms = step->limit_ms};
     case ROWLOCK_ACT_OVERTAKE:
-        return overtake(request, step);
+        return (struct round_trip){
+            .id = ROWLOCK_SQL_OVERTAKE,
+            .values = {names, ticket, rowlock__int_value(step->called), limit},
+            .row = number_row,
+            .limit_ms = step->limit_ms,
+            .server_ends = true};
     case ROWLOCK_ACT_WITHDRAW:
         return (struct round_trip){.id = ROWLOCK_SQL_WITHDRAW,
-                                   .values = {rowlock__int_value(step->ticket),
-                                              rowlock__text_value(request->owner),
-                                              session(request)},
+                                   .values = {ticket, owner, session},
                                    .uninterruptible = true};
     case ROWLOCK_ACT_SESSION_UNLOCK:
-        return session_unlock(request, step);
+        return (struct round_trip){.id = step->number == ALL_LOST ? ROWLOCK_SQL_SESSION_UNLOCK_LOST
+                                                                  : ROWLOCK_SQL_SESSION_UNLOCK,
+                                   .values = {rowlock__int_value(0), number, session},
+                                   .alone = true,
+                                   .uninterruptible = true};
     default:
         return (struct round_trip){.id = 0};
     }
@@ -287,12 +227,6 @@ static int64_t withdrawal_ms(const struct rowlock_connection *connection)
     return most < 0 || most > WITHDRAWAL_MS ? WITHDRAWAL_MS : most;
 }
 
-static bool commits_a_grant(const struct round_trip *round_trip)
-{
-    return round_trip->id == ROWLOCK_SQL_GRANT_FREE ||
-           (round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open);
-}
-
 /* The server ends a wait by itself, and gets the time of one statement more to report it, but
    little more than the caller's limit. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
@@ -301,6 +235,8 @@ static struct rowlock_budget budget_of(const struct rowlock_connection *connecti
     int64_t now = rowlock__now_ms(), end = rowlock__after(now, round_trip->limit_ms);
     int64_t more =
         round_trip->uninterruptible ? withdrawal_ms(connection) : connection->statement_ms;
+    bool commits = round_trip->id == ROWLOCK_SQL_GRANT_FREE ||
+                   (round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open);
     struct rowlock_budget budget;
 
     if (end > deadline_ms)
@@ -308,8 +244,7 @@ static struct rowlock_budget budget_of(const struct rowlock_connection *connecti
     budget = (struct rowlock_budget){
         .deadline_ms = rowlock__after(end, more),
         .interrupt_fd = round_trip->uninterruptible ? -1 : connection->interrupt_fd};
-    return rowlock__in_time(connection, budget,
-                            commits_a_grant(round_trip) ? TRY_MS : ROWLOCK_LATE_MS);
+    return rowlock__in_time(connection, budget, commits ? TRY_MS : ROWLOCK_LATE_MS);
 }
 
 static unsigned flags_of(const struct rowlock_connection *connection,
@@ -376,11 +311,6 @@ static int judge(const struct rowlock_request *request, enum rowlock_statement_i
     }
 }
 
-static bool is_dead(const struct rowlock_connection *connection)
-{
-    return rowlock__state(connection) == ROWLOCK_STATE_DEAD;
-}
-
 static int call_hook(const struct rowlock_request *request, int64_t token,
                      struct rowlock_error *error)
 {
@@ -404,25 +334,16 @@ static bool had_to_wait(const struct rowlock_connection *connection, int code,
            !rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && outcome->left == ROWLOCK_TX_NONE;
 }
 
-static int send_round_trip(struct rowlock_request *request, const struct round_trip *round_trip,
-                           int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
+/* After the answer: performs the rest of the transaction, and leaves none open. */
+static int conclude(const struct rowlock_request *request, const struct round_trip *round_trip,
+                    int64_t sent_ms, struct answer *answer, struct rowlock_outcome *outcome,
+                    int code, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = request->connection;
-    struct rowlock_budget budget = budget_of(connection, round_trip, deadline_ms);
-    struct rowlock_outcome outcome = {0};
-    struct rowlock_call call =
-        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer);
-    int64_t sent_ms = rowlock__now_ms();
-    int code;
+    struct rowlock_reply *reply = answer->reply;
+    bool begins = rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
 
-    call.limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
-    if (!call.statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
-        return ROWLOCK_OK; /* a server without session locks */
-    if (!call.statement)
-        return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
-    code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
-                                   &budget, &outcome, error);
-    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE && had_to_wait(connection, code, &outcome)) {
+    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE && had_to_wait(connection, code, outcome)) {
         if (code == ROWLOCK_EDB) /* another name has the token: drop its session lock */
             rowlock__session_unlock_lost(connection);
         rowlock__clear_error(error);
@@ -431,133 +352,119 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
     if (!code && round_trip->row)
         code = judge(request, round_trip->id, answer, error);
     if (!code && round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open)
-        answer->reply->session_unlocked = answer->reply->status == ROWLOCK_STATUS_OK &&
-                                          !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
+        reply->session_unlocked = reply->status == ROWLOCK_STATUS_OK && !begins;
     if (!code && round_trip->id == ROWLOCK_SQL_WITHDRAW)
-        answer->reply->session_unlocked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
-    if (!code && round_trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
-        code = call_hook(request, answer->reply->token, error);
+        reply->session_unlocked = begins;
+    if (!code && round_trip->stays_open && reply->status == ROWLOCK_STATUS_OK) {
+        code = call_hook(request, reply->token, error);
         if (!code)
             return commit(request, sent_ms, answer, error);
-        outcome.left = is_dead(connection) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_KEPT;
+        outcome->left =
+            rowlock__state(connection) == ROWLOCK_STATE_DEAD ? ROWLOCK_TX_DEAD : ROWLOCK_TX_KEPT;
     }
-    return rowlock__cleaned_up(connection, &outcome, code, error);
+    return rowlock__cleaned_up(connection, outcome, code, error);
 }
 
-/* A ticket or a session lock left behind blocks others as long as our session lives, so a
-   withdrawal that was cancelled is repeated. */
-static int send_withdrawal(struct rowlock_request *request, const struct round_trip *round_trip,
-                           int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
-{
-    const struct rowlock_connection *connection = request->connection;
-    int64_t until_ms = rowlock__after(rowlock__now_ms(), withdrawal_ms(connection));
-    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
-    int code;
-
-    do
-        code = send_round_trip(request, round_trip, deadline_ms, answer, error);
-    while (rowlock__was_cancelled(connection, code, until_ms) &&
-           rowlock__pause(&pause, -1, until_ms) == ROWLOCK_WAKE_READY);
-    return code;
-}
-
-/* Technique row: creates the names' rows, in a transaction of its own. */
-static int prepare(const struct rowlock_request *request, struct rowlock_error *error)
+/* After the last statement of a step, where its session may have a lock too many, or the settings
+   of a grant. */
+static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
+                            const struct round_trip *round_trip, const struct rowlock_reply *reply,
+                            const struct rowlock_error *error)
 {
     struct rowlock_connection *connection = request->connection;
-    struct rowlock_value names = packed(request);
-    struct rowlock_call call = rowlock__call(connection, ROWLOCK_SQL_PREPARE, &names, NULL, NULL);
+    struct rowlock_step unlock = {.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = step->number};
+    struct rowlock_reply ignored;
+    struct rowlock_refused refused;
 
-    return rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
-}
-
-/* MariaDB, which has no statement BEGIN, has no settings that end with the transaction: our next
-   call restores those of a grant that waited. With a ticket that is the call which releases its
-   session lock. */
-static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
-                            int64_t deadline_ms)
-{
-    struct rowlock_reply reply = {0};
-    struct rowlock_refused refused = {0};
-    struct answer answer = {.reply = &reply, .refused = &refused};
-    struct round_trip round_trip = session_unlock(request, step);
-
-    send_withdrawal(request, &round_trip, deadline_ms, &answer, NULL);
+    /* PostgreSQL's enqueue takes the session lock last: not before a wait for a row that ends so */
+    if (reply->code &&
+        (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
+         (step->act == ROWLOCK_ACT_ENQUEUE && (!error || strcmp(error->sqlstate, "55P03") != 0))))
+        rowlock__session_unlock_lost(connection);
+    /* MariaDB, which has no statement BEGIN, has no settings that end with the transaction: our
+       next call restores those of a grant that waited. With a ticket that is the call which
+       releases its session lock. */
+    if (round_trip->stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
+        !rowlock__sql(connection, ROWLOCK_SQL_BEGIN) &&
+        rowlock__state(connection) != ROWLOCK_STATE_DEAD)
+        rowlock__execute(request, &unlock, ROWLOCK_NEVER, &ignored, &refused, NULL);
 }
 
 void rowlock__session_unlock_lost(struct rowlock_connection *connection)
 {
     struct rowlock_request request = {.connection = connection};
-    struct rowlock_reply reply = {0};
-    struct rowlock_refused refused = {0};
-    struct answer answer = {.reply = &reply, .refused = &refused};
-    struct round_trip round_trip = {
-        .id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .uninterruptible = true};
+    struct rowlock_step step = {.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = ALL_LOST};
+    struct rowlock_reply reply;
+    struct rowlock_refused refused;
 
-    if (rowlock__sql(connection, round_trip.id) && !is_dead(connection))
-        send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
+    if (rowlock__sql(connection, ROWLOCK_SQL_SESSION_UNLOCK_LOST) &&
+        rowlock__state(connection) != ROWLOCK_STATE_DEAD)
+        rowlock__execute(&request, &step, ROWLOCK_NEVER, &reply, &refused, NULL);
 }
 
-/* The call after one that decided nothing: where the name is not simply free, the grant by
-   functions decides. .id 0: the step is done. */
-static struct round_trip next_of(const struct rowlock_request *request,
-                                 const struct rowlock_step *step, int64_t deadline_ms,
-                                 const struct round_trip *sent, const struct answer *answer)
-{
-    if (answer->reply->code || answer->rows)
-        return (struct round_trip){.id = 0};
-    if (sent->id == ROWLOCK_SQL_GRANT_FREE)
-        return grant(request, step, deadline_ms);
-    return (struct round_trip){.id = 0};
-}
-
-/* PostgreSQL's enqueue takes the session lock last: not before a wait for a row that ends so. */
-static bool may_have_marked(const struct rowlock_step *step, const struct rowlock_error *error)
-{
-    if (step->act == ROWLOCK_ACT_ENQUEUE)
-        return !error || strcmp(error->sqlstate, "55P03") != 0;
-    return step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN;
-}
-
-/* Technique row: if rows of the names are missing, creates them and repeats the step, because a
-   vacuum may remove a row in between. */
+/* The statements of a step, one after the other: usually one. */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
                      int64_t deadline_ms, struct rowlock_reply *reply,
                      struct rowlock_refused *refused, struct rowlock_error *error)
 {
-    struct answer answer = {.reply = reply, .refused = refused};
-    int64_t until_ms = rowlock__now_ms() + PREPARE_MS;
-    struct round_trip next = round_trip_of(request, step, deadline_ms), round_trip = next;
-    bool tried = next.id == ROWLOCK_SQL_GRANT_FREE;
+    struct rowlock_connection *connection = request->connection;
+    struct round_trip round_trip = round_trip_of(request, step, deadline_ms);
+    bool tried = round_trip.id == ROWLOCK_SQL_GRANT_FREE, last = false;
+    int64_t began_ms = rowlock__now_ms();
+    int64_t cancelled_ms = rowlock__after(began_ms, withdrawal_ms(connection));
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    struct rowlock_value names;
 
-    *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
-    if (!next.id)
+    *reply = (struct rowlock_reply){0};
+    if (!round_trip.id)
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
-    while (next.id) {
-        round_trip = next;
-        reply->code = (round_trip.uninterruptible ? send_withdrawal : send_round_trip)(
-            request, &round_trip, deadline_ms, &answer, error);
-        next = next_of(request, step, deadline_ms, &round_trip, &answer);
-    }
-    if (tried && round_trip.id == ROWLOCK_SQL_GRANT && !reply->code &&
-        reply->status == ROWLOCK_STATUS_OK)
-        request->connection->verified = 0; /* it may be out of date */
-    for (bool last = false; reply->status == ROWLOCK_STATUS_UNPREPARED && !last;) {
-        last = rowlock__now_ms() >= (deadline_ms < until_ms ? deadline_ms : until_ms);
-        reply->code = prepare(request, error);
+    if (!rowlock__sql(connection, round_trip.id) && round_trip.id == ROWLOCK_SQL_SESSION_UNLOCK)
+        return ROWLOCK_OK; /* a server without session locks */
+    if (!rowlock__sql(connection, round_trip.id))
+        return reply->code =
+                   rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
+    for (;;) {
+        struct answer answer = {.reply = reply, .refused = refused};
+        struct rowlock_outcome outcome = {0};
+        struct rowlock_call call =
+            rowlock__call(connection, round_trip.id, round_trip.values, round_trip.row, &answer);
+        struct rowlock_budget budget = budget_of(connection, &round_trip, deadline_ms);
+        int64_t sent_ms = rowlock__now_ms();
+
+        call.limit_ms = round_trip.server_ends ? round_trip.limit_ms : 0;
+        *reply = (struct rowlock_reply){0};
+        reply->code = connection->driver->run(connection->link, flags_of(connection, &round_trip),
+                                              &call, 1, &budget, &outcome, error);
+        reply->code =
+            conclude(request, &round_trip, sent_ms, &answer, &outcome, reply->code, error);
+        if (round_trip.id == ROWLOCK_SQL_GRANT_FREE && !reply->code && !answer.rows) {
+            /* the name is not simply free: the grant by functions decides */
+            round_trip = grant(request, step, deadline_ms);
+            continue;
+        }
+        /* A ticket or a session lock left behind blocks others as long as our session lives, so a
+           withdrawal that was cancelled is repeated. */
+        if (round_trip.uninterruptible &&
+            rowlock__was_cancelled(connection, reply->code, cancelled_ms) &&
+            rowlock__pause(&pause, -1, cancelled_ms) == ROWLOCK_WAKE_READY)
+            continue;
+        /* Technique row: the names lack rows. They are created in a transaction of its own, and the
+           step is repeated, because a vacuum may remove a row in between. */
+        if (reply->status != ROWLOCK_STATUS_UNPREPARED || last)
+            break;
+        last = rowlock__now_ms() >= rowlock__least(deadline_ms, began_ms + PREPARE_MS);
+        names = rowlock__bytes_value(request->packed, request->length);
+        call = rowlock__call(connection, ROWLOCK_SQL_PREPARE, &names, NULL, NULL);
+        reply->code = rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
         if (reply->code)
             break;
         rowlock__clear_error(error);
-        *reply = (struct rowlock_reply){0};
-        answer.rows = 0;
-        reply->code = send_round_trip(request, &round_trip, deadline_ms, &answer, error);
     }
-    if (reply->code && may_have_marked(step, error))
-        rowlock__session_unlock_lost(request->connection);
-    if (round_trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
-        !rowlock__sql(request->connection, ROWLOCK_SQL_BEGIN) && !is_dead(request->connection))
-        restore_session(request, step, deadline_ms);
+    if (tried && round_trip.id == ROWLOCK_SQL_GRANT && !reply->code &&
+        reply->status == ROWLOCK_STATUS_OK)
+        connection->verified = 0; /* it may be out of date */
+    restore_session(request, step, &round_trip, reply, error);
     return reply->code;
 }

@@ -65,8 +65,8 @@ SEAM(uint32_t, rowlock__dice, void)
 SEAM(struct rowlock_step, rowlock__acquire_start, struct rowlock_acquire_machine *machine,
      int64_t now_ms)
 {
-    machine->remote |= sim.temper.pooled | sim.temper.sessions;
-    machine->reconnect_ms = 20000; /* as for a file that is far away */
+    machine->in.remote |= sim.temper.pooled | sim.temper.sessions;
+    machine->in.reconnect_ms = 20000; /* as for a file that is far away */
     return __real_rowlock__acquire_start(machine, now_ms);
 }
 

@@ -181,7 +181,7 @@ static void gather(int n, int64_t late_ms)
         struct waiter *me = &w.waiter[i];
 
         w.now = START + 3LL * i;
-        me->machine.deadline_ms = ROWLOCK_NEVER;
+        me->machine.in.deadline_ms = ROWLOCK_NEVER;
         me->step = rowlock__acquire_start(&me->machine, w.now);
         begin_step(me);
         while (!me->queued)

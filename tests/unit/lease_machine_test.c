@@ -84,11 +84,11 @@ static void begin_somewhere(int64_t wait_ms, bool remote)
 {
     memset(&s, 0, sizeof s);
     s.now = START;
-    s.machine.deadline_ms = rowlock__after(START, wait_ms);
-    s.machine.tries = wait_ms == 0;
-    s.machine.remote = remote;
-    s.machine.reconnect_ms = remote ? 10000 : 0;
-    s.machine.moves = remote;
+    s.machine.in.deadline_ms = rowlock__after(START, wait_ms);
+    s.machine.in.tries = wait_ms == 0;
+    s.machine.in.remote = remote;
+    s.machine.in.reconnect_ms = remote ? 10000 : 0;
+    s.machine.in.moves = remote;
     s.step = rowlock__acquire_start(&s.machine, s.now);
     write_step();
 }
@@ -287,7 +287,7 @@ static void queue_up(int64_t ticket)
 static void begin_with_tries(void)
 {
     begin(-1);
-    s.machine.seizes = true;
+    s.machine.in.seizes = true;
     queue_up(7);
 }
 
@@ -327,7 +327,7 @@ TEST(a_waiter_behind_another_looks_when_that_one_has_left)
 static void begin_with_turns(void)
 {
     begin(-1);
-    s.machine.turns = true;
+    s.machine.in.turns = true;
     queue_up(7);
 }
 
@@ -416,7 +416,7 @@ TEST(a_holder_without_a_session_is_polled_more_and_more_seldom)
 TEST(a_head_that_waits_for_permits_looks_often)
 {
     begin(-1);
-    s.machine.permits = true;
+    s.machine.in.permits = true;
     queue_up(7);
     HEAR(HELD(70, 30000));
     t_story("await token 70 250ms");
@@ -670,7 +670,7 @@ TEST(a_session_lost_in_the_queue_begins_again)
 TEST(reconnecting_is_tried_with_growing_pauses_and_ends)
 {
     begin(0);
-    s.machine.reconnect_ms = 300;
+    s.machine.in.reconnect_ms = 300;
     HEAR(FAILS(ECONN), FAILS(ECONN), after(50, NOTHING));
     HEAR(FAILS(ESERVER)); /* a standby that is not promoted yet */
     HEAR(after(100, NOTHING), FAILS(ETIMEDOUT), after(200, NOTHING));
@@ -728,7 +728,7 @@ TEST(a_server_that_hangs_up_again_and_again_is_not_hammered)
 TEST(a_session_that_is_not_ours_is_not_replaced)
 {
     begin(-1);
-    s.machine.reconnect_ms = 0;
+    s.machine.in.reconnect_ms = 0;
     HEAR(FAILS(EUNKNOWN));
     t_story("try, done ECONN");
     t_true(s.machine.unsure);

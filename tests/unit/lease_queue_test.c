@@ -106,7 +106,7 @@ static struct rowlock_reply grant(struct waiter *me)
    answer a roll call. */
 static struct rowlock_reply await(const struct waiter *me, bool came)
 {
-    bool next = came && me->machine.seizes && !me->step.token && me->queued && !w.held;
+    bool next = came && me->machine.in.seizes && !me->step.token && me->queued && !w.held;
 
     for (int i = 0; i < w.n; i++)
         next = next && !(w.waiter[i].queued && w.waiter[i].ticket < me->ticket);
@@ -181,10 +181,10 @@ static struct waiter *come(void)
 {
     struct waiter *me = &w.waiter[w.n++];
 
-    *me = (struct waiter){.machine = {.remote = true,
-                                      .seizes = w.n % 2 == 0,
-                                      .deadline_ms = ROWLOCK_NEVER,
-                                      .reconnect_ms = 10000}};
+    *me = (struct waiter){.machine.in = {.remote = true,
+                                         .seizes = w.n % 2 == 0,
+                                         .deadline_ms = ROWLOCK_NEVER,
+                                         .reconnect_ms = 10000}};
     me->step = rowlock__acquire_start(&me->machine, w.now);
     begin_step(me);
     pass(3 * SLOWEST_MS);
@@ -285,5 +285,5 @@ TEST(p10_no_waiter_is_called_while_the_name_is_held)
     queue(1, 40, all);
     pass(600000);
     for (int i = 0; i < 40; i++)
-        t_int((int)w.waiter[i].machine.visit_ms, 0);
+        t_int((int)w.waiter[i].machine.roll.visit_ms, 0);
 }

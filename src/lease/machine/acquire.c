@@ -25,15 +25,15 @@ static step try_once(machine *m, int64_t limit)
 /* The name lock is held. A try waits briefly; in one piece if the server does the waiting. */
 static step try_again(machine *m, int64_t now, uint32_t dice)
 {
-    if (!m->tries)
+    if (!m->in.tries)
         return rowlock__queue_enter(m, now);
-    if (!m->retry_until_ms) {
-        m->retry_until_ms = now + TRY_WAIT_MS;
+    if (!m->repeat.until_ms) {
+        m->repeat.until_ms = now + TRY_WAIT_MS;
         return try_once(m, TRY_WAIT_MS);
     }
-    if (now >= m->retry_until_ms)
+    if (now >= m->repeat.until_ms)
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
-    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__least(STEP_MS, m->retry_until_ms - now),
+    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__least(STEP_MS, m->repeat.until_ms - now),
                                dice);
 }
 
@@ -43,17 +43,17 @@ static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
 {
     step pause;
 
-    if (!m->tries)
+    if (!m->in.tries)
         return rowlock__queue_enter(m, now);
-    if (!m->ended_until_ms) {
-        m->ended_until_ms = now + ENDED_MS;
-        m->pause_ms = 0;
-    } else if (now >= m->ended_until_ms) {
+    if (!m->repeat.ended_ms) {
+        m->repeat.ended_ms = now + ENDED_MS;
+        m->pace.pause_ms = 0;
+    } else if (now >= m->repeat.ended_ms) {
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
     }
     pause = rowlock__step_pause(m, now, TRY_PAUSE, rowlock__step_backoff(m, STEP_MS, BUSY_MAX_MS),
                                 dice);
-    m->retry_until_ms = rowlock__most(m->retry_until_ms, m->due_ms + TRY_WAIT_MS);
+    m->repeat.until_ms = rowlock__most(m->repeat.until_ms, m->pace.due_ms + TRY_WAIT_MS);
     return pause;
 }
 
@@ -61,9 +61,9 @@ static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
    remove its row. */
 static step probe(machine *m, int64_t now, const reply *r)
 {
-    if (!m->retry_until_ms)
-        m->retry_until_ms = now + CLEARING_MS;
-    if (!m->remote || !r->number || r->number == m->waited_for || now >= m->retry_until_ms)
+    if (!m->repeat.until_ms)
+        m->repeat.until_ms = now + CLEARING_MS;
+    if (!m->in.remote || !r->number || r->number == m->waited_for || now >= m->repeat.until_ms)
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
     m->waited_for = r->number;
     m->state = PROBING;
@@ -89,9 +89,9 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
     switch (r->status) {
     case ROWLOCK_STATUS_LEASED:
         m->held_by = r->number;
-        return m->tries ? rowlock__step_finish(m, ROWLOCK_EBUSY) : rowlock__queue_enter(m, now);
+        return m->in.tries ? rowlock__step_finish(m, ROWLOCK_EBUSY) : rowlock__queue_enter(m, now);
     case ROWLOCK_STATUS_QUEUED:
-        return m->tries ? probe(m, now, r) : rowlock__queue_enter(m, now);
+        return m->in.tries ? probe(m, now, r) : rowlock__queue_enter(m, now);
     default:
         return try_again(m, now, dice);
     }
@@ -108,7 +108,8 @@ static step reconnect(machine *m)
 /* A waiter also waits for the database, within the same limit. */
 static bool connecting_is_over(const machine *m, int64_t now)
 {
-    return m->tries ? now - m->lost_since_ms >= m->reconnect_ms : rowlock__step_is_late(m, now);
+    return m->in.tries ? now - m->lost_since_ms >= m->in.reconnect_ms
+                       : rowlock__step_is_late(m, now);
 }
 
 static step rest(machine *m, int64_t now, int code, uint32_t dice)
@@ -123,11 +124,10 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
 static step replace(machine *m, int64_t now, int code, uint32_t dice)
 {
     rowlock__queue_forget(m);
-    if (m->lost) /* lost again, without any answer in between */
+    if (m->lost_since_ms) /* lost again, without any answer in between */
         return rest(m, now, code, dice);
-    m->lost = true;
     m->lost_since_ms = now;
-    m->pause_ms = 0;
+    m->pace.pause_ms = 0;
     return reconnect(m);
 }
 
@@ -138,7 +138,7 @@ static step lost(machine *m, int64_t now, uint32_t dice)
         m->unsure = m->settles = true;
     m->asked = false;
     m->left = false;
-    if (m->reconnect_ms)
+    if (m->in.reconnect_ms)
         return replace(m, now, ROWLOCK_ECONN, dice);
     rowlock__queue_forget(m);
     return rowlock__step_finish(m, ROWLOCK_ECONN);
@@ -155,14 +155,14 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
 {
     switch (code) {
     case ROWLOCK_OK:
-        m->retry_until_ms = m->ended_until_ms = 0;
+        m->repeat.until_ms = m->repeat.ended_ms = 0;
         return try_once(m, 0); /* finds our lease, if there is one */
     case ROWLOCK_ECONN:
     case ROWLOCK_EUNKNOWN:
     case ROWLOCK_ETIMEDOUT:
         return rest(m, now, ROWLOCK_ECONN, dice);
     case ROWLOCK_ESERVER: /* a standby that may be promoted; a try does not wait for that */
-        if (m->left && m->tries)
+        if (m->left && m->in.tries)
             return rowlock__step_finish(m, code);
         return rest(m, now, code, dice);
     default:
@@ -199,7 +199,7 @@ static step failed(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_EABORTED:
         return not_done(m, now, code, dice);
     case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: retried until the deadline */
-        return m->tries ? rowlock__step_give_up(m, code) : not_done(m, now, code, dice);
+        return m->in.tries ? rowlock__step_give_up(m, code) : not_done(m, now, code, dice);
     default:
         return rowlock__step_give_up(m, code);
     }
@@ -213,7 +213,7 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case PROBING:
         return r->number == 1 ? try_once(m, 0) : rowlock__step_finish(m, ROWLOCK_EBUSY);
     case TRY_PAUSE:
-        return try_once(m, rowlock__most(m->retry_until_ms - now, 1));
+        return try_once(m, rowlock__most(m->repeat.until_ms - now, 1));
     case QUEUING:
         return rowlock__queue_entered(m, now, r);
     case QUEUE_PAUSE:
@@ -242,11 +242,11 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
 
 step rowlock__acquire_start(machine *m, int64_t now_ms)
 {
-    m->place = 1;
-    if (m->remote)
+    m->ticket.place = 1;
+    if (m->in.remote)
         return try_once(m, 0);
     /* a grant of another name holds a file's write lock only briefly */
-    m->retry_until_ms = now_ms + TRY_WAIT_MS;
+    m->repeat.until_ms = now_ms + TRY_WAIT_MS;
     return try_once(m, rowlock__step_within(m, now_ms, TRY_WAIT_MS));
 }
 
@@ -254,10 +254,10 @@ static step next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
 {
     switch (m->state) {
     case WITHDRAWING: /* if it failed: without its lock the ticket counts as dead */
-        m->locked = m->locked && !r->session_unlocked;
-        return rowlock__step_leave(m, m->result);
+        m->ticket.locked = m->ticket.locked && !r->session_unlocked;
+        return rowlock__step_leave(m, m->code);
     case LEAVING:
-        return rowlock__step_finish(m, m->result);
+        return rowlock__step_finish(m, m->code);
     case CONNECTING:
         return after_connect(m, now_ms, r->code, dice);
     case ENDED:
@@ -265,7 +265,8 @@ static step next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
     default:
         if (r->code)
             return failed(m, now_ms, r->code, dice);
-        m->lost = m->lost && m->state == CONNECT_PAUSE;
+        if (m->state != CONNECT_PAUSE)
+            m->lost_since_ms = 0;
         return answered(m, now_ms, r, dice);
     }
 }
@@ -275,7 +276,7 @@ step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t 
     bool connects = m->state == CONNECTING || m->state == CONNECT_PAUSE || m->state == ENDED;
     step s = next(m, now_ms, r, dice);
 
-    if (s.act != ROWLOCK_ACT_DONE || m->code != ROWLOCK_ESERVER || connects || !m->moves)
+    if (s.act != ROWLOCK_ACT_DONE || m->code != ROWLOCK_ESERVER || connects || !m->in.moves)
         return s;
     return leave_server(m, now_ms, dice);
 }

@@ -60,10 +60,8 @@ struct rowlock_reply {
     bool session_unlocked;      /* the COMMIT released the ticket's session lock */
 };
 
-/* One acquisition. The caller sets the input, and the rest to 0. Times are milliseconds of the
-   holder's monotonic clock (clock.h), given by the caller. */
-struct rowlock_acquire_machine {
-    /* input */
+/* The wish of the caller, and the abilities of the engine. */
+struct rowlock_acquire_input {
     int64_t deadline_ms; /* ROWLOCK_NEVER: none */
     bool tries;   /* wait_ms was 0: only a free name is acquired, and the deadline is unused */
     bool permits; /* some request is a permit: the head cannot block on one holder */
@@ -76,44 +74,57 @@ struct rowlock_acquire_machine {
     /* ESERVER means that the session's server has become read-only, as a former primary does: a new
        session may find its successor. */
     bool moves;
+};
 
-    /* state: the step under way, as state.h names it */
-    int state;
-
-    /* The ticket. */
-    int64_t ticket;  /* 0: none, or unknown */
+/* Our row in the queue. */
+struct rowlock_acquire_ticket {
+    int64_t number;  /* 0: none, or unknown */
     bool queued;     /* our rows may be in the queue */
-    bool locked;     /* our ticket may have a session lock */
-    bool seized;     /* the last grant was a try: the next one waits */
+    bool locked;     /* it may have a session lock */
     int64_t place;   /* at the last look, from 1: first */
     int64_t good_ms; /* as of the last ENQUEUE or PLACE: how long we count as alive */
+};
 
-    /* The time between looks. */
+/* The time between looks. */
+struct rowlock_acquire_pace {
     int64_t pause_ms; /* the last backoff; 0: none since the last success */
     int64_t due_ms;   /* when the next look is due, after a pause; 0: unknown */
     int64_t late_ms;  /* how late recent looks were answered */
-    /* The number whose session lock is awaited, or was free although its row may exist: a wait for
-       it would end at once. */
-    int64_t waited_for;
+};
 
-    /* A roll call (queue.c). */
+/* A roll call (queue.c). */
+struct rowlock_acquire_roll {
     int64_t visit_ms; /* when its next visit is due; 0: none, a lease conflicts */
     int64_t called;   /* its number; 0: none yet */
     bool waited;      /* since then we got the name lock, after all earlier waiters for it */
+};
 
-    /* A lost session. */
-    bool lost;             /* it was lost, and nothing was answered since */
-    int64_t lost_since_ms; /* the first loss of these */
-    bool left;             /* the session was left, because its server has become read-only */
+/* How long a try is repeated. */
+struct rowlock_acquire_repeat {
+    int64_t until_ms; /* 0: not yet known */
+    int64_t ended_ms; /* the same after the server ended it; 0: it never did */
+};
+
+/* One acquisition. The caller sets `in`, and the rest to 0. Times are milliseconds of the holder's
+   monotonic clock (clock.h), given by the caller, and above 0. */
+struct rowlock_acquire_machine {
+    struct rowlock_acquire_input in;
+
+    int state; /* the step under way, as state.h names it */
+    struct rowlock_acquire_ticket ticket;
+    struct rowlock_acquire_pace pace;
+    struct rowlock_acquire_roll roll;
+    struct rowlock_acquire_repeat repeat;
+    bool seized; /* the last grant of a waiter was a try: the next one waits */
+    /* The number whose session lock is awaited, or was free although its row may exist: a wait for
+       it would end at once. */
+    int64_t waited_for;
+    /* The session was lost then for the first time since anything was answered; 0: it was not. */
+    int64_t lost_since_ms;
+    bool left; /* the session was left, because its server has become read-only */
     /* A grant may have been committed without our knowledge: a conflicting lease may be our own. A
        try checks that under the name lock (settles); a queued waiter once more (asked: it has). */
     bool settles, asked;
-
-    /* A try. */
-    int64_t retry_until_ms; /* until when it may be repeated; 0: not yet known */
-    int64_t ended_until_ms; /* the same after the server ended it; 0: it never did */
-
-    int result; /* the result to return after the ticket was withdrawn */
 
     /* output, after DONE */
     int code;      /* 0, an error, or ROWLOCK_DECLINED (request.h) */

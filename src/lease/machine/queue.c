@@ -37,7 +37,7 @@
    are short enough. */
 static int64_t pause_by_place(const machine *m)
 {
-    return rowlock__least(STEP_MS * m->place, PAUSE_MAX_MS);
+    return rowlock__least(STEP_MS * m->ticket.place, PAUSE_MAX_MS);
 }
 
 /* Twice, because a look writes no sign of life before half of good_ms has passed: after every look
@@ -45,27 +45,27 @@ static int64_t pause_by_place(const machine *m)
    machine. */
 static int64_t good_for(const machine *m)
 {
-    return GOOD_MS + 2 * (pause_by_place(m) + m->late_ms) + (m->remote ? TRIP_MS : 0);
+    return GOOD_MS + 2 * (pause_by_place(m) + m->pace.late_ms) + (m->in.remote ? TRIP_MS : 0);
 }
 
 static int64_t good(machine *m)
 {
-    m->good_ms = good_for(m);
-    return m->good_ms;
+    m->ticket.good_ms = good_for(m);
+    return m->ticket.good_ms;
 }
 
 static void forget_roll(machine *m)
 {
-    m->visit_ms = m->called = 0;
-    m->waited = false;
+    m->roll.visit_ms = m->roll.called = 0;
+    m->roll.waited = false;
 }
 
 /* Starts over at the end of the queue. */
 void rowlock__queue_forget(machine *m)
 {
-    m->ticket = m->waited_for = 0;
-    m->locked = false;
-    m->place = 1;
+    m->ticket.number = m->waited_for = 0;
+    m->ticket.locked = false;
+    m->ticket.place = 1;
     forget_roll(m);
 }
 
@@ -75,9 +75,10 @@ step rowlock__queue_enter(machine *m, int64_t now)
         return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
     rowlock__queue_forget(m);
     if (m->state != QUEUE_PAUSE)
-        m->pause_ms = 0;
-    m->due_ms = now;
-    m->queued = m->queued || m->remote; /* a failed transaction on a file has changed nothing */
+        m->pace.pause_ms = 0;
+    m->pace.due_ms = now;
+    m->ticket.queued =
+        m->ticket.queued || m->in.remote; /* a failed transaction on a file has changed nothing */
     m->state = QUEUING;
     return (step){.act = ROWLOCK_ACT_ENQUEUE, .good_ms = good(m)};
 }
@@ -87,17 +88,17 @@ step rowlock__queue_look(machine *m, int64_t now)
     if (rowlock__step_is_late(m, now))
         return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
     m->state = LOOKING;
-    return (step){.act = ROWLOCK_ACT_PLACE, .ticket = m->ticket, .good_ms = good(m)};
+    return (step){.act = ROWLOCK_ACT_PLACE, .ticket = m->ticket.number, .good_ms = good(m)};
 }
 
 static step await(machine *m, int64_t now, bool token, int64_t number, int64_t limit)
 {
-    m->state = m->turns ? TURNING : AWAITING;
+    m->state = m->in.turns ? TURNING : AWAITING;
     m->waited_for = number;
-    return (step){.act = m->turns ? ROWLOCK_ACT_TURN : ROWLOCK_ACT_AWAIT,
+    return (step){.act = m->in.turns ? ROWLOCK_ACT_TURN : ROWLOCK_ACT_AWAIT,
                   .token = token,
                   .number = number,
-                  .ticket = m->ticket,
+                  .ticket = m->ticket.number,
                   .limit_ms = rowlock__step_within(m, now, limit)};
 }
 
@@ -105,7 +106,8 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
    wait is short. */
 static int64_t name_lock_limit(const machine *m, int64_t now, int64_t limit)
 {
-    return rowlock__step_within(m, now, m->locked ? limit : rowlock__least(limit, m->good_ms / 2));
+    return rowlock__step_within(
+        m, now, m->ticket.locked ? limit : rowlock__least(limit, m->ticket.good_ms / 2));
 }
 
 /* The head waits for the name lock with all its time: short tries starve behind others' locks. */
@@ -113,7 +115,7 @@ static step take(machine *m, int64_t now)
 {
     m->state = TAKING;
     return (step){.act = ROWLOCK_ACT_GRANT,
-                  .ticket = m->ticket,
+                  .ticket = m->ticket.number,
                   .limit_ms = name_lock_limit(m, now, SLICE_MS)};
 }
 
@@ -121,14 +123,14 @@ static step seize(machine *m)
 {
     m->state = SEIZING;
     m->seized = true;
-    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket};
+    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
 }
 
 /* One try, which the server commits by itself, then waiting grants: a head that only tried would
    starve. */
 static step seize_or_take(machine *m, int64_t now)
 {
-    if (m->seizes && m->locked && !m->seized)
+    if (m->in.seizes && m->ticket.locked && !m->seized)
         return seize(m);
     m->seized = false;
     return take(m, now);
@@ -139,8 +141,8 @@ static step overtake(machine *m, int64_t now)
 {
     m->state = OVERTAKING;
     return (step){.act = ROWLOCK_ACT_OVERTAKE,
-                  .called = m->waited ? m->called : 0,
-                  .ticket = m->ticket,
+                  .called = m->roll.waited ? m->roll.called : 0,
+                  .ticket = m->ticket.number,
                   .limit_ms = name_lock_limit(m, now, VISIT_MS),
                   .good_ms = good(m)};
 }
@@ -148,10 +150,11 @@ static step overtake(machine *m, int64_t now)
 /* Our ticket was removed as dead: queue again, but release its session lock first. */
 static step queue_again(machine *m, int64_t now)
 {
-    if (!m->locked)
+    if (!m->ticket.locked)
         return rowlock__queue_enter(m, now);
     m->state = DROPPING;
-    return (step){.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket, .ticket = m->ticket};
+    return (step){
+        .act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket.number, .ticket = m->ticket.number};
 }
 
 /* ---- the replies ----------------------------------------------------------------------------- */
@@ -160,9 +163,9 @@ step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
 {
     if (r->status == ROWLOCK_STATUS_LIMIT)
         return rowlock__step_give_up(m, ROWLOCK_ELIMIT);
-    m->ticket = r->number;
-    m->queued = true;
-    m->locked = m->remote;
+    m->ticket.number = r->number;
+    m->ticket.queued = true;
+    m->ticket.locked = m->in.remote;
     return rowlock__queue_look(m, now);
 }
 
@@ -178,14 +181,15 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
         m->asked = true;
         return take(m, now);
     }
-    if (!m->remote)
+    if (!m->in.remote)
         return rowlock__step_pause(m, now, WAITING, rowlock__least(STEP_MS, until), dice);
-    if (!m->locked || m->waited_for == r->number)
+    if (!m->ticket.locked || m->waited_for == r->number)
         return rowlock__step_pause(
             m, now, WAITING,
             rowlock__least(rowlock__step_backoff(m, STEP_MS, HEAD_PAUSE_MS), until), dice);
-    m->pause_ms = 0;
-    return await(m, now, true, r->number, rowlock__least(m->permits ? PERMITS_MS : HEAD_MS, until));
+    m->pace.pause_ms = 0;
+    return await(m, now, true, r->number,
+                 rowlock__least(m->in.permits ? PERMITS_MS : HEAD_MS, until));
 }
 
 /* The name is free, and the waiters before us do not take it: is the next visit due? In a long
@@ -194,61 +198,64 @@ static bool is_due(machine *m, int64_t now, const reply *r, bool moves)
 {
     if (!r->free || (moves && r->before > NEAR))
         forget_roll(m);
-    else if (!m->visit_ms)
-        m->visit_ms = now + (r->before > NEAR ? FREE_FAR_MS : FREE_MS);
-    return m->visit_ms && now >= m->visit_ms;
+    else if (!m->roll.visit_ms)
+        m->roll.visit_ms = now + (r->before > NEAR ? FREE_FAR_MS : FREE_MS);
+    return m->roll.visit_ms && now >= m->roll.visit_ms;
 }
 
 static int64_t until_look(const machine *m, int64_t now, int64_t before)
 {
     int64_t limit = before > NEAR ? FAR_MS : rowlock__least(BEHIND_MS * before, NEAR_MS);
 
-    return m->visit_ms ? rowlock__least(limit, rowlock__most(m->visit_ms - now, 1)) : limit;
+    return m->roll.visit_ms ? rowlock__least(limit, rowlock__most(m->roll.visit_ms - now, 1))
+                            : limit;
 }
 
 /* In a moving queue, the second waiter must be awake when the first one leaves. */
 static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
 {
-    if (!m->locked && m->good_ms < good_for(m)) /* a new ticket, not good until the next look */
+    if (!m->ticket.locked &&
+        m->ticket.good_ms < good_for(m)) /* a new ticket, not good until the next look */
         return rowlock__queue_look(m, now);
     return rowlock__step_pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
 }
 
 static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
-    bool moves = r->before + 1 < m->place;
+    bool moves = r->before + 1 < m->ticket.place;
 
-    m->place = r->before + 1;
+    m->ticket.place = r->before + 1;
     if (is_due(m, now, r, moves)) {
-        if (now - m->visit_ms >= LATE_MS)
-            m->called = m->waited = 0;
+        if (now - m->roll.visit_ms >= LATE_MS)
+            m->roll.called = m->roll.waited = 0;
         return overtake(m, now);
     }
-    if (!m->locked || m->waited_for == r->number)
+    if (!m->ticket.locked || m->waited_for == r->number)
         return wait_and_look(m, now, moves, dice);
     return await(m, now, false, r->number, until_look(m, now, r->before));
 }
 
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
-    m->locked = r->locked;
+    m->ticket.locked = r->locked;
     /* Measures how late looks are answered: keeps the maximum, and halves it after each one in
        time. */
-    if (m->due_ms)
-        m->late_ms = rowlock__most(m->late_ms / 2, rowlock__least(now - m->due_ms, LATE_MOST_MS));
-    m->due_ms = 0;
+    if (m->pace.due_ms)
+        m->pace.late_ms =
+            rowlock__most(m->pace.late_ms / 2, rowlock__least(now - m->pace.due_ms, LATE_MOST_MS));
+    m->pace.due_ms = 0;
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
-        m->place = 1;
+        m->ticket.place = 1;
         return rowlock__step_is_late(m, now) ? rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT)
                                              : seize_or_take(m, now);
     case ROWLOCK_STATUS_LEASED:
-        m->place = 1;
+        m->ticket.place = 1;
         return wait_for_holder(m, now, r, dice);
     case ROWLOCK_STATUS_QUEUED:
         return wait_for_ticket(m, now, r, dice);
     case ROWLOCK_STATUS_UNQUEUED:
-        m->locked = m->remote;
+        m->ticket.locked = m->in.remote;
         return queue_again(m, now);
     case ROWLOCK_STATUS_LIMIT:
         return rowlock__step_give_up(m, ROWLOCK_ELIMIT);
@@ -284,7 +291,7 @@ static step remove_dead(machine *m, int64_t now, int64_t ticket)
     m->state = AWAITING;
     return (step){.act = ROWLOCK_ACT_AWAIT,
                   .number = ticket,
-                  .ticket = m->ticket,
+                  .ticket = m->ticket.number,
                   .limit_ms = rowlock__step_within(m, now, STEP_MS)};
 }
 
@@ -292,11 +299,11 @@ static step remove_dead(machine *m, int64_t now, int64_t ticket)
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
 {
     bool came = r->number == 1 || r->number == 2; /* 2: after a ticket the lease ended too */
-    bool first = r->number == 2 || (m->place == 1 && m->waited_for == m->held_by);
+    bool first = r->number == 2 || (m->ticket.place == 1 && m->waited_for == m->held_by);
 
     if (!came)
         m->waited_for = 0;
-    if (!came || !first || !m->seizes || !m->locked || rowlock__step_is_late(m, now))
+    if (!came || !first || !m->in.seizes || !m->ticket.locked || rowlock__step_is_late(m, now))
         return rowlock__queue_look(m, now);
     return seize(m);
 }
@@ -328,13 +335,13 @@ step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r)
 {
     if (!r->number) { /* the name lock is held, or a lease conflicts again: repeat the same visit */
-        m->visit_ms = now + FREE_MS;
-    } else if (!m->called) {
-        m->called = r->number;
-        m->visit_ms = now + ANSWER_MS;
-    } else if (!m->waited) {
-        m->waited = true;
-        m->visit_ms = now + REFUSED_MS;
+        m->roll.visit_ms = now + FREE_MS;
+    } else if (!m->roll.called) {
+        m->roll.called = r->number;
+        m->roll.visit_ms = now + ANSWER_MS;
+    } else if (!m->roll.waited) {
+        m->roll.waited = true;
+        m->roll.visit_ms = now + REFUSED_MS;
     } else {
         forget_roll(m);
     }

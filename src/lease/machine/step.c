@@ -5,14 +5,14 @@
 
 bool rowlock__step_is_late(const machine *m, int64_t now)
 {
-    return !m->tries && now >= m->deadline_ms;
+    return !m->in.tries && now >= m->in.deadline_ms;
 }
 
 /* No wait exceeds the deadline, and none is 0: that would be a try. */
 int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit)
 {
-    if (!m->tries && m->deadline_ms != ROWLOCK_NEVER)
-        limit = rowlock__least(limit, m->deadline_ms - now);
+    if (!m->in.tries && m->in.deadline_ms != ROWLOCK_NEVER)
+        limit = rowlock__least(limit, m->in.deadline_ms - now);
     return rowlock__most(limit, 1);
 }
 
@@ -21,14 +21,15 @@ step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_
 {
     m->state = state;
     ms = rowlock__step_within(m, now, ms - (int64_t)(dice % (uint32_t)(ms / 2 + 1)));
-    m->due_ms = now + ms;
+    m->pace.due_ms = now + ms;
     return (step){.act = ROWLOCK_ACT_PAUSE, .limit_ms = ms};
 }
 
 int64_t rowlock__step_backoff(machine *m, int64_t first, int64_t limit)
 {
-    m->pause_ms = m->pause_ms < first ? first : rowlock__least(2 * m->pause_ms, limit);
-    return m->pause_ms;
+    m->pace.pause_ms =
+        m->pace.pause_ms < first ? first : rowlock__least(2 * m->pace.pause_ms, limit);
+    return m->pace.pause_ms;
 }
 
 step rowlock__step_finish(machine *m, int code)
@@ -42,26 +43,27 @@ step rowlock__step_finish(machine *m, int code)
    for that lock would find the row, and consider the ticket dead. */
 step rowlock__step_leave(machine *m, int code)
 {
-    m->result = code;
-    if (!m->locked || !m->ticket)
+    m->code = code;
+    if (!m->ticket.locked || !m->ticket.number)
         return rowlock__step_finish(m, code);
     m->state = LEAVING;
-    return (step){.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket, .ticket = m->ticket};
+    return (step){
+        .act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket.number, .ticket = m->ticket.number};
 }
 
 step rowlock__step_give_up(machine *m, int code)
 {
-    m->result = code;
-    if (!m->queued)
+    m->code = code;
+    if (!m->ticket.queued)
         return rowlock__step_finish(m, code);
     m->state = WITHDRAWING;
-    return (step){.act = ROWLOCK_ACT_WITHDRAW, .ticket = m->ticket};
+    return (step){.act = ROWLOCK_ACT_WITHDRAW, .ticket = m->ticket.number};
 }
 
 step rowlock__step_granted(machine *m, const reply *r)
 {
     m->token = r->token ? r->token : r->number;
     m->unsure = false;
-    m->locked = m->locked && !r->session_unlocked;
+    m->ticket.locked = m->ticket.locked && !r->session_unlocked;
     return rowlock__step_leave(m, ROWLOCK_OK);
 }

@@ -34,8 +34,6 @@ int connect_to_run(const struct command *command, const struct run *run,
     return connect_as(command, &approach, out);
 }
 
-static int look_again(void *data);
-
 static void say_away(const struct rowlock_error *why, void *data)
 {
     struct holding *holding = data;
@@ -44,32 +42,6 @@ static void say_away(const struct rowlock_error *why, void *data)
     if (!holding->said_away)
         message("the database is unreachable, waiting for it: %s", why->text);
     holding->said_away = 1;
-}
-
-static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
-               struct rowlock_error *error)
-{
-    struct rowlock_terms terms = {.ttl_ms = run->lock.ttl_ms,
-                                  .wait_ms = wait_ms,
-                                  .note = run->lock.note,
-                                  .command = run->argv[0],
-                                  .no_process = run->no_process,
-                                  .on_disconnect = say_away,
-                                  .on_wait = holding->nested ? look_again : NULL,
-                                  .data = holding};
-
-    if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), holding->owner) == 0)
-        terms.owner = holding->owner;
-    waiting_as(holding->waiting, holding->owner);
-    /* near the end of a wait: a try would wait longer for a dead server */
-    if (run->lock.deadline_ms && wait_ms == 0 && lock_wait_left(&run->lock) < TRY_MS)
-        terms.wait_ms = wait_ms = 1;
-    if (holding->take)
-        return holding->take(holding, &terms, error);
-    if (run->transaction)
-        return rowlock_begin(holding->connection, run->lock.wants, run->lock.n, wait_ms, error);
-    return rowlock_acquire(holding->connection, run->lock.wants, run->lock.n, &terms,
-                           &holding->lease, error);
 }
 
 /* ---- ancestors ------------------------------------------------------------------------------- */
@@ -150,25 +122,6 @@ static int may_come(const struct run *run, int code, const struct rowlock_error 
            (code == ROWLOCK_ECONN && (!run->transaction || rowlock_is_full(error)));
 }
 
-static int get_beneath(const struct run *run, struct holding *holding, struct rowlock_error *error)
-{
-    int64_t wait_ms;
-    int held = 1, code = get(run, 0, holding, error);
-
-    while (may_come(run, code, error)) {
-        if (code != ROWLOCK_ECONN)
-            holding->hopeless = find_hopeless(run, holding, &held);
-        wait_ms = lock_wait_left(&run->lock);
-        if (holding->hopeless >= 0 || wait_ms == 0)
-            break;
-        holding->nested = held ? run : NULL;
-        if (!held || !run->transaction)
-            return get(run, wait_ms, holding, error);
-        code = get(run, wait_ms < 0 ? SLICE_MS : rowlock__least(wait_ms, SLICE_MS), holding, error);
-    }
-    return code;
-}
-
 /* ---- the outcome ----------------------------------------------------------------------------- */
 
 int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status)
@@ -201,30 +154,72 @@ static int refused(const struct run *run, const struct rowlock_error *error, int
     return status == STATUS_NOT_ACQUIRED ? run->lock.conflict : status;
 }
 
-int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
-            int *acquired)
+static int conclude(const struct run *run, const struct signals *signals, struct holding *holding,
+                    int code, const struct rowlock_error *error)
 {
-    int64_t began = rowlock__now_ms();
-    struct rowlock_error error = {0};
-    int status = STATUS_OK, code;
+    int status = STATUS_OK;
 
-    holding->waiting = waiting_begin(&run->lock, run->verbose);
-    holding->hopeless = -1;
-    if (has_holding_ancestor() || is_kept_for_ancestor(0))
-        code = get_beneath(run, holding, &error);
-    else
-        code = get(run, lock_wait_left(&run->lock), holding, &error);
-    waiting_end(holding->waiting);
-    holding->waiting = NULL;
-    holding->waited_ms = rowlock__now_ms() - began;
     if (code)
-        status = refused(run, &error, holding->hopeless);
+        status = refused(run, error, holding->hopeless);
     else if (run->verbose && (holding->lease || run->transaction))
         message("'%s'%s acquired after %" PRId64 " ms", run->lock.wants[0].name,
                 run->lock.n > 1 ? " and others" : "", holding->waited_ms);
     status = not_started_if_interrupted(signals, holding, status);
     if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED && holding->hopeless < 0)
-        report(&error); /* no signal, but a server that cancelled the statement */
+        report(error); /* no signal, but a server that cancelled the statement */
+    return status;
+}
+
+/* Without an ancestor's lock: one call. Beneath one: a try, then a wait; a wait for a transaction
+   lock has slices, between which the holders are listed. */
+int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
+            int *acquired)
+{
+    const struct lock_options *lock = &run->lock;
+    int is_beneath = has_holding_ancestor() || is_kept_for_ancestor(0), held = 1, status, code;
+    struct rowlock_terms terms = {.ttl_ms = lock->ttl_ms,
+                                  .wait_ms = is_beneath ? 0 : lock_wait_left(lock),
+                                  .note = lock->note,
+                                  .command = run->argv[0],
+                                  .no_process = run->no_process,
+                                  .on_disconnect = say_away,
+                                  .data = holding};
+    int64_t began = rowlock__now_ms();
+    struct rowlock_error error = {0};
+
+    holding->waiting = waiting_begin(lock, run->verbose);
+    holding->hopeless = -1;
+    for (;;) {
+        if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), holding->owner) == 0)
+            terms.owner = holding->owner;
+        waiting_as(holding->waiting, holding->owner);
+        /* near the end of a wait: a try would wait longer for a dead server */
+        if (lock->deadline_ms && terms.wait_ms == 0 && lock_wait_left(lock) < TRY_MS)
+            terms.wait_ms = 1;
+        if (holding->take)
+            code = holding->take(holding, &terms, &error);
+        else if (run->transaction)
+            code = rowlock_begin(holding->connection, lock->wants, lock->n, terms.wait_ms, &error);
+        else
+            code = rowlock_acquire(holding->connection, lock->wants, lock->n, &terms,
+                                   &holding->lease, &error);
+        if (!is_beneath || !may_come(run, code, &error))
+            break;
+        if (code != ROWLOCK_ECONN)
+            holding->hopeless = find_hopeless(run, holding, &held);
+        terms.wait_ms = lock_wait_left(lock);
+        if (holding->hopeless >= 0 || terms.wait_ms == 0)
+            break;
+        holding->nested = held ? run : NULL;
+        terms.on_wait = held ? look_again : NULL;
+        is_beneath = held && run->transaction;
+        if (is_beneath)
+            terms.wait_ms = terms.wait_ms < 0 ? SLICE_MS : rowlock__least(terms.wait_ms, SLICE_MS);
+    }
+    waiting_end(holding->waiting);
+    holding->waiting = NULL;
+    holding->waited_ms = rowlock__now_ms() - began;
+    status = conclude(run, signals, holding, code, &error);
     *acquired = !code && !status;
     return status;
 }
