@@ -40,7 +40,7 @@ faults_of() { # ENGINE-TECHNIQUE
         echo leader_killed leader_frozen cut_off cut_clients cut_standbys cut_store \
             store_paused switchover
         ;;
-    group-*) echo leader_killed leader_frozen cut_off cut_clients switchover ;;
+    group-*) echo leader_killed leader_frozen cut_off cut_clients cut_standbys switchover ;;
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
