@@ -9,19 +9,6 @@
 
 #define CONNECT_MS 10000
 
-static int open_once(const struct approach *approach, struct rowlock_connection **out,
-                     struct rowlock_error *error)
-{
-    struct rowlock_options options = {.connect_ms = CONNECT_MS,
-                                      .statement_ms = approach->statement_ms,
-                                      .interrupt_fd = approach->interrupt_fd};
-    int64_t left = approach->deadline_ms - rowlock__now_ms();
-
-    if (approach->deadline_ms && left < CONNECT_MS)
-        options.connect_ms = left < 1 ? 1 : left;
-    return open_database(&options, out, error);
-}
-
 /* A caller that set a limit of the wait also waits for an unreachable database within that limit.
    One that waits without limit does so for a full server only. Says each of the reasons once. */
 static int open_until(const struct approach *approach, struct rowlock_connection **out,
@@ -35,7 +22,13 @@ static int open_until(const struct approach *approach, struct rowlock_connection
     int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said[] = {0, 0, 0};
 
     for (;;) {
-        int code = open_once(approach, out, error), full = rowlock_is_full(error);
+        int64_t left = until - rowlock__now_ms();
+        struct rowlock_options options = {.connect_ms = approach->deadline_ms && left < CONNECT_MS
+                                                            ? rowlock__most(left, 1)
+                                                            : CONNECT_MS,
+                                          .statement_ms = approach->statement_ms,
+                                          .interrupt_fd = approach->interrupt_fd};
+        int code = open_database(&options, out, error), full = rowlock_is_full(error);
 
         if (code != ROWLOCK_ECONN || !(approach->deadline_ms || (approach->is_patient && full)))
             return code;
@@ -88,17 +81,6 @@ int connect_database(const struct url *url, const struct approach *approach,
     return ended ? report(&error) : STATUS_OK;
 }
 
-/* While a command of ours held the whole file's write lock, no other program could write to it. */
-static int refuse_sqlite(const struct url *url)
-{
-    if (!url_is_file(url))
-        return STATUS_OK;
-    message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
-            "command runs stops every other writer; leave out --tx, or use PostgreSQL or MariaDB "
-            "(--db, ROWLOCK_URL)");
-    return STATUS_USAGE;
-}
-
 static int find_url(const struct command *command, const struct approach *approach, struct url *out)
 {
     int status;
@@ -112,8 +94,14 @@ static int find_url(const struct command *command, const struct approach *approa
     status = url_lookup(command->db, out);
     if (!status && command->is_farm_wide)
         status = refuse_default(command, out);
-    if (!status && approach->needs_server)
-        status = refuse_sqlite(out);
+    if (!status && approach->needs_server && url_is_file(out)) {
+        /* while a command of ours held the whole file's write lock, no other program could write
+           to it */
+        message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
+                "command runs stops every other writer; leave out --tx, or use PostgreSQL or "
+                "MariaDB (--db, ROWLOCK_URL)");
+        status = STATUS_USAGE;
+    }
     if (!status && approach->is_absolute)
         status = url_make_absolute(out);
     if (!status && !approach->may_create)
@@ -123,27 +111,21 @@ static int find_url(const struct command *command, const struct approach *approa
     return status;
 }
 
-/* The local file is rowlock's own, so it never lacks the tables. The verb reports what else is
-   wrong. */
-static void install_local(struct rowlock_connection *connection)
-{
-    enum rowlock_technique technique;
-    struct rowlock_error ignored;
-
-    if (rowlock_installed(connection, &technique, &ignored) == ROWLOCK_ESCHEMA)
-        rowlock_install(connection, NULL, &ignored);
-}
-
 int connect_as(const struct command *command, const struct approach *approach,
                struct rowlock_connection **out)
 {
+    enum rowlock_technique technique;
+    struct rowlock_error ignored;
     struct url url;
     int status = find_url(command, approach, &url), number;
 
     if (!status)
         status = connect_database(&url, approach, out);
-    if (!status && url.is_local && !approach->may_create)
-        install_local(*out);
+    /* The local file is rowlock's own, so it never lacks the tables. The verb reports what else is
+       wrong. */
+    if (!status && url.is_local && !approach->may_create &&
+        rowlock_installed(*out, &technique, &ignored) == ROWLOCK_ESCHEMA)
+        rowlock_install(*out, NULL, &ignored);
     url_free(&url);
     if (status && approach->signals && (number = signals_next(approach->signals->wait_fd, NULL)))
         return -number; /* also if the attempt has failed */

@@ -238,42 +238,36 @@ static void met(struct claiming *c)
         c->claim.next_ms = c->state.now_ms + HELD_MS;
 }
 
-/* One round; `*over`: the claim has its result. */
-static int go_round(struct claiming *c, bool *over, struct rowlock_error *error)
-{
-    int code = decide(c, error);
-
-    if (code)
-        return code;
-    c->claim.now_ms = c->state.now_ms;
-    c->claim.next_ms = c->decision.until_ms;
-    c->claim.claimed = c->state.held ? ROWLOCK_JOB_RUNNING : ROWLOCK_JOB_NOT_DUE;
-    if (c->decision.act == ROWLOCK_JOB_AWAIT)
-        c->claim.claimed = ROWLOCK_JOB_EARLY;
-    if (c->decision.act == ROWLOCK_JOB_WAIT || c->decision.act == ROWLOCK_JOB_AWAIT) {
-        *over = true;
-        return ROWLOCK_OK;
-    }
-    code = c->decision.act == ROWLOCK_JOB_CLAIM ? take(c, error) : plan(c, error);
-    if (code == ROWLOCK_EBUSY) {
-        met(c);
-        *over = c->met > 1;
-        return ROWLOCK_OK;
-    }
-    *over = c->lease != NULL;
-    return code;
-}
-
+/* Looks, decides and acts until the claim has its result. */
 static int claim(struct claiming *c, struct rowlock_error *error)
 {
-    bool over = false;
-    int code = ROWLOCK_OK;
+    const struct rowlock_job_decision *decision = &c->decision;
+    int code;
 
-    for (int i = 0; !code && !over && i < ROUNDS; i++)
-        code = go_round(c, &over, error);
-    if (!code && !over) /* so much activity means that other nodes take care of the job */
-        met(c);
-    return code;
+    for (int i = 0; i < ROUNDS; i++) {
+        code = decide(c, error);
+        if (code)
+            return code;
+        c->claim.now_ms = c->state.now_ms;
+        c->claim.next_ms = decision->until_ms;
+        c->claim.claimed = c->state.held ? ROWLOCK_JOB_RUNNING : ROWLOCK_JOB_NOT_DUE;
+        if (decision->act == ROWLOCK_JOB_AWAIT)
+            c->claim.claimed = ROWLOCK_JOB_EARLY;
+        if (decision->act == ROWLOCK_JOB_WAIT || decision->act == ROWLOCK_JOB_AWAIT)
+            return ROWLOCK_OK;
+        code = decision->act == ROWLOCK_JOB_CLAIM ? take(c, error) : plan(c, error);
+        if (code && code != ROWLOCK_EBUSY)
+            return code;
+        if (code) {
+            met(c);
+            if (c->met > 1)
+                return ROWLOCK_OK;
+        } else if (c->lease) {
+            return ROWLOCK_OK;
+        }
+    }
+    met(c); /* so much activity means that other nodes take care of the job */
+    return ROWLOCK_OK;
 }
 
 static int check_range(const struct rowlock_job *job, const char *what, int64_t value, int64_t most,

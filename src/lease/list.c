@@ -77,8 +77,8 @@ static bool is_held(const struct rowlock_rows *list)
     return false;
 }
 
-/* A probe holds the name briefly, and two probes may conflict; a real holder
-   is found repeatedly. */
+/* A probe holds the name briefly, and two probes may conflict; a real holder is found
+   repeatedly. */
 static int ask_probes(struct rowlock_connection *connection, const struct rowlock_value *value,
                       char *mode, struct rowlock_error *error)
 {
@@ -166,16 +166,6 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
 
 /* ---- a part of the list ---------------------------------------------------------------------- */
 
-static void show_some(const struct rowlock_rows *list, const char *glob, rowlock_visit visit,
-                      void *data)
-{
-    const struct rowlock_holder *holder = list->row;
-
-    for (size_t i = 0; i < list->n; i++)
-        if ((!glob || fnmatch(glob, holder[i].name, 0) == 0) && visit(&holder[i], data))
-            return;
-}
-
 static int ask_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
                     struct rowlock_rows *list, struct rowlock_error *error)
 {
@@ -212,7 +202,9 @@ int rowlock_list_some(struct rowlock_connection *connection, const struct rowloc
                       rowlock_visit visit, void *data, struct rowlock_error *error)
 {
     struct rowlock_rows list = {.size = sizeof(struct rowlock_holder)};
+    struct rowlock_holder *holder;
     struct rowlock_value value;
+    const char *glob;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
@@ -228,10 +220,15 @@ int rowlock_list_some(struct rowlock_connection *connection, const struct rowloc
         code = ask_some(connection, choice, &list, error);
     }
     code = rowlock__rows_complete(&list, code, error);
-    if (!code && choice->name)
+    if (!code && choice->name) {
         show(&list, visit, data);
-    else if (!code)
-        show_some(&list, choice->others ? NULL : choice->glob, visit, data);
+    } else if (!code) {
+        holder = list.row;
+        glob = choice->others ? NULL : choice->glob;
+        for (size_t i = 0; i < list.n; i++)
+            if ((!glob || fnmatch(glob, holder[i].name, 0) == 0) && visit(&holder[i], data))
+                break;
+    }
     rowlock__rows_clear(&list);
     return code;
 }

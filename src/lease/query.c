@@ -99,53 +99,7 @@ bool rowlock__must_reconnect(const struct rowlock_connection *connection, int co
            !rowlock__had_no_room(connection, code, error) && rowlock__can_reconnect(connection);
 }
 
-/* The server has ended the idle session: it will read nothing more. */
-static bool has_hung_up(const struct rowlock_connection *connection)
-{
-    int fd = rowlock_socket(connection);
-
-    return fd >= 0 && rowlock__wait_fd(fd, POLLIN, -1, 0) == ROWLOCK_WAKE_READY;
-}
-
-/* Sets `*unsure` where the server may have executed the query, but no answer came. */
-static int query_noting(struct rowlock_connection *connection, const struct rowlock_query *query,
-                        bool *unsure, struct rowlock_error *error)
-{
-    bool heard = !has_hung_up(connection) && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
-    int code = rowlock__query(connection, query, error);
-
-    if (rowlock__had_no_room(connection, code, error))
-        return code;
-    if (code == ROWLOCK_EUNKNOWN || (heard && (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT ||
-                                               code == ROWLOCK_ECANCELED)))
-        *unsure = true;
-    return code;
-}
-
-static bool may_repeat(const struct rowlock_connection *connection, int code, int64_t deadline_ms,
-                       const struct rowlock_error *error)
-{
-    return rowlock__was_cancelled(connection, code, deadline_ms) ||
-           rowlock__had_no_room(connection, code, error);
-}
-
-/* Repeats the query with a new time limit after each cancel, and while the server has no memory for
-   it. The statements are idempotent. */
-static int query_past_cancels(struct rowlock_connection *connection, struct rowlock_query *query,
-                              bool *unsure, struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
-    int code = query_noting(connection, query, unsure, error);
-
-    while (may_repeat(connection, code, query->deadline_ms, error) &&
-           rowlock__pause(&pause, connection->interrupt_fd, query->until_ms) ==
-               ROWLOCK_WAKE_READY) {
-        query->deadline_ms = rowlock__query_deadline(connection);
-        code = query_noting(connection, query, unsure, error);
-    }
-    return code;
-}
-
+/* The statements are idempotent. */
 int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_query *query,
                           bool *unsure, struct rowlock_error *error)
 {
@@ -155,12 +109,35 @@ int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_
     if (!error)
         error = &unseen;
     code = rowlock__ready_or_lost(connection, error);
-    if (!code)
-        code = query_past_cancels(connection, query, unsure, error);
-    if (!rowlock__must_reconnect(connection, code, error))
-        return code;
-    code = rowlock__reconnect(connection, query->deadline_ms, error);
-    return code ? code : query_past_cancels(connection, query, unsure, error);
+    for (bool again = false;; again = true) {
+        struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+        bool sends = !code;
+
+        while (sends) {
+            int fd = rowlock_socket(connection);
+            /* the server has ended the idle session: it will read nothing more */
+            bool hung_up = fd >= 0 && rowlock__wait_fd(fd, POLLIN, -1, 0) == ROWLOCK_WAKE_READY;
+            bool heard = !hung_up && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN), no_room;
+
+            code = rowlock__query(connection, query, error);
+            no_room = rowlock__had_no_room(connection, code, error);
+            if (code == ROWLOCK_EUNKNOWN ||
+                (heard && !no_room &&
+                 (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED)))
+                *unsure = true; /* it may have been executed, but no answer came */
+            /* with a new time limit after each cancel, and while the server has no memory for it */
+            sends = (no_room || rowlock__was_cancelled(connection, code, query->deadline_ms)) &&
+                    rowlock__pause(&pause, connection->interrupt_fd, query->until_ms) ==
+                        ROWLOCK_WAKE_READY;
+            if (sends)
+                query->deadline_ms = rowlock__query_deadline(connection);
+        }
+        if (again || !rowlock__must_reconnect(connection, code, error))
+            return code;
+        code = rowlock__reconnect(connection, query->deadline_ms, error);
+        if (code)
+            return code;
+    }
 }
 
 int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,

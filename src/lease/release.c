@@ -7,7 +7,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define BRIEF_MS 1000
+#define BRIEF_MS 1000 /* a lease so brief is only kept by a history of all leases */
 
 static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_error *error)
 {
@@ -21,52 +21,24 @@ static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_e
                          lease->name[0], (long long)lease->token);
 }
 
-/* The row is gone. Either the lease was lost, or an earlier release whose reply was lost deleted
-   it. For the run of a job the history shows which. */
-static bool was_lost(const struct rowlock_lease *lease)
-{
-    return !lease->release_unsure || atomic_load(&lease->lost) ||
-           lease->release_ms >= atomic_load(&lease->end_ms);
-}
-
 static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int64_t status,
                  struct rowlock_error *error)
 {
-    bool exact = id == ROWLOCK_SQL_JOB_FINISH;
+    /* Without a row, either the lease was lost, or an earlier release whose reply was lost deleted
+       it. For the run of a job the history shows which. */
+    bool lost = id == ROWLOCK_SQL_JOB_FINISH || !lease->release_unsure ||
+                atomic_load(&lease->lost) || lease->release_ms >= atomic_load(&lease->end_ms);
 
     if (status < 0)
         return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row to a release");
-    return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
-}
-
-/* Most leases end by a plain statement; where it finds none such, the function decides. */
-static bool is_simple(const struct rowlock_lease *lease, enum rowlock_statement_id id)
-{
-    return id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->simple) &&
-           !lease->connection->logs_releases && lease->connection->verified > 0 &&
-           rowlock__sql(lease->connection, ROWLOCK_SQL_RELEASE_FREE);
-}
-
-/* So brief that only a history of all leases keeps it. */
-static bool was_brief(const struct rowlock_lease *lease)
-{
-    return lease->release_ms - atomic_load(&lease->sent_ms) < BRIEF_MS;
-}
-
-/* The release has released the session lock, too. After a failure that is not known. */
-static void unmark(struct rowlock_lease *lease, int code)
-{
-    int64_t *mark = code ? NULL : rowlock__mark_of(lease->connection, lease->token);
-
-    if (mark)
-        *mark = 0;
+    return say_released(lease, status != ROWLOCK_STATUS_OK && lost, error);
 }
 
 static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                      const struct rowlock_value *values, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = lease->connection;
-    int64_t answer = -1;
+    int64_t answer = -1, *marked;
     struct rowlock_query query = {.id = id,
                                   .values = values,
                                   .row = rowlock__take_number,
@@ -90,7 +62,10 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
         rowlock__keeper_end(lease);
         return say_released(lease, true, error);
     }
-    query.alone = is_simple(lease, id);
+    /* most leases end by a plain statement; where it finds none such, the function decides */
+    query.alone = id == ROWLOCK_SQL_RELEASE && atomic_load(&lease->simple) &&
+                  !connection->logs_releases && connection->verified > 0 &&
+                  rowlock__sql(connection, ROWLOCK_SQL_RELEASE_FREE);
     if (query.alone)
         query.id = ROWLOCK_SQL_RELEASE_FREE;
     code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
@@ -98,10 +73,14 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
         query.id = id;
         query.alone = false;
         code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
-        connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK && was_brief(lease);
+        connection->logs_releases = !code && answer == ROWLOCK_STATUS_OK &&
+                                    lease->release_ms - atomic_load(&lease->sent_ms) < BRIEF_MS;
     }
     rowlock__keeper_end(lease);
-    unmark(lease, code);
+    /* the release has released the session lock, too; after a failure that is not known */
+    marked = code ? NULL : rowlock__mark_of(connection, lease->token);
+    if (marked)
+        *marked = 0;
     if (!code)
         return ended(lease, id, answer, error);
     code = rowlock__query_result(code, error);

@@ -41,20 +41,15 @@ static int64_t ttl_of(const struct renewal_of_all *all, size_t i)
     return all->asked_ms ? all->asked_ms : atomic_load(&all->leases[i]->ttl_ms);
 }
 
-static bool is_alive(const struct rowlock_lease *lease)
-{
-    return !atomic_load(&lease->released) && rowlock_remaining(lease) > 0;
-}
-
-/* The leases from `from` on that have the ttl of the first. Returns the first place that was not
-   looked at. */
+/* The leases from `from` on that are alive and have the ttl of the first. Returns the first place
+   that was not looked at. */
 static size_t choose(struct parcel *parcel, struct renewal_of_all *all, size_t from)
 {
     size_t i = from;
 
     *parcel = (struct parcel){.all = all, .end_ms = INT64_MAX};
     for (; i < all->n && parcel->n < MOST; i++) {
-        if (!is_alive(all->leases[i]))
+        if (atomic_load(&all->leases[i]->released) || rowlock_remaining(all->leases[i]) <= 0)
             continue;
         if (parcel->n == 0)
             parcel->ttl_ms = ttl_of(all, i);
@@ -161,25 +156,23 @@ static void renew_by_parcels(struct renewal_of_all *all)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-/* One that must wait for another transaction leaves half of the time for those after it. */
-static int renew_alone(struct renewal_of_all *all, size_t i, struct rowlock_error *error)
-{
-    int64_t now_ms = rowlock__now_ms(), left_ms = all->deadline_ms - now_ms;
-
-    if (left_ms <= 0)
-        return rowlock__fail(error, ROWLOCK_ETIMEDOUT, "renewing '%.100s': no time was left",
-                             all->leases[i]->name[0]);
-    return rowlock__renew_until(all->leases[i], all->asked_ms,
-                                i + 1 < all->n ? now_ms + left_ms / 2 : all->deadline_ms, error);
-}
-
+/* One that must wait for another transaction leaves half of the time for those after it. The code
+   of the first failure. */
 static int renew_pending(struct renewal_of_all *all, struct rowlock_error *error)
 {
     int first = ROWLOCK_OK;
 
     for (size_t i = 0; i < all->n; i++) {
-        if (all->codes[i] == PENDING)
-            all->codes[i] = renew_alone(all, i, first ? NULL : error);
+        int64_t now_ms = rowlock__now_ms(), left_ms = all->deadline_ms - now_ms;
+        int64_t until_ms = i + 1 < all->n ? now_ms + left_ms / 2 : all->deadline_ms;
+        struct rowlock_error *why = first ? NULL : error;
+
+        if (all->codes[i] == PENDING && left_ms <= 0)
+            all->codes[i] =
+                rowlock__fail(why, ROWLOCK_ETIMEDOUT, "renewing '%.100s': no time was left",
+                              all->leases[i]->name[0]);
+        else if (all->codes[i] == PENDING)
+            all->codes[i] = rowlock__renew_until(all->leases[i], all->asked_ms, until_ms, why);
         if (!first)
             first = all->codes[i];
     }

@@ -57,17 +57,6 @@ static int take_token(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* The user of the connection, or the one of the environment, also behind sudo. */
-static void find_user(const struct rowlock_connection *connection, char *out, size_t size)
-{
-    static const char *const variables[] = {"SUDO_USER", "LOGNAME", "USER"};
-    const char *user = connection->user;
-
-    for (size_t i = 0; (!user || !*user) && i < sizeof variables / sizeof *variables; i++)
-        user = getenv(variables[i]);
-    rowlock__utf8_copy(out, size, user ? user : "");
-}
-
 #define TOGETHER 64 /* rows of one transaction, where a dialect has BEGIN */
 
 /* The leases are broken already: a failure here, as of a missing privilege, is not reported. */
@@ -97,11 +86,17 @@ void rowlock__log_user(struct rowlock_connection *connection, const char *name,
                        const int64_t *tokens, size_t n)
 {
     size_t most = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? TOGETHER : 1;
+    static const char *const variables[] = {"SUDO_USER", "LOGNAME", "USER"};
+    const char *name_of_user = connection->user;
     char host[256], user[64];
     struct rowlock_value who[3];
 
+    /* of the connection, or of the environment, also behind sudo */
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (!name_of_user || !*name_of_user)
+            name_of_user = getenv(variables[i]);
+    rowlock__utf8_copy(user, sizeof user, name_of_user ? name_of_user : "");
     rowlock__host(host, sizeof host);
-    find_user(connection, user, sizeof user);
     who[0] = rowlock__text_value(host);
     who[1] = rowlock__int_value(getpid());
     who[2] = rowlock__text_value(user);

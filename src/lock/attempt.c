@@ -74,52 +74,33 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
                values, error);
 }
 
-/* The statement that takes a lock without a limit, before LOOK_ONE; NULL: functions take it. */
-static const struct rowlock_statement *plain_lock(const struct rowlock_attempt *attempt)
-{
-    const struct rowlock_connection *connection = attempt->connection;
-
-    if (attempt->wait_ms >= 0 || !rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE))
-        return NULL;
-    return rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK);
-}
-
-/* The fast path: one name. The server's answer lacks the name, so it is added here. */
-static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    const struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_want *want = attempt->wants.want;
-    size_t length = strlen(want->name);
-    struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
-                                     rowlock__int_value(want->mode == ROWLOCK_SHARED)};
-
-    memcpy(attempt->answer.name, want->name, length + 1);
-    return run(attempt, plain_lock(attempt), rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE), values,
-               error);
-}
-
-static int takes_the_fast_path(const struct rowlock_attempt *attempt)
-{
-    const struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_want *want = attempt->wants.want;
-
-    return !attempt->in_transaction && !attempt->the_long_way && attempt->wants.n == 1 &&
-           !want->token && plain_lock(attempt) && connection->driver->speaks_utf8(connection->link);
-}
-
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    const struct rowlock_connection *connection = attempt->connection;
+    const struct rowlock_want *want = attempt->wants.want;
+    const struct rowlock_statement *look = rowlock__sql(connection, ROWLOCK_SQL_LOOK_ONE);
+    /* takes a lock without a limit; NULL: functions take it */
+    const struct rowlock_statement *lock =
+        attempt->wait_ms < 0 && look ? rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK) : NULL;
     int code;
 
     memset(&attempt->answer, 0, sizeof attempt->answer);
-    if (takes_the_fast_path(attempt))
-        return run_one(attempt, error);
+    if (lock && !attempt->in_transaction && !attempt->the_long_way && attempt->wants.n == 1 &&
+        !want->token && connection->driver->speaks_utf8(connection->link)) {
+        /* the fast path: one name; the server's answer lacks it, so it is added here */
+        size_t length = strlen(want->name);
+        struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
+                                         rowlock__int_value(want->mode == ROWLOCK_SHARED)};
+
+        memcpy(attempt->answer.name, want->name, length + 1);
+        return run(attempt, lock, look, values, error);
+    }
     code = run_packed(attempt, error);
     if (attempt->unread)
         code = rowlock__check_late(attempt->connection, code, error);
     if (!code)
-        code = rowlock__look_for_leftovers(attempt->connection, attempt->wants.want,
-                                           attempt->wants.n, &attempt->answer, error);
+        code = rowlock__look_for_leftovers(attempt->connection, want, attempt->wants.n,
+                                           &attempt->answer, error);
     return code;
 }
 

@@ -201,19 +201,11 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
                 : complete(connection, technique, stated || has_row, object, found.version, error);
 }
 
-static int refuse_plain_tables(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int64_t there = 0;
-    int code = rowlock__ask(connection, ROWLOCK_SQL_PLAIN_TABLES, NULL, rowlock__take_number,
-                            &there, error);
-
-    return !code && there ? rowlock__other_tables(connection, error) : code;
-}
-
 static int install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
                    bool upgrades, struct rowlock_error *error)
 {
     enum rowlock_technique technique;
+    int64_t plain = 0;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
@@ -224,7 +216,10 @@ static int install(struct rowlock_connection *connection, const struct rowlock_p
         code = rowlock__enter_install(connection, error);
     if (code)
         return code;
-    code = refuse_plain_tables(connection, error);
+    code = rowlock__ask(connection, ROWLOCK_SQL_PLAIN_TABLES, NULL, rowlock__take_number, &plain,
+                        error);
+    if (!code && plain)
+        code = rowlock__other_tables(connection, error);
     if (!code)
         code = settle(connection, plan, technique, upgrades, error);
     code = rowlock__leave_install(connection, code, error);

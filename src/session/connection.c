@@ -104,24 +104,6 @@ static int open_link(struct rowlock_connection *connection, void *handle,
     return code;
 }
 
-static int set_up(struct rowlock_connection *connection, const char *driver, void *handle,
-                  const char *url, const struct rowlock_options *options,
-                  struct rowlock_error *error)
-{
-    int code;
-
-    connection->wrapped = handle != NULL;
-    connection->pid = getpid();
-    connection->driver = connection->transport =
-        driver ? rowlock__driver_named(driver, error) : rowlock__driver_for_url(url, error);
-    if (!connection->driver)
-        return error->code;
-    code = set_options(connection, url, options, error);
-    if (!code)
-        code = check_url(connection, error);
-    return code ? code : open_link(connection, handle, error);
-}
-
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error)
@@ -135,7 +117,15 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
     rowlock__clear_error(error);
     if (!connection)
         return rowlock__no_memory(error);
-    code = set_up(connection, driver, handle, url, options, error);
+    connection->wrapped = handle != NULL;
+    connection->pid = getpid();
+    connection->driver = connection->transport =
+        driver ? rowlock__driver_named(driver, error) : rowlock__driver_for_url(url, error);
+    code = connection->driver ? set_options(connection, url, options, error) : error->code;
+    if (!code)
+        code = check_url(connection, error);
+    if (!code)
+        code = open_link(connection, handle, error);
     if (code)
         rowlock_close(connection);
     else

@@ -12,15 +12,6 @@
 #include "util/error.h"
 #include "util/url.h"
 
-/* A server whose machine is gone is noticed within a minute, unless the URL has limits. */
-static void notice_dead_server(const struct rowlock_driver *driver, const struct rowlock_link *link,
-                               const char *url)
-{
-    if (driver->socket && !rowlock__find_caseless(url, "keepalive") &&
-        !rowlock__find_caseless(url, "tcp_user_timeout"))
-        rowlock__keep_alive(driver->socket(link));
-}
-
 /* Tries the URL that the application reads again after a refused login, and keeps it if the server
    accepts it. `error` has the refusal; a reason why there is no other URL is added to it. */
 static int open_by_new_login(struct rowlock_connection *connection,
@@ -66,8 +57,11 @@ static int open_once(struct rowlock_connection *connection, void *handle,
 
     if (code == ROWLOCK_EDENIED && !handle && connection->reread_url)
         code = open_by_new_login(connection, budget, out, dialect, error);
-    if (!code && !handle)
-        notice_dead_server(connection->driver, *out, connection->url);
+    /* a server whose machine is gone is noticed within a minute, unless the URL has limits */
+    if (!code && !handle && connection->driver->socket &&
+        !rowlock__find_caseless(connection->url, "keepalive") &&
+        !rowlock__find_caseless(connection->url, "tcp_user_timeout"))
+        rowlock__keep_alive(connection->driver->socket(*out));
     return code;
 }
 

@@ -136,31 +136,27 @@ static void say_end(const struct cron_run *run, int how)
     free(took);
 }
 
-/* Queries the job at once after its run, because its next due time may have come meanwhile, and a
-   failed run may have a retry. */
-static void ask_again(struct cron *cron, const char *name, int how)
+static void take_end(struct cron *cron, pid_t pid, int how)
 {
+    struct cron_run *run;
+    size_t at = 0;
+
+    while (at < cron->n_runs && cron->runs[at].pid != pid)
+        at++;
+    if (at == cron->n_runs)
+        return;
+    run = &cron->runs[at];
+    say_end(run, how);
+    /* asks for the job at once, because its next due time may have come meanwhile, and a failed run
+       may have a retry */
     for (size_t i = 0; i < cron->crontab.n; i++) {
         struct cron_job *job = &cron->jobs[i];
 
-        if (strcmp(job->entry->name, name) == 0 && (how != 0 || job->runs_somewhere))
+        if (strcmp(job->entry->name, run->name) == 0 && (how != 0 || job->runs_somewhere))
             job->ask_ms = rowlock__now_ms();
     }
-}
-
-static void take_end(struct cron *cron, pid_t pid, int how)
-{
-    for (size_t i = 0; i < cron->n_runs; i++) {
-        struct cron_run *run = &cron->runs[i];
-
-        if (run->pid != pid)
-            continue;
-        say_end(run, how);
-        ask_again(cron, run->name, how);
-        free(run->name);
-        *run = cron->runs[--cron->n_runs];
-        return;
-    }
+    free(run->name);
+    *run = cron->runs[--cron->n_runs];
 }
 
 void cron_reap(struct cron *cron)

@@ -85,34 +85,28 @@ static int say_holder(const struct rowlock_holder *holder, void *data)
     return 1;
 }
 
-static void say_nothing_due(const struct job_run *job, struct rowlock_connection *connection,
-                            const struct rowlock_claim *claim)
+static void say_claim(const struct job_run *job, struct rowlock_connection *connection,
+                      const struct rowlock_claim *claim)
 {
-    char *when = cell_instant(claim->next_ms);
+    char *when;
 
-    if (claim->claimed == ROWLOCK_JOB_RUNNING)
+    if (claim->lost)
+        message("the previous run of '%s' (token %lld) was lost: its node died, or could not renew",
+                job->name, (long long)claim->lost);
+    if (!job->verbose)
+        return;
+    when = cell_instant(claim->next_ms);
+    if (claim->claimed == ROWLOCK_JOB_CLAIMED && claim->retry_number > 0)
+        message("'%s' runs again, retry %d", job->name, claim->retry_number);
+    else if (claim->claimed == ROWLOCK_JOB_CLAIMED)
+        message("'%s' runs", job->name);
+    else if (claim->claimed == ROWLOCK_JOB_RUNNING)
         rowlock_list(connection, job->lock, say_holder, (void *)job, NULL);
     else if (claim->next_ms == INT64_MAX)
         message("'%s' is no longer due", job->name);
     else
         message("'%s' is not due before %s", job->name, when ? when : "-");
     free(when);
-}
-
-static void say_claim(const struct job_run *job, struct rowlock_connection *connection,
-                      const struct rowlock_claim *claim)
-{
-    if (claim->lost)
-        message("the previous run of '%s' (token %lld) was lost: its node died, or could not renew",
-                job->name, (long long)claim->lost);
-    if (!job->verbose)
-        return;
-    if (claim->claimed != ROWLOCK_JOB_CLAIMED)
-        say_nothing_due(job, connection, claim);
-    else if (claim->retry_number > 0)
-        message("'%s' runs again, retry %d", job->name, claim->retry_number);
-    else
-        message("'%s' runs", job->name);
 }
 
 /* -N: signal N ended the wait. Only the connection is open meanwhile. */
@@ -192,21 +186,6 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
     }
 }
 
-/* The daemon that claimed the run, or another one, claims it again. failed() records an
-   interruption. */
-static int not_adopted(const struct job_run *job, const struct signals *signals,
-                       struct holding *holding, const struct rowlock_error *error)
-{
-    if (error->code != ROWLOCK_ECANCELED) {
-        message("'%s' is not started", job->name);
-        finish_not_started(holding, exit_status(error->code),
-                           "its lease was not renewed in time\n");
-        rowlock_lease_free(holding->lease);
-        holding->lease = NULL;
-    }
-    return failed(signals, holding, error);
-}
-
 int adopt_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed)
 {
@@ -218,7 +197,15 @@ int adopt_job(struct job_run *job, const struct signals *signals, struct holding
     holding->attempt = job->attempt;
     holding->give_back = give_back;
     holding->data = job;
-    if (adopt(job, signals, holding, &error))
-        return not_adopted(job, signals, holding, &error);
-    return claimed_run(signals, holding, claimed);
+    if (!adopt(job, signals, holding, &error))
+        return claimed_run(signals, holding, claimed);
+    /* The daemon that claimed the run, or another one, claims it again. failed() records an
+       interruption. */
+    if (error.code != ROWLOCK_ECANCELED) {
+        message("'%s' is not started", job->name);
+        finish_not_started(holding, exit_status(error.code), "its lease was not renewed in time\n");
+        rowlock_lease_free(holding->lease);
+        holding->lease = NULL;
+    }
+    return failed(signals, holding, &error);
 }

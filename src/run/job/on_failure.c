@@ -82,25 +82,21 @@ int job_change_read(struct rowlock_connection *connection, const char *job, int6
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int set_variables(const struct job_change *change)
-{
-    char due[UTC_INSTANT_SIZE], number[16] = "";
-
-    if (change->has_exit)
-        snprintf(number, sizeof number, "%d", change->exit);
-    return utc_instant(change->due_ms, due, sizeof due) || setenv("ROWLOCK_JOB", change->job, 1) ||
-           setenv("ROWLOCK_STATE", job_healths[change->now], 1) || setenv("ROWLOCK_DUE", due, 1) ||
-           setenv("ROWLOCK_EXIT", number, 1);
-}
-
 static _Noreturn void become(const struct change_hook *hook, const struct job_change *change,
                              int input)
 {
+    char due[UTC_INSTANT_SIZE], number[16] = "";
+
     setpgid(0, 0);
     dup2(input, STDIN_FILENO);
     hide_ours(hook->callers);
     signals_give_back(hook->signals);
-    if (set_variables(change) == 0)
+    if (change->has_exit)
+        snprintf(number, sizeof number, "%d", change->exit);
+    if (utc_instant(change->due_ms, due, sizeof due) == 0 &&
+        setenv("ROWLOCK_JOB", change->job, 1) == 0 &&
+        setenv("ROWLOCK_STATE", job_healths[change->now], 1) == 0 &&
+        setenv("ROWLOCK_DUE", due, 1) == 0 && setenv("ROWLOCK_EXIT", number, 1) == 0)
         execl("/bin/sh", "sh", "-c", hook->command, (char *)NULL);
     message("%s: cannot execute /bin/sh for --on-failure", change->job);
     _exit(STATUS_FAILED);

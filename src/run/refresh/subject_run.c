@@ -203,31 +203,24 @@ static int see_status(const struct rowlock_subject_view *subject, void *data)
     return 0;
 }
 
-/* Between our refresh and our lease another refresh may have begun and failed. Under the lease no
-   refresh can begin. */
-static int look_whole(const struct holding *holding, const struct subject_options *options,
-                      enum used *used)
-{
-    enum rowlock_subject_status status = ROWLOCK_SUBJECT_NONE;
-    struct rowlock_error error = {0};
-
-    if (rowlock_subjects(holding->connection, options->subject, see_status, &status, &error))
-        return report(&error);
-    if (status != ROWLOCK_SUBJECT_COMPLETE)
-        *used = USED_NOT;
-    return STATUS_OK;
-}
-
 int use_it(struct stage *stage, const struct subject_options *options, enum used *used)
 {
+    enum rowlock_subject_status found = ROWLOCK_SUBJECT_NONE;
     struct holding holding = {.connection = stage->connection};
     int acquired = 0, status = acquire(&options->run, &stage->signals, &holding, &acquired);
+    struct rowlock_error error = {0};
 
     *used = USED;
     if (!acquired)
         return status;
-    if (options->shell)
-        status = look_whole(&holding, options, used);
+    /* Between our refresh and our lease another refresh may have begun and failed. Under the lease
+       no refresh can begin. */
+    if (options->shell) {
+        if (rowlock_subjects(holding.connection, options->subject, see_status, &found, &error))
+            status = report(&error);
+        else if (found != ROWLOCK_SUBJECT_COMPLETE)
+            *used = USED_NOT;
+    }
     if (!status && *used == USED)
         return run_under(stage, &options->run, &holding);
     rowlock_release(holding.lease, NULL);

@@ -42,20 +42,6 @@ static int not_started(const struct holding *holding)
     return STATUS_FAILED;
 }
 
-static int watch_command(struct watch *watch, struct child *child, struct outcome *outcome)
-{
-    if (start(watch, child))
-        return not_started(watch->holding);
-    supervise(watch);
-    outcome->status = finish(watch);
-    outcome->lost = watch->lost;
-    if (watch->keeper.asking)
-        outcome->stuck = 1;
-    else
-        keeper_stop(&watch->keeper);
-    return outcome->status;
-}
-
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
             struct holding *holding, struct outcome *outcome)
 {
@@ -78,7 +64,17 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
         return outcome->status = not_started(holding);
     }
     say_unendable(run);
-    outcome->status = watch_command(&watch, &child, outcome);
+    if (start(&watch, &child)) {
+        outcome->status = not_started(holding);
+    } else {
+        supervise(&watch);
+        outcome->status = finish(&watch);
+        outcome->lost = watch.lost;
+        if (watch.keeper.asking)
+            outcome->stuck = 1;
+        else
+            keeper_stop(&watch.keeper);
+    }
     if (kept)
         output_close(kept, signals, outcome->lost ? LOST_MS : -1);
     return outcome->status;
