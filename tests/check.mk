@@ -64,6 +64,14 @@ check-mysql: all examples test-programs
 	@set -f; exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
 	  tests/versions $(or $(VERSIONS),mysql) -- $(PATTERN)
 
+# The server of TiDB is built from the Go module proxy into $(BUILD)/tidb, once: 8 minutes of one
+# core, and 4 GB for Go's caches. Then conformance, leases, sessions and cells of torture run on it.
+# Needs Go 1.23.6 or later, and the mariadb client. PATTERN selects tests, CELL='lease/*' cells.
+.PHONY: check-tidb
+check-tidb: all test-programs torture-programs
+	@set -f; exec env BUILD='$(BUILD)' SCOPE='$(if $(PATTERN),quick,$(SCOPE))' CELL='$(CELL)' \
+	  tests/vendor/tidb $(PATTERN)
+
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)
