@@ -195,7 +195,7 @@ const struct engine t_engine_tidb = {
     .default_repeatable = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     .settings = "SELECT concat_ws(' ', @@autocommit, @@sql_mode, @@time_zone, "
                 "@@character_set_client, @@character_set_results, @@collation_connection, "
-                "@@sql_safe_updates, @@wait_timeout, @@tidb_txn_mode, @@transaction_isolation)",
+                "@@sql_safe_updates, @@wait_timeout, @@tidb_txn_mode)",
     .now_ms = "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
     .meta = "rowlock_meta",
     .unreachable = "mariadb://rowlock:hunter2@127.0.0.1:1/test",
