@@ -204,6 +204,7 @@ static const struct failure failures[] = {
     {"sqlserver", NULL, 229, ROWLOCK_EDENIED, no_grant},
     {"sqlserver", NULL, 262, ROWLOCK_EDENIED, NULL}, /* CREATE TABLE */
     {"sqlserver", NULL, 916, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 911, ROWLOCK_EDENIED, NULL}, /* no such database */
     {"sqlserver", NULL, 4060, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 18456, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 18487, ROWLOCK_EDENIED, NULL}, /* the password has expired */
@@ -298,7 +299,8 @@ static const struct {
     LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 60, ROWLOCK_TX_KEPT), /* only the statement was rolled back */
     LEAVES("oracle", "23", 0, ROWLOCK_TX_KEPT),
-    LEAVES("sqlserver", NULL, 1222, ROWLOCK_TX_KEPT), /* with XACT_ABORT OFF */
+    LEAVES("sqlserver", NULL, 1222, ROWLOCK_TX_KEPT),     /* with XACT_ABORT OFF */
+    LEAVES("sqlserver", NULL, 33557097, ROWLOCK_TX_GONE), /* Babelfish: see `worded` */
     LEAVES("sqlserver", NULL, 1205, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", NULL, 3960, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", "23", 0, ROWLOCK_TX_KEPT),
@@ -338,6 +340,9 @@ static const struct {
     {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "too many c"},
     {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "remaining connection slots"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
+    /* Babelfish has this number for every error of PostgreSQL's without one of SQL Server's */
+    {{"sqlserver", NULL, 33557097, ROWLOCK_ETIMEDOUT, NULL}, "lock timeout"},
+    {{"sqlserver", NULL, 33557097, ROWLOCK_ESCHEMA, no_schema}, "does not exist"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
     /* psqlODBC's own statements around one of ours: a cancel that hits them has no SQLSTATE */
     {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal SAVEPOINT"},
