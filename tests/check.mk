@@ -64,6 +64,37 @@ check-mysql: all examples test-programs
 	@set -f; exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
 	  tests/versions $(or $(VERSIONS),mysql) -- $(PATTERN)
 
+# The server of TiDB is built from the Go module proxy into $(BUILD)/tidb, once: 8 minutes of one
+# core, and 4 GB for Go's caches. Then conformance, leases, sessions and cells of torture run on it.
+# Needs Go 1.23.6 or later, and the mariadb client. PATTERN selects tests, CELL='lease/*' cells.
+.PHONY: check-tidb
+check-tidb: all test-programs torture-programs
+	@set -f; exec env BUILD='$(BUILD)' SCOPE='$(if $(PATTERN),quick,$(SCOPE))' CELL='$(CELL)' \
+	  tests/vendor/tidb $(PATTERN)
+
+# SQL Server's dialect on Babelfish, over FreeTDS and Microsoft's JDBC driver. ENGINE and EXTENSIONS
+# are copies of its two source trees, which tools/get-babelfish names; they are built into
+# $(BUILD)/babelfish once, in 10 to 35 minutes of one core. Then it takes about 10 minutes.
+.PHONY: check-babelfish
+check-babelfish: all test-programs
+	@[ -n '$(ENGINE)' ] && [ -n '$(EXTENSIONS)' ] || [ -x '$(BUILD)/babelfish/bin/postgres' ] || { \
+	  sed -n '6,11s/^# \{0,1\}//p' tools/get-babelfish >&2; exit 64; }
+	@$(if $(ENGINE),tools/get-babelfish '$(ENGINE)' '$(EXTENSIONS)' '$(BUILD)/babelfish')
+	@set -f; exec env BUILD='$(BUILD)' tests/vendor/babelfish $(PATTERN)
+
+# The checks that no other check and no CI calls.
+.PHONY: help
+help:
+	@echo 'make                 the library and the command'
+	@echo 'make check           the quick tests: 6 to 12 minutes (tests/README.md has the others)'
+	@echo 'On demand, with their minutes on two processors:'
+	@echo 'make check-versions  PostgreSQL 15 to 18: 20'
+	@echo 'make check-mysql     MySQL: 10'
+	@echo 'make check-clients   the packages of other languages: 20'
+	@echo 'make check-tidb      one node of TiDB: 20, and 8 or more to build it once'
+	@echo 'make check-babelfish ENGINE=FOLDER EXTENSIONS=FOLDER'
+	@echo "                     SQL Server's dialect: 10, and 10 to 35 to build the server once"
+
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)

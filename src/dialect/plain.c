@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define ENGINES(XX) \
-    XX(derby) XX(h2) XX(hsqldb) XX(postgresql) XX(mariadb) XX(oracle) XX(sqlserver) XX(db2)
+    XX(derby) XX(h2) XX(hsqldb) XX(postgresql) XX(mariadb) XX(tidb) XX(oracle) XX(sqlserver) XX(db2)
 
 #define ROWLOCK_XX(engine) extern const struct rowlock_dialect rowlock__plain_##engine;
 ENGINES(ROWLOCK_XX)

@@ -77,6 +77,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1205, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 1969, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 3024, ROWLOCK_ETIMEDOUT, NULL},
+    {"mariadb", NULL, 3572, ROWLOCK_ETIMEDOUT, NULL}, /* NOWAIT: MySQL, TiDB */
     {"mariadb", NULL, 1317, ROWLOCK_ECANCELED, NULL},
     {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK, rolled_back},
     /* DDL ended the wait for a table lock, that of mysql.proc when a procedure's text is read */
@@ -134,6 +135,12 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 5013, ROWLOCK_ECONN, NULL}, /* of the client library: read, write */
     {"mariadb", NULL, 5014, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 4031, ROWLOCK_ECONN, NULL},
+    /* TiDB, by its documentation: a conflict that a COMMIT finds, or DDL beside it */
+    {"mariadb", NULL, 8002, ROWLOCK_EABORTED, "roll back and try again"},
+    {"mariadb", NULL, 8005, ROWLOCK_EABORTED, "roll back and try again"},
+    {"mariadb", NULL, 8022, ROWLOCK_EABORTED, "roll back and try again"},
+    {"mariadb", NULL, 8028, ROWLOCK_EABORTED, "roll back and try again"},
+    {"mariadb", NULL, 9007, ROWLOCK_EABORTED, "roll back and try again"},
 
     {"sqlite", NULL, 5, ROWLOCK_ETIMEDOUT, NULL}, /* SQLITE_BUSY */
     {"sqlite", NULL, 517, ROWLOCK_ESNAPSHOT, "roll back and begin with BEGIN IMMEDIATE"},
@@ -197,6 +204,7 @@ static const struct failure failures[] = {
     {"sqlserver", NULL, 229, ROWLOCK_EDENIED, no_grant},
     {"sqlserver", NULL, 262, ROWLOCK_EDENIED, NULL}, /* CREATE TABLE */
     {"sqlserver", NULL, 916, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 911, ROWLOCK_EDENIED, NULL}, /* no such database */
     {"sqlserver", NULL, 4060, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 18456, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 18487, ROWLOCK_EDENIED, NULL}, /* the password has expired */
@@ -207,6 +215,11 @@ static const struct failure failures[] = {
     {"sqlserver", NULL, 1204, ROWLOCK_ECONN, no_room},
     {"sqlserver", NULL, 596, ROWLOCK_ECONN, NULL}, /* KILL */
     {"sqlserver", NULL, 6005, ROWLOCK_ECONN, NULL},
+    /* FreeTDS' own numbers, observed on Babelfish: the server ended the session */
+    {"sqlserver", NULL, 20004, ROWLOCK_ECONN, NULL}, /* read failed */
+    {"sqlserver", NULL, 20006, ROWLOCK_ECONN, NULL}, /* write failed */
+    {"sqlserver", NULL, 20017, ROWLOCK_ECONN, NULL}, /* unexpected end */
+    {"sqlserver", NULL, 20047, ROWLOCK_ECONN, NULL}, /* the session is dead */
     {"sqlserver", "28", 0, ROWLOCK_EDENIED, NULL},
     {"sqlserver", "08", 0, ROWLOCK_ECONN, NULL},
     {"sqlserver", "HYT01", 0, ROWLOCK_ECONN, NULL},
@@ -286,7 +299,8 @@ static const struct {
     LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 60, ROWLOCK_TX_KEPT), /* only the statement was rolled back */
     LEAVES("oracle", "23", 0, ROWLOCK_TX_KEPT),
-    LEAVES("sqlserver", NULL, 1222, ROWLOCK_TX_KEPT), /* with XACT_ABORT OFF */
+    LEAVES("sqlserver", NULL, 1222, ROWLOCK_TX_KEPT),     /* with XACT_ABORT OFF */
+    LEAVES("sqlserver", NULL, 33557097, ROWLOCK_TX_GONE), /* Babelfish: see `worded` */
     LEAVES("sqlserver", NULL, 1205, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", NULL, 3960, ROWLOCK_TX_GONE),
     LEAVES("sqlserver", "23", 0, ROWLOCK_TX_KEPT),
@@ -326,6 +340,9 @@ static const struct {
     {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "too many c"},
     {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "remaining connection slots"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
+    /* Babelfish has this number for every error of PostgreSQL's without one of SQL Server's */
+    {{"sqlserver", NULL, 33557097, ROWLOCK_ETIMEDOUT, NULL}, "lock timeout"},
+    {{"sqlserver", NULL, 33557097, ROWLOCK_ESCHEMA, no_schema}, "does not exist"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
     /* psqlODBC's own statements around one of ours: a cancel that hits them has no SQLSTATE */
     {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal SAVEPOINT"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver for MariaDB and MySQL: the functions of driver.h. Waiting is in mariadb_wait.c,
+ * The driver for MariaDB, MySQL and TiDB: the functions of driver.h. Waiting is in mariadb_wait.c,
  * connecting in mariadb_session.c, statements are in mariadb_statement.c, schema scripts in
- * mariadb_script.c.
+ * mariadb_script.c, the begin of a transaction in mariadb_begin.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,8 +107,8 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
         close_link(link);
         return rowlock__left(error, code, ROWLOCK_TX_NONE);
     }
-    link->dialect = rowlock__mariadb.is_mariadb(link->mysql) ? &rowlock__dialect_mariadb
-                                                             : &rowlock__dialect_mysql;
+    link->dialect = rowlock__mariadb_dialect_of(rowlock__mariadb.server_info(link->mysql),
+                                                rowlock__mariadb.is_mariadb(link->mysql));
     *dialect = link->dialect;
     *out = link;
     return ROWLOCK_OK;
@@ -219,12 +219,8 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
                       struct rowlock_error *error)
 {
-    const struct rowlock_statement *begin = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
-    struct rowlock_call begin_call = {.statement = begin};
-    int code = ROWLOCK_OK;
+    int code = rowlock__mariadb_begin(link, transaction_flags, calls, n, error);
 
-    if ((transaction_flags & ROWLOCK_BEGIN) && begin->text)
-        code = rowlock__mariadb_call(link, &begin_call, error);
     for (size_t i = 0; i < n && !code; i++)
         code = call_surely(link, &calls[i], error);
     if (code || !(transaction_flags & ROWLOCK_COMMIT))
@@ -283,6 +279,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         code = still_there(link, was_open, outcome, error);
     if (code)
         return code;
+    link->began = link->began && was_open;
     rowlock__mariadb_arm(link, budget);
     code = send_calls(link, transaction_flags, calls, n, outcome, error);
     rowlock__mariadb_disarm(link);

@@ -89,6 +89,8 @@ struct rowlock__mariadb_functions {
 #undef ROWLOCK_XX
 };
 
+#define ROWLOCK_TIDB "TiDB" /* in its version string, as in 8.0.11-TiDB-v8.5.4 */
+
 /* Valid after rowlock__load. */
 extern struct rowlock__mariadb_functions rowlock__mariadb;
 extern struct rowlock_library rowlock__mariadb_client;
@@ -126,6 +128,7 @@ struct rowlock_link {
     bool own;  /* opened by URL; else the caller's handle, which is never closed */
     bool dead; /* the session is lost or was given up: no call is sent any more */
     bool tls;
+    bool began;                       /* TiDB: run() began the open transaction */
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
     const struct rowlock_dialect *dialect;
@@ -186,6 +189,16 @@ bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
 /* A link's cancel: KILL QUERY over a second connection. Does nothing without link->url. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
+
+/* mariadb_begin.c */
+
+/* The dialect of a server, by its version and the client library's knowledge of it. */
+const struct rowlock_dialect *rowlock__mariadb_dialect_of(const char *version, bool is_mariadb);
+/* On an armed link, before `n` calls: sends the dialect's BEGIN for ROWLOCK_BEGIN. On TiDB it looks
+   at a transaction that the caller has begun: ESNAPSHOT if that is optimistic, or above READ
+   COMMITTED. */
+int rowlock__mariadb_begin(struct rowlock_link *link, unsigned transaction_flags,
+                           const struct rowlock_call *calls, size_t n, struct rowlock_error *error);
 
 /* mariadb_statement.c */
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "driver/mariadb_link.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 static void set_text(MYSQL *mysql, enum mysql_option option, const char *value)
@@ -80,10 +81,15 @@ static int set_session(struct rowlock_link *link, struct rowlock_error *error)
         "completion_type = 0", /* otherwise a ROLLBACK in a procedure might end the session */
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
     };
+    /* an optimistic transaction locks nothing before its COMMIT */
+    static const char tidb_text[] = "SET SESSION tidb_txn_mode = 'pessimistic'";
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (rowlock__mariadb_query(link, texts[i], NULL, 0) != 0)
             return rowlock__mariadb_query_failure(link, error);
+    if (rowlock__find_caseless(rowlock__mariadb.server_info(link->mysql), ROWLOCK_TIDB) &&
+        rowlock__mariadb_query(link, tidb_text, NULL, 0) != 0)
+        return rowlock__mariadb_query_failure(link, error);
     return ROWLOCK_OK;
 }
 

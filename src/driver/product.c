@@ -7,8 +7,7 @@
 static const struct {
     const char *word, *reason; /* a word of its version, in any case */
 } products[] = {
-    {"TiDB", "TiDB, which has no stored procedures"},
-    {"Vitess", "Vitess, which spreads the tables over several servers"},
+    {"Vitess", "Vitess, which was not tried with rowlock's statements for TiDB"},
     {"Dolt", "Dolt, which ignores FOR UPDATE"},
     {"SingleStore", "SingleStore, which lacks the locks of InnoDB"},
     {"CockroachDB", "CockroachDB, which has no advisory locks"},

@@ -33,7 +33,7 @@ refuses() {
     postgresql) refuses 'PostgreSQL ' 'Greenplum  ' Greenplum ;;
     mariadb)
         ! is_mysql || skip "the version of MySQL does not name it"
-        refuses MariaDB TiDB-v8 TiDB
+        refuses MariaDB Vitess- Vitess
         ;;
     esac
 }

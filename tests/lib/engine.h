@@ -84,6 +84,9 @@ struct engine {
        an id, a query that counts if the session waits, a statement that kills it, and a query that
        counts if it exists */
     const char *own_id, *waiting, *killing, *existing;
+    /* a query, for a superuser: the id of the %zu-th of the sessions on the database under test,
+       from 0, without its own; NULL: the sessions cannot be ended one by one */
+    const char *numbered;
     /* queries, for a superuser: the number of the other sessions, and of sessions that wait for a
        lock; NULL: lib/grants.c knows them */
     const char *sessions, *waits;
@@ -101,15 +104,23 @@ struct engine {
    it for a tenth of a second. A poll would therefore never see a change. */
 int t_innodb_waits(const char *status, long session);
 
-#define T_MARIADB_KILLING \
-    .killing = "KILL %ld", .existing = "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld"
+#define T_MARIADB_KILLING                                                                       \
+    .killing = "KILL %ld", .existing = "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld", \
+    .numbered = "SELECT id FROM " T_PROCESSLIST " WHERE db = database() AND "                   \
+                "id <> connection_id() ORDER BY id LIMIT 1 OFFSET %zu"
+
+#define T_POSTGRESQL_KILLING                                                                \
+    .kill = t_postgresql_kill,                                                              \
+    .numbered = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "  \
+                "pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid " \
+                "LIMIT 1 OFFSET %zu"
 
 /* Functions of struct engine (statements.c): by the engine's texts, and on PostgreSQL. */
 int t_query_waiting(void *admin, long session);
 void t_query_kill(void *admin, long session);
 void t_postgresql_kill(void *admin, long session);
 
-extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb;
+extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb, t_engine_tidb;
 /* The engine reached by ODBC or JDBC. */
 const struct engine *t_odbc_engine(const char *name);
 const struct engine *t_jdbc_engine(const char *name);

@@ -22,7 +22,7 @@
 #define MARIADB .busy_keeps_row = 1, .ddl_commits = 1, VICTIM_GONE
 #define IN_JAVA JDBC, .creates_database = 1, .cancel_ends_session = 1, .keeps_limit = 1
 #define ORACLE .busy_keeps_row = 1, .ddl_commits = 1, .limit_ends_session = 1, VICTIM_KEEPS
-#define SQLSERVER .busy_keeps_row = 1, VICTIM_GONE
+#define SQLSERVER .busy_keeps_row = 1, .readers_wait = 1, VICTIM_GONE
 #define DB2 .limit_ends_session = 1, VICTIM_GONE
 
 static const struct facts facts[] = {
@@ -39,6 +39,9 @@ static const struct facts facts[] = {
      .writer_queues = 1, .must_be_known = 1},
     {"mariadb", "insert", ROWLOCK_INSERT, SHARED_REFUSED, WITH_FUNCTIONS, MARIADB, .begins_meet = 1,
      .neighbours_meet = 1},
+    /* by make check-tidb */
+    {"tidb", "row", ROWLOCK_ROW, SHARED_EXCLUDES, ODBC, MARIADB, .keeps_limit = 1,
+     .must_be_known = 1, .levels = 1},
     {"postgresql", "odbc", ROWLOCK_ROW, SHARED_TOGETHER, ODBC, .keeps_limit = 1, .first_come = 1,
      .busy_keeps_row = 1, .must_be_known = 1, .own_savepoints = 1, VICTIM_KEEPS},
     {"mariadb", "odbc", ROWLOCK_ROW, SHARED_TOGETHER, ODBC, MARIADB, .keeps_limit = 1,

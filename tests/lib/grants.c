@@ -350,11 +350,13 @@ void t_overtakes_frozen(struct rowlock_connection *one, struct rowlock_connectio
 
 /* ---- sessions on the server ------------------------------------------------------------------ */
 
-/* The digits in the URL under test. */
+/* The digits in the URL under test: "Port=1433", "127.0.0.1,1433", "127.0.0.1:1433". */
 static const char *port_in_url(void)
 {
     const char *odbc = strstr(t_url(), "Port="), *host = strstr(t_url(), "127.0.0.1:");
+    const char *server = strstr(t_url(), "127.0.0.1,");
 
+    host = host ? host : server;
     return odbc ? odbc + 5 : host ? host + 10 : strrchr(t_url(), ':') + 1;
 }
 
@@ -400,9 +402,11 @@ int t_next_cut(int n, int stride)
 
 const char *t_url_of(const char *database)
 {
-    const char *name = strstr(t_url(), "Database=");
-    const char *start = name ? strchr(name, '=') : strrchr(t_url(), '/');
+    const char *name = strcasestr(t_url(), "Database="); /* or databaseName=, of SQL Server */
+    const char *start;
 
+    name = name ? name : strcasestr(t_url(), "databaseName=");
+    start = name ? strchr(name, '=') : strrchr(t_url(), '/');
     return t_say("%.*s%s%s", (int)(start + 1 - t_url()), t_url(), database,
                  start + strcspn(start, ";?"));
 }
@@ -416,14 +420,9 @@ static int count_of(const char *query, long number)
 /* The id of the n-th session on the database under test, without the superuser's; 0: none. */
 static long session_number(size_t n)
 {
-    return atol(t_native_sql(
-        t_admin(), "%s LIMIT 1 OFFSET %zu",
-        t_is_postgresql()
-            ? "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
-              "pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid"
-            : "SELECT id FROM " T_PROCESSLIST " WHERE db = database() AND "
-              "id <> connection_id() ORDER BY id",
-        n));
+    if (!t_engine()->numbered)
+        t_fail(__FILE__, __LINE__, "the sessions of %s cannot be listed", t_engine()->name);
+    return atol(t_native_sql(t_admin(), t_engine()->numbered, n));
 }
 
 /* Kills the sessions that exist now. A session that reconnects meanwhile survives. */

@@ -75,7 +75,7 @@ const struct engine *t_engine(void)
         &t_engine_postgresql,
 #endif
 #ifdef ROWLOCK_WITH_MARIADB
-        &t_engine_mariadb,
+        &t_engine_mariadb, &t_engine_tidb,
 #endif
         NULL};
 

@@ -190,7 +190,7 @@ static const struct engine postgresql = {
 
 const struct engine *t_jdbc_engine(const char *name)
 {
-    static struct engine vendor = {COMMON};
+    static struct engine vendor = {COMMON, .sql = transport_sql};
     static const struct engine *const engines[] = {&h2, &hsqldb, &derby, &postgresql};
 
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)

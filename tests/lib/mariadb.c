@@ -185,3 +185,38 @@ const struct engine t_engine_mariadb = {
     .receive = receive,
     .has_answered = has_answered,
 };
+
+/* Its dialect is a plain one, and it has no table of InnoDB's waits. */
+const struct engine t_engine_tidb = {
+    .name = "tidb",
+    .begin = {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN PESSIMISTIC"},
+    .begin_repeatable = {"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                         "BEGIN PESSIMISTIC"},
+    .default_repeatable = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    .settings = "SELECT concat_ws(' ', @@autocommit, @@sql_mode, @@time_zone, "
+                "@@character_set_client, @@character_set_results, @@collation_connection, "
+                "@@sql_safe_updates, @@wait_timeout, @@tidb_txn_mode)",
+    .now_ms = "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+    .meta = "rowlock_meta",
+    .unreachable = "mariadb://rowlock:hunter2@127.0.0.1:1/test",
+    .stranger = "mariadb://nobody_here:hunter2@127.0.0.1:%d/test",
+    .silent = "mariadb://rowlock:hunter2@127.0.0.1:%d/test",
+    .open = open_session,
+    .close = close_session,
+    .wrap = wrap,
+    .handle = handle_of,
+    .sql = sql,
+    .in_transaction = in_transaction,
+    .session = session_of,
+    .own_id = "SELECT connection_id()",
+    .is_waiting = t_query_waiting,
+    .waiting = "SELECT count(*) FROM information_schema.tidb_trx WHERE session_id = %ld "
+               "AND state = 'LockWaiting'",
+    .lockers = "SELECT count(*) FROM information_schema.tidb_trx WHERE mem_buffer_keys > 0 "
+               "AND session_id <> connection_id()",
+    .kill = t_query_kill,
+    .killing = "KILL %ld",
+    .existing = "SELECT count(*) FROM information_schema.processlist WHERE id = %ld",
+    .numbered = "SELECT id FROM information_schema.processlist WHERE db = database() AND "
+                "id <> connection_id() ORDER BY id LIMIT 1 OFFSET %zu",
+};

@@ -133,7 +133,7 @@ const struct engine t_engine_postgresql = {
     /* behind the name lock, the wait for a lease polls: it sleeps between two looks */
     .waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
                "(wait_event_type = 'Lock' OR wait_event = 'PgSleep')",
-    .kill = t_postgresql_kill,
+    T_POSTGRESQL_KILLING,
     .send = send_text,
     .receive = receive,
     .has_answered = has_answered,

@@ -9,6 +9,8 @@
 #                                       NAME/data, on its previous port
 #   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line. It is
 #                                       MySQL if MYSQL_BIN is the folder of MySQL's programs
+#   start_tidb NAME                     one node of TiDB with an embedded store: TIDB_BIN is the
+#                                       folder of its program (tools/get-tidb)
 #   load_zones SOCKET ZONE...          gives a server of MariaDB or MySQL these time zones
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
@@ -311,6 +313,41 @@ start_mariadb() { # NAME [OPTION...]
         server_admin=mariadb://root@127.0.0.1:$server_port/
         server_url=mariadb://rowlock:secret@127.0.0.1:$server_port/
     fi
+}
+
+# With txn-total-size-limit at its default, KILL of a session whose transaction holds a lock ends
+# the server (a panic in its memory tracker, observed with the one of tools/get-tidb).
+launch_tidb() { # USER FOLDER
+    cat >"$2/conf.toml" <<TOML
+host = "127.0.0.1"
+port = $server_port
+path = "$2/data"
+store = "unistore"
+temp-dir = "$2/tmp"
+socket = ""
+[status]
+report-status = false
+[performance]
+txn-total-size-limit = 104857601
+[log]
+level = "error"
+slow-query-file = "$2/slow.log"
+TOML
+    launch "$1" "$2" "$tidb_program" -config "$2/conf.toml"
+}
+client_of_tidb() { mariadb --no-defaults -h 127.0.0.1 -P "$server_port" -u root "$@"; }
+answers_tidb() { client_of_tidb -e ''; }
+start_tidb() { # NAME
+    tidb_program=$TIDB_BIN/tidb-server
+    if ! as_mariadb test -x "$tidb_program"; then # in a checkout below a private folder
+        tidb_program=$ROWLOCK_TEST_FOLDER/tidb-server
+        [ -x "$tidb_program" ] || cp "$TIDB_BIN/tidb-server" "$tidb_program" || return 1
+    fi
+    start_server tidb "$1" mysql '' || return 1
+    client_of_tidb -e "CREATE USER IF NOT EXISTS rowlock@'%';
+        GRANT ALL ON *.* TO rowlock@'%'" || return 1
+    server_admin=mysql://root@127.0.0.1:$server_port/
+    server_url=mysql://rowlock@127.0.0.1:$server_port/
 }
 
 # SOCKET ZONE...: gives a server of MariaDB or MySQL these time zones, of which a new one has none

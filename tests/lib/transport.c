@@ -183,12 +183,24 @@ static void take_first(void *data, const struct rowlock_value *columns, unsigned
         snprintf(first->out, first->size, "%.*s", (int)columns[0].length, columns[0].bytes);
 }
 
+/* T-SQL has other words for savepoints. */
+static const char *in_words_of_engine(const char *text)
+{
+    static const char *const words[][2] = {{"SAVEPOINT ", "SAVE TRANSACTION "},
+                                           {"ROLLBACK TO SAVEPOINT ", "ROLLBACK TRANSACTION "}};
+
+    for (size_t i = 0; i < 2 && strcmp(t_engine()->name, "sqlserver") == 0; i++)
+        if (begins_with(text, words[i][0]))
+            return t_say("%s%s", words[i][1], text + strlen(words[i][0]));
+    return text;
+}
+
 int transport_sql(void *handle, const char *text, char *out, size_t size)
 {
     struct first first = {out, size, 0};
 
     out[0] = '\0';
-    return transport_rows(handle, text, take_first, &first, out, size);
+    return transport_rows(handle, in_words_of_engine(text), take_first, &first, out, size);
 }
 
 int transport_in_transaction(void *handle)

@@ -52,6 +52,6 @@ void transport_cut_others(void *handle);
     .own_id = "SELECT pg_backend_pid()", .is_waiting = t_query_waiting,     \
     .waiting = "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND " \
                "wait_event_type = 'Lock'",                                  \
-    .kill = t_postgresql_kill
+    T_POSTGRESQL_KILLING
 
 #endif

@@ -50,6 +50,7 @@
     XX("Microsoft SQL Server", "sqlserver", "42000", 229, "error 229", EDENIED, ABORTED)          \
     XX("Microsoft SQL Server", "sqlserver", "42000", 262, "error 262", EDENIED, ABORTED)          \
     XX("Microsoft SQL Server", "sqlserver", "42000", 916, "error 916", EDENIED, ABORTED)          \
+    XX("Microsoft SQL Server", "sqlserver", "08004", 911, "error 911", EDENIED, DEAD)             \
     XX("Microsoft SQL Server", "sqlserver", "42000", 4060, "error 4060", EDENIED, ABORTED)        \
     XX("Microsoft SQL Server", "sqlserver", "28000", 18456, "error 18456", EDENIED, ABORTED)      \
     XX("Microsoft SQL Server", "sqlserver", "28000", 18487, "error 18487", EDENIED, ABORTED)      \
@@ -59,6 +60,7 @@
     XX("Microsoft SQL Server", "sqlserver", "HY000", 1204, "error 1204", ECONN, ABORTED)          \
     XX("Microsoft SQL Server", "sqlserver", "HY000", 596, "error 596", ECONN, DEAD)               \
     XX("Microsoft SQL Server", "sqlserver", "HY000", 6005, "error 6005", ECONN, DEAD)             \
+    XX("Microsoft SQL Server", "sqlserver", "01000", 20017, "error 20017", ECONN, DEAD)           \
     XX("Microsoft SQL Server", "sqlserver", "08S01", 10054, "error 10054", ECONN, DEAD)           \
     XX("Microsoft SQL Server", "sqlserver", "HYT01", 0, "refused", ECONN, DEAD)                   \
     XX("Microsoft SQL Server", "sqlserver", "HYT00", 0, "refused", ECONN, DEAD)                   \

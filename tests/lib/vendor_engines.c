@@ -11,7 +11,7 @@
 
 struct words {
     const char *name, *one, *now_ms;
-    const char *own_id, *waiting, *killing, *existing; /* as in struct engine */
+    const char *own_id, *waiting, *killing, *existing, *numbered; /* as in struct engine */
     const char *odbc_unreachable, *jdbc_unreachable;
 };
 
@@ -32,6 +32,9 @@ static const struct words all[] = {
         .killing = "BEGIN FOR s IN (SELECT sid, serial# AS n FROM v$session WHERE sid = %ld) LOOP "
                    "EXECUTE IMMEDIATE 'ALTER SYSTEM KILL SESSION ''' || s.sid || ',' || s.n || ''' "
                    "IMMEDIATE'; END LOOP; END;",
+        .numbered = "SELECT sid FROM v$session WHERE username = USER AND "
+                    "sid <> TO_NUMBER(SYS_CONTEXT('USERENV', 'SID')) ORDER BY sid "
+                    "OFFSET %zu ROWS FETCH NEXT 1 ROWS ONLY",
         .odbc_unreachable = "odbc:%s;Dbq=//127.0.0.1:1/none;UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:oracle:thin:rowlock/hunter2@//127.0.0.1:1/none",
     },
@@ -44,6 +47,9 @@ static const struct words all[] = {
                    "blocking_session_id <> 0",
         .existing = "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = %ld",
         .killing = "KILL %ld",
+        .numbered = "SELECT session_id FROM sys.dm_exec_sessions WHERE is_user_process = 1 AND "
+                    "database_id = DB_ID() AND session_id <> @@SPID ORDER BY session_id "
+                    "OFFSET %zu ROWS FETCH NEXT 1 ROWS ONLY",
         .odbc_unreachable = "odbc:%s;Server=tcp:127.0.0.1,1;Database=none;UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:sqlserver://127.0.0.1:1;databaseName=none;user=rowlock;"
                             "password=hunter2",
@@ -59,6 +65,9 @@ static const struct words all[] = {
             "SELECT COUNT(*) FROM SYSIBMADM.MON_LOCKWAITS WHERE REQ_APPLICATION_HANDLE = %ld",
         .existing = "SELECT COUNT(*) FROM TABLE(MON_GET_CONNECTION(%ld, -2)) AS c",
         .killing = "CALL SYSPROC.ADMIN_CMD('FORCE APPLICATION (%ld)')",
+        .numbered = "SELECT application_handle FROM TABLE(MON_GET_CONNECTION(CAST(NULL AS BIGINT), "
+                    "-2)) AS c WHERE application_handle <> MON_GET_APPLICATION_HANDLE() "
+                    "ORDER BY application_handle OFFSET %zu ROWS FETCH NEXT 1 ROWS ONLY",
         .odbc_unreachable = "odbc:%s;Hostname=127.0.0.1;Port=1;Protocol=TCPIP;Database=none;"
                             "UID=rowlock;PWD=hunter2",
         .jdbc_unreachable = "jdbc:db2://127.0.0.1:1/none:user=rowlock;password=hunter2;",
@@ -88,5 +97,6 @@ int t_vendor_engine(const char *name, int jdbc, struct engine *engine)
     engine->kill = t_query_kill;
     engine->killing = words->killing;
     engine->existing = words->existing;
+    engine->numbered = words->numbered;
     return 1;
 }

@@ -132,7 +132,7 @@ judge_cell() { # CELL
 log_promises() {
     : >"$cell_folder/data/runner"
     case $workload/$fault/$engine-$technique in
-    */sqlite-* | */*-odbc | */*-jdbc | */*-pool_transaction) ;;
+    */sqlite-* | */tidb-* | */*-odbc | */*-jdbc | */*-pool_transaction) ;;
     sql-requests/none/*) log_event 0 0 ok prompt 0 250 ;;
     */none/*) log_event 0 0 ok prompt 0 100 ;;
     esac

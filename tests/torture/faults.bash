@@ -98,9 +98,10 @@ fault_of_cutter() { # WORD N [MS]
     echo "$*" >&"$cuts"
 }
 start_cutter() { # ENGINE: changes the port in url
-    local port port_of_server=port_$1
+    local port port_of_server=port_$1 protocol=$1
+    case $1 in mysql | tidb) protocol=mariadb ;; esac
     mkfifo "$cell_folder/cuts" "$cell_folder/port"
-    "$BUILD/tests/torture/cutter" "${!port_of_server}" "${1/mysql/mariadb}" <"$cell_folder/cuts" \
+    "$BUILD/tests/torture/cutter" "${!port_of_server}" "$protocol" <"$cell_folder/cuts" \
         >"$cell_folder/port" &
     cutter_pid=$!
     exec {cuts}>"$cell_folder/cuts" {answers}<"$cell_folder/port"
@@ -109,7 +110,7 @@ start_cutter() { # ENGINE: changes the port in url
     url=${url/:${!port_of_server}/:$port}
     # the proxy does not know the messages with which libpq asks for encryption
     case $1-$technique in
-    *-odbc | *-jdbc | mariadb-* | mysql-*) ;;
+    *-odbc | *-jdbc | mariadb-* | mysql-* | tidb-*) ;;
     *) url="$url?sslmode=disable&gssencmode=disable" ;;
     esac
 }

@@ -7,7 +7,8 @@
 started= # engines
 disk=    # the file system of a server, or none
 name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
-name_mysql=$prefix-mysql name_h2=$prefix-h2 name_hsqldb=$prefix-hsqldb name_derby=$prefix-derby
+name_mysql=$prefix-mysql name_tidb=$prefix-tidb
+name_h2=$prefix-h2 name_hsqldb=$prefix-hsqldb name_derby=$prefix-derby
 server_options=() # of the servers that are started
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
     local name=name_$1
@@ -69,6 +70,10 @@ open_mysql() { # NAME
     database=test_$1
     sql_mysql "CREATE DATABASE test_$1 CHARACTER SET utf8mb4" mysql && url=${url_mysql}test_$1
 }
+open_tidb() { # NAME
+    database=test_$1
+    sql_tidb "CREATE DATABASE test_$1" mysql && url=${url_tidb}test_$1
+}
 # In files, because a server in memory forgets what a crash ends.
 open_h2() { url=$(jdbc_url h2 "$port_h2" "$1" kept); }
 open_hsqldb() {
@@ -78,7 +83,7 @@ open_derby() { url=$(jdbc_url derby "$port_derby" "$1"); }
 drop_database() { # ENGINE
     case $1 in
     postgresql) sql_postgresql "DROP DATABASE IF EXISTS $database WITH (FORCE)" postgres ;;
-    mariadb | mysql) "sql_$1" "DROP DATABASE IF EXISTS $database" mysql ;;
+    mariadb | mysql | tidb) "sql_$1" "DROP DATABASE IF EXISTS $database" mysql ;;
     esac >/dev/null 2>&1
 }
 
@@ -93,6 +98,9 @@ sql_mariadb() {
         -e "$1" "${2:-$database}"
 }
 sql_mysql() { name_mariadb=$name_mysql sql_mariadb "$@"; } # by the client of MariaDB
+sql_tidb() {
+    mariadb --no-defaults -h 127.0.0.1 -P "$port_tidb" -u root -NB -e "$1" "${2:-$database}"
+}
 
 # shellcheck source=tests/lib/processlist.bash
 . tests/lib/processlist.bash
@@ -112,6 +120,14 @@ terminate_postgresql() { choose_postgresql pg_terminate_backend "$1"; }
 cancel_postgresql() { choose_postgresql pg_cancel_backend "$1"; }
 terminate_mariadb() { choose_mariadb KILL "$1"; }
 cancel_mariadb() { choose_mariadb 'KILL QUERY' "$1"; }
+choose_tidb() { # COMMAND NUMBER
+    local one
+    one=$(sql_tidb "SELECT id FROM information_schema.processlist WHERE db = '$database'
+        AND user = 'rowlock' ORDER BY sha2(concat(id, '$2'), 256) LIMIT 1") &&
+        [ -z "$one" ] || sql_tidb "$1 $one"
+}
+terminate_tidb() { choose_tidb KILL "$1"; }
+cancel_tidb() { choose_tidb 'KILL QUERY' "$1"; }
 terminate_mysql() { terminate_mariadb "$1"; }
 cancel_mysql() { cancel_mariadb "$1"; }
 

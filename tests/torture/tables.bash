@@ -33,6 +33,9 @@ done
 [ -z "${CLUSTERS:-}" ] || faults="$faults leader_killed leader_frozen cut_off cut_clients
     cut_standbys cut_store store_paused switchover"
 
+# By make check-tidb, which builds the server: make torture does not.
+[ -z "${TIDB_BIN:-}" ] || engines="$engines tidb-row"
+
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
@@ -42,7 +45,7 @@ faults_of() { # ENGINE-TECHNIQUE
         ;;
     group-*) echo leader_killed leader_frozen cut_off cut_clients cut_standbys switchover ;;
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
-    h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
+    h2-* | hsqldb-* | derby-* | tidb-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
     mysql-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
@@ -58,6 +61,7 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
     *-pool_*) echo kill stop terminate cancel crash cut delay ;; # behind the pooler
     # no statement of these servers ends a session or a wait, and sessions have no limit
     h2-* | hsqldb-* | derby-*) echo kill stop crash cut delay oneway stall ;;
+    tidb-*) echo kill stop terminate cancel crash cut delay oneway stall half hang freeze ;;
     *) echo kill stop terminate cancel crash cut delay oneway stall half hang freeze exhaust ;;
     esac
 }
@@ -72,7 +76,7 @@ exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     */*-relaxed) return 1 ;; # the clients' own commits may be lost
     group/postgresql-native) ;; # others do not batch
     # or have no functions on the server
-    group/* | sql-*/sqlite-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;
+    group/* | sql-*/sqlite-* | sql-*/tidb-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;
     cron/*-jdbc) return 1 ;; # each run starts a JVM: they take longer than the jobs' period
     esac
     [ -n "${faults_found[$3]:-}" ] || faults_found[$3]=$(faults_of "$3")

@@ -94,6 +94,8 @@ static const struct {
     {"h2", "90121", 90121, ROWLOCK_ECONN},
     {"h2", "08000", 8000, ROWLOCK_ECONN},
     {"h2", "23505", 23505, ROWLOCK_EDB},
+    {"mariadb", "HY000", 3572, ROWLOCK_ETIMEDOUT},
+    {"mariadb", "HY000", 9007, ROWLOCK_EABORTED},
     {"hsqldb", "40001", -4861, ROWLOCK_EROLLEDBACK},
     {"hsqldb", "42501", -5501, ROWLOCK_ESCHEMA},
     {"hsqldb", "25006", -3706, ROWLOCK_ESERVER},

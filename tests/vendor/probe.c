@@ -142,7 +142,7 @@ static void print_target(const struct rowlock_connection *connection)
 {
     const char *dialect = connection->dialect->name, *engine = dialect, *technique = "row";
 
-    if (connection->dialect->plain)
+    if (connection->dialect->plain && !is(dialect, "tidb"))
         technique = connection->transport->name;
     else if (is(dialect, "postgresql"))
         technique = "native";

@@ -29,8 +29,11 @@ public final class RowlockSession {
     private final HashMap<String, PreparedStatement> prepared = new HashMap<>();
     private volatile Statement running;
 
-    private RowlockSession(Connection connection) {
+    private final boolean national; /* other characters than ASCII's need setNString */
+
+    private RowlockSession(Connection connection, boolean national) {
         this.connection = connection;
+        this.national = national;
     }
 
     /* Returns the session, or null, and the reply: the product's name, or the failure. */
@@ -56,7 +59,8 @@ public final class RowlockSession {
             out.writeByte('+');
             text(out, connection.getMetaData().getDatabaseProductName());
             connection.commit();
-            return new Object[] {new RowlockSession(connection), bytes.toByteArray()};
+            return new Object[] {
+                new RowlockSession(connection, isSqlServer(connection)), bytes.toByteArray()};
         } catch (Throwable failure) {
             close(connection);
             return new Object[] {null, failed(driver == null ? '?' : '-', failure)};
@@ -77,7 +81,7 @@ public final class RowlockSession {
 
     /* SQL Server: otherwise the end of a wait rolls the whole transaction back. */
     private static void setUp(Connection connection) throws SQLException {
-        if (!connection.getMetaData().getDatabaseProductName().startsWith("Microsoft SQL Server"))
+        if (!isSqlServer(connection))
             return;
         Statement statement = connection.createStatement();
         try {
@@ -86,6 +90,10 @@ public final class RowlockSession {
         } finally {
             close(statement);
         }
+    }
+
+    private static boolean isSqlServer(Connection connection) throws SQLException {
+        return connection.getMetaData().getDatabaseProductName().startsWith("Microsoft SQL Server");
     }
 
     public byte[] request(byte[] request) throws IOException {
@@ -171,14 +179,25 @@ public final class RowlockSession {
     }
 
     /* A NULL has its column's type, because PostgreSQL's driver refuses any other. */
-    private static void bind(PreparedStatement statement, int i, DataInputStream in)
+    private void bind(PreparedStatement statement, int i, DataInputStream in)
             throws IOException, SQLException {
         switch (in.readByte()) {
         case 'i': statement.setLong(i, in.readLong()); break;
-        case 't': statement.setString(i, text(in)); break;
+        case 't': bindText(statement, i, text(in)); break;
         case 'I': statement.setNull(i, Types.BIGINT); break;
         default: statement.setNull(i, Types.VARCHAR); break;
         }
+    }
+
+    /* SQL Server's driver sends VARCHAR (session.c), so that a key's index is used. */
+    private void bindText(PreparedStatement statement, int i, String text) throws SQLException {
+        boolean ascii = true;
+        for (int at = 0; at < text.length(); at++)
+            ascii &= text.charAt(at) < 128;
+        if (ascii || !national)
+            statement.setString(i, text);
+        else
+            statement.setNString(i, text);
     }
 
     private void rows(Statement statement, DataOutputStream out) throws IOException, SQLException {

@@ -24,7 +24,8 @@ static const struct rowlock__jdbc_engine engines[] = {
     {"MariaDB", "mariadb", true, NULL, NULL, NULL},
     {"MySQL", "mariadb", true, NULL, NULL, NULL},
     {"Oracle", "oracle", true, NULL, NULL, NULL},
-    {"Microsoft SQL Server", "sqlserver", true, NULL, NULL, NULL},
+    /* as NVARCHAR, the default, a name would not use the index of a VARCHAR key */
+    {"Microsoft SQL Server", "sqlserver", true, "sendStringParametersAsUnicode", "false", NULL},
     {"DB2", "db2", true, NULL, NULL, NULL},
     {"", "", true, NULL, NULL, NULL},
 };

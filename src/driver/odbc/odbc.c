@@ -339,11 +339,19 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
 }
 
+/* FreeTDS sends ROLLBACK also after an error by which SQL Server has ended the transaction. */
+static bool is_ended_already(const struct rowlock_link *link, const struct rowlock_error *error)
+{
+    return strcmp(link->product->engine, "sqlserver") == 0 && error->native == 3903;
+}
+
 static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error)
 {
+    struct rowlock_error unseen;
     int code;
 
+    error = error ? error : &unseen;
     if (link->dead)
         return rowlock__had_been_lost(error);
     take_back(link);
@@ -352,6 +360,10 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
         code = end_transaction(link, SQL_ROLLBACK, error);
     } while (rowlock__failure_is_cancel(code) && !link->dead &&
              rowlock__now_ms() < budget->deadline_ms);
+    if (code && !link->dead && is_ended_already(link, error)) {
+        rowlock__clear_error(error);
+        code = ROWLOCK_OK;
+    }
     if (!code) {
         ended(link);
         return ROWLOCK_OK;

@@ -1,0 +1,2 @@
+-- Begins a transaction of the library, where the driver of the dialect does not do it by a call.
+{begin};
