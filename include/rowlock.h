@@ -1371,8 +1371,8 @@ ROWLOCK_API int rowlock_uninstall_force(struct rowlock_connection *connection,
 
 /*
  * Returns the SQL text that rowlock_install would run, with the GRANTs for plan->role, for a DBA to
- * read and run. `dialect` is "postgresql", "yugabytedb", "mariadb", "mysql" or "sqlite"; or, for
- * odbc: and jdbc: URLs, "derby", "h2", "hsqldb", "oracle", "sqlserver" or "db2". Needs no
+ * read and run. `dialect` is "postgresql", "yugabytedb", "mariadb", "mysql", "tidb" or "sqlite";
+ * or, for odbc: and jdbc: URLs, "derby", "h2", "hsqldb", "oracle", "sqlserver" or "db2". Needs no
  * connection. `*out` is yours: rowlock_free.
  *
  * EINVAL, EMODE, ENOMEM

@@ -86,11 +86,16 @@ check-babelfish: all test-programs
 .PHONY: help
 help:
 	@echo 'make                 the library and the command'
-	@echo 'make check           the quick tests: 6 to 12 minutes (tests/README.md has the others)'
-	@echo 'On demand, with their minutes on two processors:'
-	@echo 'make check-versions  PostgreSQL 15 to 18: 20'
-	@echo 'make check-mysql     MySQL: 10'
-	@echo 'make check-clients   the packages of other languages: 20'
+	@echo 'make check           the quick tests: 6 to 12 minutes (the Makefile lists all targets)'
+	@echo 'On demand, with their minutes on two processors, where they were timed:'
+	@echo 'make check-rest      the other tests of .ci/run: 15 to 20'
+	@echo 'make check-clients   the packages of other languages: 13 to 25'
+	@echo 'make check-mysql     MySQL; with SCOPE=quick: 2 to 10'
+	@echo 'make check-versions  PostgreSQL 15 to 18: about 20'
+	@echo 'make check-site      the documents in a browser: 3'
+	@echo 'make check-systemd   the units under systemd, as root: not timed'
+	@echo 'make check-patroni   three servers of PostgreSQL under Patroni, as root: 60'
+	@echo 'make check-group     MySQL Group Replication, three members, as root: 30'
 	@echo 'make check-tidb      one node of TiDB: 20, and 8 or more to build it once'
 	@echo 'make check-babelfish ENGINE=FOLDER EXTENSIONS=FOLDER'
 	@echo "                     SQL Server's dialect: 10, and 10 to 35 to build the server once"

@@ -326,8 +326,8 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
     if (!dialect)
         return rowlock__fail(
             error, ROWLOCK_EINVAL,
-            "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql, sqlite, derby, "
-            "h2, hsqldb, oracle, sqlserver and db2",
+            "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql, tidb, sqlite, "
+            "derby, h2, hsqldb, oracle, sqlserver and db2",
             dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
     if (!code && plan && plan->extension)
