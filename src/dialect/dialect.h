@@ -352,10 +352,10 @@ struct rowlock_statement {
     const char *name;    /* the file's name, for messages */
     const char *text;    /* in the server's own placeholder style */
     unsigned parameters; /* the highest placeholder number, or the count of ? */
-    /* Plain dialects: 'i' or 't' per parameter, also for a NULL. MariaDB: NULL, or the number of
-       the value for each ?; such a statement has no result set, and if it changed a row, its answer
-       is a row with LAST_INSERT_ID(). Otherwise NULL. */
-    const char *types;
+    const char *types;   /* plain dialects: 'i' or 't' per parameter, also for a NULL; or NULL */
+    /* MariaDB: NULL, or the number of the value for each ?. Such a statement has no result set; if
+       it changed a row, its answer is a row with LAST_INSERT_ID(). */
+    const char *order;
 };
 
 /* The pieces of the schema, each a .sql file for a DBA to read: sql/<dialect>/schema/. */

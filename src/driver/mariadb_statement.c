@@ -71,7 +71,7 @@ static void bind_parameters(struct parameters *p, const struct rowlock_call *cal
         p->n = 1;
     }
     for (unsigned i = 0; i < call->statement->parameters; i++) {
-        const char *order = call->statement->types;
+        const char *order = call->statement->order;
         const struct rowlock_value *value = &call->values[order ? order[i] - '1' : (int)i];
         MYSQL_BIND *bind = &p->bind[p->n];
 
@@ -244,7 +244,7 @@ static int read_results(struct rowlock_link *link, MYSQL_STMT *stmt, struct rowl
     call->affected = (int64_t)rowlock__mariadb.stmt_affected_rows(stmt);
     if (call->affected < 0)
         call->affected = 0;
-    if (call->statement->types && call->row && call->affected > 0) {
+    if (call->statement->order && call->row && call->affected > 0) {
         struct rowlock_value id = {.type = ROWLOCK_INT,
                                    .number = (int64_t)rowlock__mariadb.stmt_insert_id(stmt)};
 

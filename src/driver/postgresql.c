@@ -14,8 +14,8 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-static const struct rowlock_statement commit_statement = {"commit", "COMMIT", 0, NULL};
-static const struct rowlock_statement rollback_statement = {"rollback", "ROLLBACK", 0, NULL};
+static const struct rowlock_statement commit_statement = {"commit", "COMMIT", 0, NULL, NULL};
+static const struct rowlock_statement rollback_statement = {"rollback", "ROLLBACK", 0, NULL, NULL};
 
 static enum rowlock_state pg_state(const struct rowlock_link *link)
 {

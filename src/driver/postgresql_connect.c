@@ -46,7 +46,7 @@ static const struct rowlock_statement set_up = {
     "('tcp_keepalives_count', $5::integer), ('tcp_user_timeout', $6::integer)) "
     "AS it (name, most)) ELSE '' END END, "
     "pg_catalog.version()",
-    6, NULL};
+    6, NULL, NULL};
 
 /* Whether nothing names a database: libpq then uses the user's name. */
 static bool names_no_database(const char *url)

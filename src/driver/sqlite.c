@@ -176,7 +176,8 @@ static void sqlite_close(struct rowlock_link *link)
    busy handler cannot be read, so it stays in place and waits as its owner programmed it. */
 static void enter(struct rowlock_link *link)
 {
-    static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0, NULL};
+    static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0, NULL,
+                                                 NULL};
     struct rowlock_call call = {
         .statement = &ask, .row = rowlock__take_number, .data = &link->caller_timeout};
     struct rowlock_budget now = {0, -1, 0};
@@ -234,7 +235,7 @@ static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *ou
 static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
                   struct rowlock_error *error)
 {
-    static const struct rowlock_statement statement = {"commit", "COMMIT", 0, NULL};
+    static const struct rowlock_statement statement = {"commit", "COMMIT", 0, NULL, NULL};
     int code = rowlock__sqlite_execute(link, &statement, NULL, budget, error);
 
     link->commits += !code;

@@ -86,7 +86,7 @@ struct rowlock_outcome t_jdbc_outcome;
 int t_jdbc_run(struct rowlock_link *link, unsigned flags, const struct rowlock_budget *budget,
                struct rowlock_call *call, const char *text, const char *types)
 {
-    struct rowlock_statement statement = {"test", text, (unsigned)strlen(types), types};
+    struct rowlock_statement statement = {"test", text, (unsigned)strlen(types), types, NULL};
 
     call->statement = &statement;
     return t_jdbc()->run(link, flags, call, 1, budget ? budget : MINUTE, &t_jdbc_outcome, &t_error);

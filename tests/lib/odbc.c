@@ -116,17 +116,18 @@ struct rowlock_link *t_odbc_prepare(void)
 }
 
 const struct rowlock_statement t_odbc_insert = {
-    "insert", "INSERT INTO odbc_test (id, n, t) VALUES (?, ?, ?)", 3, "iit"};
+    "insert", "INSERT INTO odbc_test (id, n, t) VALUES (?, ?, ?)", 3, "iit", NULL};
 const struct rowlock_statement t_odbc_read_one = {
-    "read", "SELECT n, t, id FROM odbc_test WHERE id = ?", 1, "i"};
+    "read", "SELECT n, t, id FROM odbc_test WHERE id = ?", 1, "i", NULL};
 const struct rowlock_statement t_odbc_read_all = {
-    "read_all", "SELECT n, t, id FROM odbc_test ORDER BY id", 0, NULL};
+    "read_all", "SELECT n, t, id FROM odbc_test ORDER BY id", 0, NULL, NULL};
 const struct rowlock_statement t_odbc_update = {"update", "UPDATE odbc_test SET n = ? WHERE id = ?",
-                                                2, "ii"};
-const struct rowlock_statement t_odbc_delete_all = {"delete", "DELETE FROM odbc_test", 0, NULL};
+                                                2, "ii", NULL};
+const struct rowlock_statement t_odbc_delete_all = {"delete", "DELETE FROM odbc_test", 0, NULL,
+                                                    NULL};
 const struct rowlock_statement t_odbc_lock_row = {
-    "lock", "SELECT id FROM odbc_test WHERE id = ? FOR UPDATE", 1, "i"};
-const struct rowlock_statement t_odbc_mistake = {"mistake", "SELECT FROM WHERE", 0, NULL};
+    "lock", "SELECT id FROM odbc_test WHERE id = ? FOR UPDATE", 1, "i", NULL};
+const struct rowlock_statement t_odbc_mistake = {"mistake", "SELECT FROM WHERE", 0, NULL, NULL};
 
 void t_odbc_keep_row(void *data, const struct rowlock_value *columns, unsigned n)
 {

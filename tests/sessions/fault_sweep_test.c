@@ -47,9 +47,9 @@ static struct rowlock_driver faulty;
 
 /* Replaces the batch by a statement that the server refuses. */
 static const struct rowlock_statement refused[] = {
-    {"refused", "SELECT 1/0", 0, NULL},
-    {"refused", "SIGNAL SQLSTATE '45000'", 0, NULL},
-    {"refused", "SELECT no_such_function()", 0, NULL},
+    {"refused", "SELECT 1/0", 0, NULL, NULL},
+    {"refused", "SIGNAL SQLSTATE '45000'", 0, NULL, NULL},
+    {"refused", "SELECT no_such_function()", 0, NULL, NULL},
 };
 
 static int run_refused(struct rowlock_link *link, unsigned bracket,

@@ -154,7 +154,7 @@ struct stranger {
 static void *use_session(void *data)
 {
     struct stranger *stranger = data;
-    struct rowlock_statement statement = {"test", "SELECT COUNT(*) FROM item", 0, ""};
+    struct rowlock_statement statement = {"test", "SELECT COUNT(*) FROM item", 0, "", NULL};
     struct rowlock_call call = {
         .statement = &statement, .row = t_jdbc_take_number, .data = &stranger->number};
     struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};

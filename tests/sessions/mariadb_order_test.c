@@ -48,7 +48,7 @@ static const char *free_grant(const char *owner)
         if (*at != '?') {
             text[n++] = *at;
         } else {
-            const char *value = values[product->types[i++] - '1'];
+            const char *value = values[product->order[i++] - '1'];
 
             n += (size_t)sprintf(text + n, value ? "%s" : "'%s'", value ? value : owner);
         }

@@ -40,6 +40,17 @@ TEST(p1_a_transaction_on_tidb_begins_as_a_pessimistic_one)
     t_text(rowlock__plain_named("h2")->statements[ROWLOCK_SQL_BEGIN].text, "");
 }
 
+/* The driver reads a statement with an order as one of MariaDB's, with an answer of its own. */
+TEST(only_statements_of_mariadb_have_an_order)
+{
+    const struct rowlock_plain *tidb = rowlock__plain_named("tidb")->plain;
+
+    for (size_t i = 0; i < ROWLOCK_PLAIN_COUNT; i++)
+        t_true(!tidb->statements[i].order);
+    t_text(tidb->statements[ROWLOCK_PLAIN_NAME_LOCK].types, "t");
+    t_text(rowlock__dialect_mariadb.statements[ROWLOCK_SQL_RENEW_FREE].order, "2314");
+}
+
 static bool locks_by(enum rowlock_plain_id id, const char *words)
 {
     const char *text = rowlock__plain_named("tidb")->plain->statements[id].text;

@@ -75,11 +75,11 @@ static struct rowlock_link *open_product(const char *product, const char *text)
     return link;
 }
 
-static const struct rowlock_statement work = {"work", "UPDATE work SET n = 1", 0, NULL};
-static const struct rowlock_statement other = {"other", "UPDATE other SET n = 1", 0, NULL};
+static const struct rowlock_statement work = {"work", "UPDATE work SET n = 1", 0, NULL, NULL};
+static const struct rowlock_statement other = {"other", "UPDATE other SET n = 1", 0, NULL, NULL};
 static const struct rowlock_statement typed = {"typed", "INSERT INTO t VALUES (?, ?, ?, ?, ?)", 5,
-                                               "ittit"};
-static const struct rowlock_statement look = {"look", "SELECT n, t, x FROM t", 0, NULL};
+                                               "ittit", NULL};
+static const struct rowlock_statement look = {"look", "SELECT n, t, x FROM t", 0, NULL, NULL};
 
 static int run_one(struct rowlock_link *link, unsigned flags, const struct rowlock_statement *what)
 {

@@ -53,8 +53,8 @@ static void take_rolls_back(void *data, const struct rowlock_value *columns, uns
    answer the transaction must be rolled back, which is right in both cases. */
 static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
 {
-    static const struct rowlock_statement ask = {"rollback_on_timeout",
-                                                 "SELECT @@innodb_rollback_on_timeout", 0, NULL};
+    static const struct rowlock_statement ask = {
+        "rollback_on_timeout", "SELECT @@innodb_rollback_on_timeout", 0, NULL, NULL};
     struct rowlock_call call = {.statement = &ask, .row = take_rolls_back, .data = link};
     struct rowlock_budget before = link->budget, soon = {rowlock__now_ms() + 2000, -1, 0};
     struct rowlock_error unseen;
