@@ -94,13 +94,14 @@ static void note_answer(struct acquisition *a, const struct rowlock_step *step,
         reply->code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.hook;
 }
 
-/* Once per outage, when reconnecting has failed and will be retried. */
+/* Once per outage, when reconnecting has failed, or led to a server that only reads, and will be
+   retried. */
 static void report_disconnect(struct acquisition *a, const struct rowlock_step *done,
                               const struct rowlock_step *next)
 {
     a->reported = a->reported && a->machine.lost_since_ms;
-    if (a->reported || a->machine.in.tries || done->act != ROWLOCK_ACT_RECONNECT ||
-        next->act != ROWLOCK_ACT_PAUSE)
+    if (a->reported || a->machine.in.tries || next->act != ROWLOCK_ACT_PAUSE ||
+        (done->act != ROWLOCK_ACT_RECONNECT && !a->machine.left))
         return;
     a->reported = true;
     if (a->terms && a->terms->on_disconnect)

@@ -144,9 +144,12 @@ static step lost(machine *m, int64_t now, uint32_t dice)
     return rowlock__step_finish(m, ROWLOCK_ECONN);
 }
 
-/* The server has become read-only. The ticket was withdrawn before, as far as that was possible. */
+/* The server has become read-only. The ticket was withdrawn before, as far as that was possible. A
+   try looks once for another one. */
 static step leave_server(machine *m, int64_t now, uint32_t dice)
 {
+    if (m->in.tries && m->left && m->lost_since_ms)
+        return rowlock__step_finish(m, ROWLOCK_ESERVER);
     m->left = true;
     return replace(m, now, ROWLOCK_ESERVER, dice);
 }
