@@ -220,7 +220,7 @@ class Session:
             if request and request.line is None:
                 await request.give_up()  # it is still connecting, and will send nothing
             await self.call(WITHDRAW, "cancel", self.name, owner)
-            if request and not request.given_up:
+            if request and request.task and request.line:  # it may have been sent
                 await request.answered(2.0)
                 await request.give_up()
                 await self.call(WITHDRAW, "cancel", self.name, owner)

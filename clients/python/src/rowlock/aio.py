@@ -67,10 +67,11 @@ async def ended(task: asyncio.Task[None], limit: float) -> bool:
     return not running
 
 
-def cut(task: asyncio.Task[None], connection: Any) -> None:
+def cut(task: Optional[asyncio.Task[None]], connection: Any) -> None:
     """Ends a call. To cancel psycopg's would block the loop until the server answers."""
     if connection is None:
-        task.cancel()
+        if task:  # an interrupt may have come before it began
+            task.cancel()
     elif driver_name(connection) == "asyncpg":
         connection.terminate()
     else:
