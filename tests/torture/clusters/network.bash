@@ -34,7 +34,7 @@ launch_in() { # MACHINE USER NAME COMMAND...: a server of that name
 }
 processes_of() { # MACHINE
     local space file
-    space=$(readlink "/proc/${keeper[$1]}/ns/net")
+    space=$(readlink "/proc/${keeper[$1]}/ns/net") || return 0 # the keeper is dead
     for file in /proc/[0-9]*; do
         [ "$(readlink "$file/ns/net")" != "$space" ] ||
             [ "${file#/proc/}" = "${keeper[$1]}" ] || echo "${file#/proc/}"
