@@ -461,7 +461,7 @@ BEGIN
             SELECT MIN(l.token) INTO v_lost FROM rowlock_held l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
             IF v_lost IS NOT NULL THEN
-                CALL rowlock_end(v_lost, 0, v_rows);
+                CALL rowlock_end(v_lost, CONVERT(name USING utf8mb4), 0, v_rows);
             END IF;
         END IF;
         {restores_own};
@@ -511,7 +511,7 @@ BEGIN
     DECLARE v_rows INT DEFAULT 0;
     {ends_own};
     CALL rowlock_require_no_transaction();
-    CALL rowlock_end(COALESCE(token, 0), 0, v_rows);
+    CALL rowlock_end(COALESCE(token, 0), NULL, 0, v_rows);
     SET released = v_rows > 0;
     {restores_own};
 END//

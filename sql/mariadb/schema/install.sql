@@ -253,11 +253,14 @@ END//
 
 -- ---- ending a lease -----------------------------------------------------------------------------
 
+-- After the clock was set back, another name may get the token that a lease of rowlock_name had: so
+-- these find such a lease by its name too (p_name NULL: any).
+--
 -- Locks a lease in the open transaction so that no session renews, fences or ends it. p_there: the
 -- number of its rows, 0: it has ended. Waits as the session does. The entry of rowlock_name_fence
 -- is locked before the row.
 CREATE OR REPLACE PROCEDURE rowlock_seize(
-    IN p_token BIGINT, OUT p_there INT, OUT p_expires DATETIME(6), OUT p_stop TINYINT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), OUT p_there INT, OUT p_expires DATETIME(6), OUT p_stop TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -282,7 +285,7 @@ END//
 
 -- Ends a lease that rowlock_seize has locked. A KILL QUERY in the middle of an UPDATE or a DELETE
 -- may end it without a change and without an error: so it is repeated until nothing is left.
-CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT)
+CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT, IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -296,7 +299,8 @@ BEGIN
         IF v_name IS NOT NULL THEN
             UPDATE rowlock_name FORCE INDEX (rowlock_name_fence) SET held = 0
              WHERE name = v_name AND token = p_token AND held = 1;
-            SELECT count(*) INTO v_left FROM rowlock_name WHERE token = p_token AND held = 1;
+            SELECT count(*) INTO v_left FROM rowlock_name
+             WHERE name = v_name AND token = p_token AND held = 1;
         ELSE
             DELETE FROM rowlock_heartbeat WHERE token = p_token;
             DELETE FROM rowlock_lease WHERE token = p_token;
@@ -309,7 +313,8 @@ END//
 -- Sets the end of a lease; p_longer: never to an earlier time, and not if it was broken. p_rows:
 -- whether it changed the lease.
 CREATE OR REPLACE PROCEDURE rowlock_set_end(
-    IN p_token BIGINT, IN p_until DATETIME(6), IN p_longer TINYINT, OUT p_rows INT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_until DATETIME(6), IN p_longer TINYINT,
+    OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -330,7 +335,8 @@ BEGIN
 END//
 
 -- Marks a lease as broken. p_live: only if it has not expired.
-CREATE OR REPLACE PROCEDURE rowlock_set_stop(IN p_token BIGINT, IN p_live TINYINT)
+CREATE OR REPLACE PROCEDURE rowlock_set_stop(
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_live TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -368,13 +374,13 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-            CALL rowlock_seize(p_token, v_there, v_expires, v_stop);
+            CALL rowlock_seize(p_token, NULL, v_there, v_expires, v_stop);
         IF v_expires IS NULL OR v_expires <= utc_timestamp(6) THEN
             IF v_expires IS NOT NULL THEN
                 {log rowlock_log_end(p_token, 1)};
             END IF;
             IF v_there > 0 OR v_expires IS NOT NULL THEN
-                CALL rowlock_drop(p_token);
+                CALL rowlock_drop(p_token, NULL);
             END IF;
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
@@ -442,7 +448,7 @@ BEGIN
                 {log rowlock_log_end(v_token, 0)};
                 SET v_end = 0;
             END IF;
-            CALL rowlock_drop(v_token);
+            CALL rowlock_drop(v_token, v_name);
         ELSE
             SET v_fail = 1;
         END IF;
