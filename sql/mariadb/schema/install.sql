@@ -526,7 +526,7 @@ whole: BEGIN
         BEGIN
             DECLARE EXIT HANDLER FOR 1205
             BEGIN
-                IF p_seconds > 0 THEN
+                IF p_seconds > 0 OR @@innodb_rollback_on_timeout THEN -- this rolled back all
                     RESIGNAL;
                 END IF;
             END;
@@ -861,6 +861,12 @@ whole: BEGIN
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
+        IF p_wait_ms = 0 AND NOT @@in_transaction THEN  -- see rowlock_lock_beneath
+            SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT =
+                'rowlock: another transaction with the token is locking its name for the first '
+                'time, and innodb_rollback_on_timeout is set: the server rolled back your whole '
+                'transaction; begin again';
+        END IF;
         SET p_status = IF(v_end IS NULL, 2, 3);
         IF v_end IS NOT NULL THEN
             CALL rowlock_describe_holder(p_name, p_detail);
