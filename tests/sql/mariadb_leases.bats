@@ -276,6 +276,19 @@ TEXT
     [[ $output == "ERROR 1792 (25006)"*"'other' cannot be fenced in a read-only transaction"* ]]
 }
 
+@test "a fence with the token of a former lease does not delay the release of the present one" {
+    former=$(acquire refenced)
+    sql "CALL rowlock_release($former, @x)"
+    present=$(acquire refenced)
+    open_session a 4
+    echo "$committed_level; START TRANSACTION;
+          CALL rowlock_fence_row('refenced', $former, 30000); SELECT 'refused', @@in_transaction;" >&4
+    until_true said a $'refused\t1'
+    grep $'^8\trefenced\t0\t' a
+    [ "$(say "SET innodb_lock_wait_timeout = 1; CALL rowlock_release($present, @x);
+              SELECT @x")" = 1 ]
+}
+
 @test "no public procedure returns a result set, but rowlock_request_row" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
     run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive',

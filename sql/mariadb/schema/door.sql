@@ -524,14 +524,14 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_status TINYINT;
+    DECLARE v_status, v_stays TINYINT;
 
     CALL rowlock_pack(name, 0, v_want);
     IF NOT @@in_transaction AND @@autocommit THEN
         CALL rowlock_misuse(v_want, 6);
     END IF;
     SET v_name = UNHEX(SUBSTRING_INDEX(v_want, ':', 1));
-    CALL rowlock_lock_fence(v_name, COALESCE(token, 0), -1, v_status, v_detail);
+    CALL rowlock_lock_fence(v_name, COALESCE(token, 0), -1, v_status, v_stays, v_detail);
     IF v_status <> 0 THEN
         CALL rowlock_refuse_within(v_status, v_name, 0,
                                    IF(v_status = 2, 'a session that is ending the lease',

@@ -988,13 +988,18 @@ END//
 -- The fence, in the caller's transaction: a session that ends the lease must lock the entry of the
 -- index, or DELETE the row, that this locks, and waits. Renewals pass it. But above READ COMMITTED
 -- those of a lease of rowlock_name wait, too, because every current read of its row locks the row.
--- p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
+-- At READ COMMITTED it looks first, because the entry stays locked, and would delay the holder of
+-- another lease of the name. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a
+-- read-only transaction. p_stays: it is locked nevertheless.
 CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
-    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    OUT p_status TINYINT, OUT p_stays TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_row INT DEFAULT 0;
+    DECLARE v_there INT DEFAULT 1;
+    DECLARE v_committed TINYINT
+        DEFAULT @@tx_isolation IN ('READ-COMMITTED', 'READ-UNCOMMITTED');
     DECLARE EXIT HANDLER FOR 1205, 1969 SET p_status = 2;
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1792
@@ -1007,16 +1012,22 @@ BEGIN
             'rowlock: no transaction is open: the fence holds until yours ends';
     END IF;
     {check_session};
+    SET p_stays = NOT v_committed;
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
-    IF p_token MOD 2 = 0 THEN
+    IF p_token MOD 2 = 0 AND v_committed THEN
+        SELECT count(*) INTO v_there FROM rowlock_name
+         WHERE name = p_name AND token = p_token AND held = 1;
+    END IF;
+    IF p_token MOD 2 = 0 AND v_there > 0 THEN
         SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
             SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (rowlock_name_fence)
              WHERE name = p_name LOCK IN SHARE MODE;
         SET v_row = 0;
-        IF @@tx_isolation IN ('READ-COMMITTED', 'READ-UNCOMMITTED') THEN
+        IF v_committed THEN
             SELECT count(*) INTO v_row FROM rowlock_name
              WHERE name = p_name AND token = p_token AND held = 1;
+            SET p_stays = v_row = 0;
         ELSE                                    -- an older snapshot would show an older lease
             SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
                 SELECT count(*) INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
@@ -1037,14 +1048,13 @@ CREATE OR REPLACE PROCEDURE rowlock_fence_row(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_seconds INT;
-    DECLARE v_status TINYINT;
+    DECLARE v_status, v_stays TINYINT;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
     CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
-    CALL rowlock_lock_fence(p_name, p_token, v_seconds, v_status, v_detail);
+    CALL rowlock_lock_fence(p_name, p_token, v_seconds, v_status, v_stays, v_detail);
     SELECT v_status AS status, IF(v_status = 0, NULL, p_name) AS name,
-           v_status = 8 AND @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
-           v_detail AS detail;
+           v_status = 8 AND v_stays AS stays, v_detail AS detail;
 END//
 
 {end_of_piece};
