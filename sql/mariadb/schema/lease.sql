@@ -879,7 +879,11 @@ BEGIN
         CALL rowlock_require_no_transaction();
     END IF;
     CALL rowlock_real_time();
-    IF p_name IS NOT NULL AND p_token MOD 2 = 0 THEN
+    IF p_name IS NOT NULL THEN          -- first: the row may be locked under the next lease
+        CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+        COMMIT AND NO CHAIN NO RELEASE;
+    END IF;
+    IF p_name IS NOT NULL AND p_token MOD 2 = 0 AND (v_own > 0 OR p_token = 0) THEN
         BEGIN
             DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
             {handler_rolls_back};
@@ -894,10 +898,6 @@ BEGIN
         END;
     END IF;
     IF v_rows <= 0 THEN
-        IF p_name IS NOT NULL THEN
-            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
-            COMMIT AND NO CHAIN NO RELEASE;
-        END IF;
         SET v_rows = 0;
         IF v_all = 0 OR v_own > 0 THEN          -- 0: a heartbeat without a lease may be left
             CALL rowlock_end(p_token, p_name, 0, v_rows);
