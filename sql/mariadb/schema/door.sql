@@ -154,7 +154,7 @@ BEGIN
             CALL rowlock_refuse(v_status, p_name, 0, v_detail);
         END IF;
         IF v_status = 4 THEN
-            CALL rowlock_sweep_wants(v_want);
+            CALL rowlock_sweep_leases(v_want);
         END IF;
         REPEAT
             CALL rowlock_pause(v_pause, 0.25, v_cut);

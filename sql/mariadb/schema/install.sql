@@ -387,17 +387,28 @@ BEGIN
     END;
 END//
 
+-- Written out, because a search in rowlock_held by a list of names would read every name.
 CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    DECLARE v_wants LONGTEXT CHARACTER SET ascii
+        DEFAULT CONCAT('["', REPLACE(p_wants, ',', '","'), '"]');
+
     CALL rowlock_real_time();
-    SELECT DISTINCT l.token
-      FROM rowlock_held l
-     WHERE (l.expires IS NULL OR l.expires <= utc_timestamp(6))
-       AND (LOCATE(CONCAT(',', HEX(l.name), ':x:0'), CONCAT(',', p_wants)) > 0
-            OR (l.mode <> 'shared'
-                AND LOCATE(CONCAT(',', HEX(l.name), ':s:0'), CONCAT(',', p_wants)) > 0))
-     ORDER BY l.token;
+    SELECT r.token
+      FROM JSON_TABLE(v_wants, '$[*]' COLUMNS (
+               want VARCHAR(600) CHARACTER SET ascii PATH '$')) w
+      STRAIGHT_JOIN rowlock_name r ON r.name = UNHEX(SUBSTRING_INDEX(w.want, ':', 1))
+     WHERE w.want LIKE '%:0' AND r.held = 1 AND r.expires <= utc_timestamp(6)
+    UNION
+    SELECT l.token
+      FROM JSON_TABLE(v_wants, '$[*]' COLUMNS (
+               want VARCHAR(600) CHARACTER SET ascii PATH '$')) w
+      STRAIGHT_JOIN rowlock_lease l ON l.name = UNHEX(SUBSTRING_INDEX(w.want, ':', 1))
+      LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+     WHERE w.want LIKE '%:0' AND (w.want LIKE '%:x:0' OR l.mode <> 'shared')
+       AND (b.expires IS NULL OR b.expires <= utc_timestamp(6))
+     ORDER BY token;
 END//
 
 -- Sweeps inside the caller's transaction, where no other is possible: all conflicting leases of the
@@ -989,7 +1000,9 @@ BEGIN
             ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
           LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-           AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
+           AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name))) AND k.lock_index = 'PRIMARY'
+           AND (t.trx_id <> 0 OR 1 = (SELECT count(*) FROM information_schema.innodb_trx o
+                                       WHERE o.trx_id = 0))
          GROUP BY t.trx_mysql_thread_id, p.host, p.user, t.trx_started
     ) h ORDER BY h.kind, h.expires DESC, h.since;
 END//

@@ -275,6 +275,9 @@ BEGIN
             IF v_token IS NULL THEN
                 LEAVE tokens;
             END IF;
+            IF NOT @@autocommit THEN
+                COMMIT AND NO CHAIN NO RELEASE;  -- ends the read
+            END IF;
             CALL rowlock_sweep(v_token);
         END LOOP;
     END WHILE;
