@@ -109,7 +109,7 @@ let_b_wait_for() {
     until_seen gone
 }
 
-@test "a fence is no holder of its name, and a release that waits for it no waiter" {
+@test "a fence does not hold its name, and a release that waits for it is not listed" {
     needs_transactions_in_views
     [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || skip "a fence locks no entry of a name"
     sql "CALL rowlock_acquire('seen', 600000, 'exclusive', NULL, @t)"
