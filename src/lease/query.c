@@ -16,7 +16,7 @@
 #include "util/random.h"
 
 #define CANCEL_MS 500 /* reserved for the answer to a cancel request */
-#define NO_WAIT 1205 /* InnoDB's error of a lock for which the statement does not wait */
+#define NO_WAIT 1205  /* InnoDB's error of a lock for which the statement does not wait */
 #define TIMES 5 /* attempts: a deadlock's victim has changed nothing, so its query is repeated */
 
 /* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends,

@@ -282,7 +282,8 @@ TEXT
     present=$(acquire refenced)
     open_session a 4
     echo "$committed_level; START TRANSACTION;
-          CALL rowlock_fence_row('refenced', $former, 30000); SELECT 'refused', @@in_transaction;" >&4
+          CALL rowlock_fence_row('refenced', $former, 30000);
+          SELECT 'refused', @@in_transaction;" >&4
     until_true said a $'refused\t1'
     grep $'^8\trefenced\t0\t' a
     [ "$(say "SET innodb_lock_wait_timeout = 1; CALL rowlock_release($present, @x);

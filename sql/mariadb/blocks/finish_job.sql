@@ -1,4 +1,5 @@
--- The body of rowlock_finish_job, which sets v_status. A token names its run, and the run its lease.
+-- The body of rowlock_finish_job, which sets v_status. A token names its run, and the run its
+-- lease.
 DECLARE v_leases, v_runs, v_status INT;
 DECLARE v_lock VARBINARY(255);
 DECLARE v_expires DATETIME(6);

@@ -260,7 +260,8 @@ END//
 -- number of its rows, 0: it has ended. Waits as the session does. The entry of rowlock_name_fence
 -- is locked before the row.
 CREATE OR REPLACE PROCEDURE rowlock_seize(
-    IN p_token BIGINT, IN p_name VARBINARY(255), OUT p_there INT, OUT p_expires DATETIME(6), OUT p_stop TINYINT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), OUT p_there INT, OUT p_expires DATETIME(6),
+    OUT p_stop TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);

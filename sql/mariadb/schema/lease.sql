@@ -992,8 +992,8 @@ END//
 -- index, or DELETE the row, that this locks, and waits. Renewals pass it. But above READ COMMITTED
 -- those of a lease of rowlock_name wait, too, because every current read of its row locks the row.
 -- At READ COMMITTED it looks first, because the entry stays locked, and would delay the holder of
--- another lease of the name. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a
--- read-only transaction. p_stays: it is locked nevertheless.
+-- another lease of the name. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10
+-- a read-only transaction. p_stays: it is locked nevertheless.
 CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_stays TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
