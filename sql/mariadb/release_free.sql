@@ -1,6 +1,7 @@
 -- Alone: ends a lease of a row that has not expired, leaves no row in the history, and has no
 -- queue; in any other case it changes nothing. No session waits for its session lock, which this
--- releases before the COMMIT.
+-- releases before the COMMIT. Waits for no lock: rowlock_release_lease does.
+SET STATEMENT innodb_lock_wait_timeout = 0 FOR
 UPDATE rowlock_name FORCE INDEX (rowlock_name_fence)
    SET held = 0,
        marked = COALESCE(RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', token)), 0) * 0

@@ -16,6 +16,7 @@
 #include "util/random.h"
 
 #define CANCEL_MS 500 /* reserved for the answer to a cancel request */
+#define NO_WAIT 1205  /* InnoDB's error of a lock for which the statement does not wait */
 #define TIMES 5 /* attempts: a deadlock's victim has changed nothing, so its query is repeated */
 
 /* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends,
@@ -61,6 +62,24 @@ int rowlock__query(struct rowlock_connection *connection, const struct rowlock_q
             break;
     }
     return code;
+}
+
+int rowlock__query_alone(struct rowlock_connection *connection, const struct rowlock_query *query,
+                         struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    rowlock__clear_error(error);
+    code = rowlock__query(connection, query, error);
+    if (!code || !query->alone || error->native != NO_WAIT ||
+        rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ||
+        rowlock__state(connection) == ROWLOCK_STATE_DEAD)
+        return code;
+    rowlock__clear_error(error);
+    return ROWLOCK_OK;
 }
 
 size_t rowlock__room_of_lease(const char *name)
@@ -119,7 +138,7 @@ int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_
             bool hung_up = fd >= 0 && rowlock__wait_fd(fd, POLLIN, -1, 0) == ROWLOCK_WAKE_READY;
             bool heard = !hung_up && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN), no_room;
 
-            code = rowlock__query(connection, query, error);
+            code = rowlock__query_alone(connection, query, error);
             no_room = rowlock__had_no_room(connection, code, error);
             if (code == ROWLOCK_EUNKNOWN ||
                 (heard && !no_room &&

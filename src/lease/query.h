@@ -32,6 +32,9 @@ int rowlock__query_once(struct rowlock_connection *connection, const struct rowl
    aborted its transaction: then it has changed nothing. */
 int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
                    struct rowlock_error *error);
+/* The same; a statement `alone` that MariaDB ended rather than wait for a lock has found no row. */
+int rowlock__query_alone(struct rowlock_connection *connection, const struct rowlock_query *query,
+                         struct rowlock_error *error);
 /* The same; repeats it after a cancel, and once over a new session if the session was lost.
    `*unsure` becomes true if the server may have executed it although the answer is missing or a
    failure. */

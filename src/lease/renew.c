@@ -44,7 +44,7 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                   lease->owner[0];
     if (!code && query.alone) {
         query.id = ROWLOCK_SQL_RENEW_FREE;
-        code = rowlock__query(connection, &query, error);
+        code = rowlock__query_alone(connection, &query, error);
         query.id = ROWLOCK_SQL_RENEW;
         query.alone = false;
     }

@@ -236,6 +236,23 @@ TEST(p11_trap_completion_type)
     }
 }
 
+/* Its name is locked by another, for which neither its renewal nor its release waits. */
+TEST(p4_a_lost_lease_is_reported_at_once)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+    struct rowlock_lease *lease;
+
+    for (int i = 0; i < 2; i++) {
+        t_ok(t_acquire(own, t_x("taken over"), 60000, 0, &lease));
+        t_ok(rowlock_break(other, "taken over", 0, 1, NULL, &t_error));
+        t_ok(t_begin(other, t_x("taken over"), 0));
+        t_fails(i ? rowlock_release(lease, &t_error) : rowlock_renew(lease, 0, &t_error), ELOST);
+        t_ok(rowlock_commit(other, &t_error));
+        rowlock_release(lease, NULL);
+        rowlock_lease_free(lease);
+    }
+}
+
 /* A lock that is granted returns no result. The client library takes the columns of a result that
    an error has cut off for those of the next answer. */
 TEST(an_answer_that_an_error_cuts_off_fails_no_later_lock)

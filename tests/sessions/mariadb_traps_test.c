@@ -70,6 +70,26 @@ static void sweep_while_history_is_locked(struct rowlock_connection *session[3])
     rowlock_lease_free(lease);
 }
 
+/* The first transaction with the token of a lease inserts a row, for which a second one waits; even
+   a try, for which the timeout is 0. */
+static void try_beneath_a_lease(struct rowlock_connection *session[3])
+{
+    struct rowlock_lease *lease;
+    struct rowlock_want want = t_x("leased"), earlier = t_x("before the try");
+    int code;
+
+    t_ok(t_acquire(session[0], want, 60000, 0, &lease));
+    want.token = rowlock_token(lease);
+    t_ok(t_begin(session[0], want, 0));
+    t_ok(t_begin(session[1], earlier, 0));
+    code = t_lock(session[1], want, 0);
+    expect_truth(session[1], session[2], earlier, code);
+    t_ok(rowlock_rollback(session[1], &t_error));
+    t_ok(rowlock_commit(session[0], &t_error));
+    rowlock_release(lease, NULL);
+    rowlock_lease_free(lease);
+}
+
 TEST(p11_trap_innodb_rollback_on_timeout)
 {
     static const rowlock_duration waits[] = {0, 300, 1200};
@@ -100,6 +120,8 @@ TEST(p11_trap_innodb_rollback_on_timeout)
     }
     if (t_facts()->code != ROWLOCK_INSERT) /* which cannot try there */
         sweep_while_history_is_locked(session);
+    if (t_facts()->code == ROWLOCK_ROW)
+        try_beneath_a_lease(session);
     for (int i = 0; i < 3; i++)
         t_close(session[i]);
     extra_stop(name);

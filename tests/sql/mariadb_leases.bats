@@ -276,6 +276,36 @@ TEXT
     [[ $output == "ERROR 1792 (25006)"*"'other' cannot be fenced in a read-only transaction"* ]]
 }
 
+@test "a fence with the token of a former lease does not delay the release of the present one" {
+    former=$(acquire refenced)
+    sql "CALL rowlock_release($former, @x)"
+    present=$(acquire refenced)
+    open_session a 4
+    echo "$committed_level; START TRANSACTION;
+          CALL rowlock_fence_row('refenced', $former, 30000);
+          SELECT 'refused', @@in_transaction;" >&4
+    until_true said a $'refused\t1'
+    grep $'^8\trefenced\t0\t' a
+    [ "$(say "SET innodb_lock_wait_timeout = 1; CALL rowlock_release($present, @x);
+              SELECT @x")" = 1 ]
+}
+
+# By what the server reads: of 3000 other names, all of which have expired leases, none.
+@test "a search for the expired leases of a name reads no other name" {
+    ! is_mysql || skip "it has no SEQUENCE"
+    [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || skip "rowlock_name is empty"
+    sql "INSERT INTO rowlock_name (name, token, held) SELECT CONCAT('many ', seq), 2 * seq, 1
+         FROM seq_1_to_3000"
+    run say "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; FLUSH STATUS;
+             CALL rowlock_expired(CONCAT(HEX('many 7'), ':x:0,', HEX('many 8'), ':s:0'));
+             CALL rowlock_sweep_leases(CONCAT(HEX('many 9'), ':x:0'));
+             SELECT SUM(variable_value) < 500 FROM information_schema.session_status
+             WHERE variable_name LIKE 'Handler_read%'"
+    [ "$output" = $'14\n16\n1' ]
+    [ "$(sql "SELECT held FROM rowlock_name WHERE name = 'many 9'")" = 0 ]
+    sql "DELETE FROM rowlock_name WHERE name LIKE 'many %'"
+}
+
 @test "no public procedure returns a result set, but rowlock_request_row" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
     run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive',

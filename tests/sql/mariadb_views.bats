@@ -109,6 +109,28 @@ let_b_wait_for() {
     until_seen gone
 }
 
+@test "a fence does not hold its name, and a release that waits for it is not listed" {
+    needs_transactions_in_views
+    [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || skip "a fence locks no entry of a name"
+    sql "CALL rowlock_acquire('seen', 600000, 'exclusive', NULL, @t)"
+    token=$(sql "SELECT token FROM rowlock_held WHERE name = 'seen'")
+    open_session a 4
+    open_session b 5
+    echo "$committed_level; START TRANSACTION; CALL rowlock_fence('seen', $token);
+          SELECT 'fenced';" >&4
+    until_true said a fenced
+    echo "CALL rowlock_release($token, @x); SELECT 'released';" >&5
+    until_true waits_for_a_row b
+    there() { one_row "SELECT count(*) > 0 FROM information_schema.innodb_locks"; }
+    until_seen there
+    [ "$(sql 'SELECT count(*) FROM rowlock_transactions')" = 0 ]
+    run sql "CALL rowlock_list('seen'); CALL rowlock_holder('seen')"
+    [[ $output != *transaction* ]]
+    there
+    echo 'COMMIT;' >&4
+    until_true said b released
+}
+
 @test "a prepared transaction that holds a name is marked as prepared, without a session" {
     sql "CALL rowlock_prepare('prepared'); CALL rowlock_prepare('counter:in xa')"
     open_session a 4

@@ -1,10 +1,13 @@
--- The body of rowlock_finish_job, which sets v_status.
+-- The body of rowlock_finish_job, which sets v_status. A token names its run, and the run its
+-- lease.
 DECLARE v_leases, v_runs, v_status INT;
+DECLARE v_lock VARBINARY(255);
 DECLARE v_expires DATETIME(6);
 DECLARE v_stop TINYINT;
 DECLARE v_outcome VARCHAR(20) CHARACTER SET utf8mb4;
 {own_transaction};
-CALL rowlock_seize(p_token, v_leases, v_expires, v_stop);
+SELECT COALESCE(CONCAT('job:', MAX(job)), '') INTO v_lock FROM rowlock_run WHERE token = p_token;
+CALL rowlock_seize(p_token, v_lock, v_leases, v_expires, v_stop);
 SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
   FROM rowlock_run WHERE token = p_token;
 CALL rowlock_check_answer(v_runs);

@@ -154,7 +154,7 @@ BEGIN
             CALL rowlock_refuse(v_status, p_name, 0, v_detail);
         END IF;
         IF v_status = 4 THEN
-            CALL rowlock_sweep_wants(v_want);
+            CALL rowlock_sweep_leases(v_want);
         END IF;
         REPEAT
             CALL rowlock_pause(v_pause, 0.25, v_cut);
@@ -461,7 +461,7 @@ BEGIN
             SELECT MIN(l.token) INTO v_lost FROM rowlock_held l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
             IF v_lost IS NOT NULL THEN
-                CALL rowlock_end(v_lost, 0, v_rows);
+                CALL rowlock_end(v_lost, CONVERT(name USING utf8mb4), 0, v_rows);
             END IF;
         END IF;
         {restores_own};
@@ -511,7 +511,7 @@ BEGIN
     DECLARE v_rows INT DEFAULT 0;
     {ends_own};
     CALL rowlock_require_no_transaction();
-    CALL rowlock_end(COALESCE(token, 0), 0, v_rows);
+    CALL rowlock_end(COALESCE(token, 0), NULL, 0, v_rows);
     SET released = v_rows > 0;
     {restores_own};
 END//
@@ -524,14 +524,14 @@ BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_status TINYINT;
+    DECLARE v_status, v_stays TINYINT;
 
     CALL rowlock_pack(name, 0, v_want);
     IF NOT @@in_transaction AND @@autocommit THEN
         CALL rowlock_misuse(v_want, 6);
     END IF;
     SET v_name = UNHEX(SUBSTRING_INDEX(v_want, ':', 1));
-    CALL rowlock_lock_fence(v_name, COALESCE(token, 0), -1, v_status, v_detail);
+    CALL rowlock_lock_fence(v_name, COALESCE(token, 0), -1, v_status, v_stays, v_detail);
     IF v_status <> 0 THEN
         CALL rowlock_refuse_within(v_status, v_name, 0,
                                    IF(v_status = 2, 'a session that is ending the lease',

@@ -253,11 +253,15 @@ END//
 
 -- ---- ending a lease -----------------------------------------------------------------------------
 
+-- After the clock was set back, another name may get the token that a lease of rowlock_name had: so
+-- these find such a lease by its name too (p_name NULL: any).
+--
 -- Locks a lease in the open transaction so that no session renews, fences or ends it. p_there: the
 -- number of its rows, 0: it has ended. Waits as the session does. The entry of rowlock_name_fence
 -- is locked before the row.
 CREATE OR REPLACE PROCEDURE rowlock_seize(
-    IN p_token BIGINT, OUT p_there INT, OUT p_expires DATETIME(6), OUT p_stop TINYINT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), OUT p_there INT, OUT p_expires DATETIME(6),
+    OUT p_stop TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -282,7 +286,7 @@ END//
 
 -- Ends a lease that rowlock_seize has locked. A KILL QUERY in the middle of an UPDATE or a DELETE
 -- may end it without a change and without an error: so it is repeated until nothing is left.
-CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT)
+CREATE OR REPLACE PROCEDURE rowlock_drop(IN p_token BIGINT, IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -296,7 +300,8 @@ BEGIN
         IF v_name IS NOT NULL THEN
             UPDATE rowlock_name FORCE INDEX (rowlock_name_fence) SET held = 0
              WHERE name = v_name AND token = p_token AND held = 1;
-            SELECT count(*) INTO v_left FROM rowlock_name WHERE token = p_token AND held = 1;
+            SELECT count(*) INTO v_left FROM rowlock_name
+             WHERE name = v_name AND token = p_token AND held = 1;
         ELSE
             DELETE FROM rowlock_heartbeat WHERE token = p_token;
             DELETE FROM rowlock_lease WHERE token = p_token;
@@ -309,7 +314,8 @@ END//
 -- Sets the end of a lease; p_longer: never to an earlier time, and not if it was broken. p_rows:
 -- whether it changed the lease.
 CREATE OR REPLACE PROCEDURE rowlock_set_end(
-    IN p_token BIGINT, IN p_until DATETIME(6), IN p_longer TINYINT, OUT p_rows INT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_until DATETIME(6), IN p_longer TINYINT,
+    OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -330,7 +336,8 @@ BEGIN
 END//
 
 -- Marks a lease as broken. p_live: only if it has not expired.
-CREATE OR REPLACE PROCEDURE rowlock_set_stop(IN p_token BIGINT, IN p_live TINYINT)
+CREATE OR REPLACE PROCEDURE rowlock_set_stop(
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_live TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
@@ -368,30 +375,41 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-            CALL rowlock_seize(p_token, v_there, v_expires, v_stop);
+            CALL rowlock_seize(p_token, NULL, v_there, v_expires, v_stop);
         IF v_expires IS NULL OR v_expires <= utc_timestamp(6) THEN
             IF v_expires IS NOT NULL THEN
                 {log rowlock_log_end(p_token, 1)};
             END IF;
             IF v_there > 0 OR v_expires IS NOT NULL THEN
-                CALL rowlock_drop(p_token);
+                CALL rowlock_drop(p_token, NULL);
             END IF;
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
 END//
 
+-- Written out, because a search in rowlock_held by a list of names would read every name.
 CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
+    DECLARE v_wants LONGTEXT CHARACTER SET ascii
+        DEFAULT CONCAT('["', REPLACE(p_wants, ',', '","'), '"]');
+
     CALL rowlock_real_time();
-    SELECT DISTINCT l.token
-      FROM rowlock_held l
-     WHERE (l.expires IS NULL OR l.expires <= utc_timestamp(6))
-       AND (LOCATE(CONCAT(',', HEX(l.name), ':x:0'), CONCAT(',', p_wants)) > 0
-            OR (l.mode <> 'shared'
-                AND LOCATE(CONCAT(',', HEX(l.name), ':s:0'), CONCAT(',', p_wants)) > 0))
-     ORDER BY l.token;
+    SELECT r.token
+      FROM JSON_TABLE(v_wants, '$[*]' COLUMNS (
+               want VARCHAR(600) CHARACTER SET ascii PATH '$')) w
+      STRAIGHT_JOIN rowlock_name r ON r.name = UNHEX(SUBSTRING_INDEX(w.want, ':', 1))
+     WHERE w.want LIKE '%:0' AND r.held = 1 AND r.expires <= utc_timestamp(6)
+    UNION
+    SELECT l.token
+      FROM JSON_TABLE(v_wants, '$[*]' COLUMNS (
+               want VARCHAR(600) CHARACTER SET ascii PATH '$')) w
+      STRAIGHT_JOIN rowlock_lease l ON l.name = UNHEX(SUBSTRING_INDEX(w.want, ':', 1))
+      LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+     WHERE w.want LIKE '%:0' AND (w.want LIKE '%:x:0' OR l.mode <> 'shared')
+       AND (b.expires IS NULL OR b.expires <= utc_timestamp(6))
+     ORDER BY token;
 END//
 
 -- Sweeps inside the caller's transaction, where no other is possible: all conflicting leases of the
@@ -442,7 +460,7 @@ BEGIN
                 {log rowlock_log_end(v_token, 0)};
                 SET v_end = 0;
             END IF;
-            CALL rowlock_drop(v_token);
+            CALL rowlock_drop(v_token, v_name);
         ELSE
             SET v_fail = 1;
         END IF;
@@ -520,7 +538,7 @@ whole: BEGIN
         BEGIN
             DECLARE EXIT HANDLER FOR 1205
             BEGIN
-                IF p_seconds > 0 THEN
+                IF p_seconds > 0 OR @@innodb_rollback_on_timeout THEN -- this rolled back all
                     RESIGNAL;
                 END IF;
             END;
@@ -855,6 +873,12 @@ whole: BEGIN
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
+        IF p_wait_ms = 0 AND NOT @@in_transaction THEN  -- see rowlock_lock_beneath
+            SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT =
+                'rowlock: another transaction with the token is locking its name for the first '
+                'time, and innodb_rollback_on_timeout is set: the server rolled back your whole '
+                'transaction; begin again';
+        END IF;
         SET p_status = IF(v_end IS NULL, 2, 3);
         IF v_end IS NOT NULL THEN
             CALL rowlock_describe_holder(p_name, p_detail);
@@ -977,7 +1001,9 @@ BEGIN
             ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
           LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-           AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
+           AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name))) AND k.lock_index = 'PRIMARY'
+           AND (t.trx_id <> 0 OR 1 = (SELECT count(*) FROM information_schema.innodb_trx o
+                                       WHERE o.trx_id = 0))
          GROUP BY t.trx_mysql_thread_id, p.host, p.user, t.trx_started
     ) h ORDER BY h.kind, h.expires DESC, h.since;
 END//

@@ -139,7 +139,7 @@ BEGIN
         END IF;
     END IF;
     IF v_locked > 0 THEN
-        CALL rowlock_drop(p_token);
+        CALL rowlock_drop(p_token, v_name);
     END IF;
     SELECT count(*) = 0 INTO p_ended FROM rowlock_held WHERE token = p_token;
 END//
@@ -184,10 +184,10 @@ BEGIN
       INTO v_runs, v_until, v_job, v_was, v_finished FROM rowlock_run WHERE token = p_token;
     CALL rowlock_check_answer(v_runs);
     IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
-        CALL rowlock_set_end(p_token, '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND, 0,
-                             v_runs);
+        CALL rowlock_set_end(p_token, CONCAT('job:', v_job),
+                             '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND, 0, v_runs);
     ELSE
-        CALL rowlock_drop(p_token);
+        CALL rowlock_drop(p_token, CONCAT('job:', v_job));
     END IF;
     UPDATE rowlock_job
        SET version = version + 1, running = IF(v_pending, running, 0),

@@ -275,6 +275,9 @@ BEGIN
             IF v_token IS NULL THEN
                 LEAVE tokens;
             END IF;
+            IF NOT @@autocommit THEN
+                COMMIT AND NO CHAIN NO RELEASE;  -- ends the read
+            END IF;
             CALL rowlock_sweep(v_token);
         END LOOP;
     END WHILE;
@@ -351,18 +354,19 @@ END//
 -- Renews the lease that an earlier attempt of this call acquired, when its reply was lost. Ends it
 -- instead (p_adopted 0) if it was broken since.
 CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
-    IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_there INT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_stop TINYINT;
 
-    CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_there);
-    SELECT count(*) INTO p_adopted FROM rowlock_alive WHERE token = p_token AND stop = 0;
+    CALL rowlock_set_end(p_token, p_name, {after p_ttl_ms}, 1, v_there);
+    SELECT count(*) > 0 INTO p_adopted FROM rowlock_held
+     WHERE token = p_token AND name = p_name AND stop = 0;
     IF NOT p_adopted THEN
-        CALL rowlock_seize(p_token, v_there, v_expires, v_stop);
-        CALL rowlock_drop(p_token);
+        CALL rowlock_seize(p_token, p_name, v_there, v_expires, v_stop);
+        CALL rowlock_drop(p_token, p_name);
     END IF;
 END//
 
@@ -386,7 +390,8 @@ whole: BEGIN
     SELECT token INTO p_token FROM rowlock_held
      WHERE name = UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)) AND owner = p_owner LIMIT 1;
     IF p_token <> 0 THEN
-        CALL rowlock_adopt_own(p_token, p_ttl_ms, v_adopted);
+        CALL rowlock_adopt_own(p_token, UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)), p_ttl_ms,
+                               v_adopted);
         IF v_adopted THEN
             LEAVE whole;
         END IF;
@@ -419,7 +424,8 @@ END//
 
 -- Grants the one name of a want exclusively, in its row, which is locked and free. No row of
 -- rowlock_lease has the name. The token is computed under that lock. Another name may have the same
--- number at the same time (1062): then it is the next one.
+-- number at the same time (1062): then it is the next one. That of a run has no number of another
+-- run, because rowlock_finish has the token alone.
 CREATE OR REPLACE PROCEDURE rowlock_grant_row(
     IN p_name VARBINARY(255), IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT, IN p_waited BIGINT,
     IN p_quiet_until DATETIME(6), IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
@@ -427,7 +433,7 @@ CREATE OR REPLACE PROCEDURE rowlock_grant_row(
     OUT p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_rows, v_runs INT DEFAULT 0;
     DECLARE v_more BIGINT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR 1062 SET v_rows = 0;
 
@@ -435,12 +441,15 @@ BEGIN
         SET p_token = NULL;
         SELECT v_more + {next_token} INTO p_token FROM rowlock_name WHERE name = p_name;
         CALL rowlock_check_answer(p_token);
+        IF LEFT(p_name, 4) = 'job:' THEN
+            SELECT count(*) INTO v_runs FROM rowlock_run WHERE token = p_token;
+        END IF;
         UPDATE rowlock_name FORCE INDEX (PRIMARY)
            SET token = p_token, held = 1, stop = 0, many = IF(many = 2, 2, 0), marked = 0,
                expires = {after p_ttl_ms}, quiet_until = p_quiet_until,
                acquired = utc_timestamp(6), waited = p_waited, owner = p_owner, host = p_host,
                pid = p_pid, command = p_command, note = p_note
-         WHERE name = p_name AND held = 0;
+         WHERE name = p_name AND held = 0 AND v_runs = 0;
         SET v_rows = ROW_COUNT(), v_more = v_more + 2;
     UNTIL v_rows > 0 OR v_more > 100 END REPEAT;
     IF v_rows <= 0 THEN
@@ -744,13 +753,15 @@ BEGIN
                 LEAVE renewal;
             END IF;
         END IF;
-        CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_own);
+        CALL rowlock_set_end(p_token, p_name, {after p_ttl_ms}, 1, v_own);
         IF v_own <= 0 THEN
             SET v_stop = -1;
-            SELECT stop INTO v_stop FROM rowlock_alive WHERE token = p_token;
+            SELECT stop INTO v_stop FROM rowlock_held
+             WHERE token = p_token AND (p_name IS NULL OR name = p_name) AND stop IS NOT NULL
+             LIMIT 1;
             -- the clock went back, or the UPDATE was killed without an error: see rowlock_drop
             IF v_stop = 0 THEN
-                CALL rowlock_set_end(p_token, {after p_ttl_ms}, 1, v_own);
+                CALL rowlock_set_end(p_token, p_name, {after p_ttl_ms}, 1, v_own);
             END IF;
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
@@ -827,7 +838,7 @@ END//
 
 -- Ends a lease, all of it or nothing. p_revoked: the history shows the lease as broken.
 CREATE OR REPLACE PROCEDURE rowlock_end(
-    IN p_token BIGINT, IN p_revoked TINYINT, OUT p_rows INT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_revoked TINYINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_expires DATETIME(6);
@@ -839,14 +850,14 @@ BEGIN
             {handler_rolls_back};
 
             START TRANSACTION READ WRITE;
-            CALL rowlock_seize(p_token, p_rows, v_expires, v_stop);
+            CALL rowlock_seize(p_token, p_name, p_rows, v_expires, v_stop);
             IF v_expires IS NOT NULL OR p_token = 0 THEN    -- 0: see rowlock_release_lease
                 IF p_revoked THEN
-                    CALL rowlock_set_stop(p_token, 1);
+                    CALL rowlock_set_stop(p_token, p_name, 1);
                 END IF;
                 {log rowlock_log_end(p_token, 1)};
             END IF;
-            CALL rowlock_drop(p_token);
+            CALL rowlock_drop(p_token, p_name);
             COMMIT AND NO CHAIN NO RELEASE;
             LEAVE again;
         END;
@@ -871,7 +882,11 @@ BEGIN
         CALL rowlock_require_no_transaction();
     END IF;
     CALL rowlock_real_time();
-    IF p_name IS NOT NULL AND p_token MOD 2 = 0 THEN
+    IF p_name IS NOT NULL THEN          -- first: the row may be locked under the next lease
+        CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+        COMMIT AND NO CHAIN NO RELEASE;
+    END IF;
+    IF p_name IS NOT NULL AND p_token MOD 2 = 0 AND (v_own > 0 OR p_token = 0) THEN
         BEGIN
             DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
             {handler_rolls_back};
@@ -886,13 +901,9 @@ BEGIN
         END;
     END IF;
     IF v_rows <= 0 THEN
-        IF p_name IS NOT NULL THEN
-            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
-            COMMIT AND NO CHAIN NO RELEASE;
-        END IF;
         SET v_rows = 0;
         IF v_all = 0 OR v_own > 0 THEN          -- 0: a heartbeat without a lease may be left
-            CALL rowlock_end(p_token, 0, v_rows);
+            CALL rowlock_end(p_token, p_name, 0, v_rows);
         END IF;
         IF p_token <> 0 AND RAND() < 0.004 THEN
             BEGIN
@@ -955,16 +966,19 @@ BEGIN
         END IF;
         START TRANSACTION READ WRITE;           -- a node that decided before this must decide again
         UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
-         WHERE r.token = v_token AND r.outcome = 'running' AND j.running = v_token;
-        UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
+         WHERE r.token = v_token AND r.outcome = 'running' AND j.running = v_token
+           AND CONCAT('job:', r.job) = p_name;
+        UPDATE rowlock_run SET outcome = 'broken'
+         WHERE token = v_token AND outcome = 'running' AND CONCAT('job:', job) = p_name;
         SELECT count(*) INTO v_over FROM rowlock_run
-         WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out');
+         WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out')
+           AND CONCAT('job:', job) = p_name;
         COMMIT AND NO CHAIN NO RELEASE;
         IF p_now OR v_over THEN
-            CALL rowlock_end(v_token, p_now, v_rows);
+            CALL rowlock_end(v_token, p_name, p_now, v_rows);
         ELSE
             START TRANSACTION READ WRITE;
-            CALL rowlock_set_stop(v_token, 0);
+            CALL rowlock_set_stop(v_token, p_name, 0);
             COMMIT AND NO CHAIN NO RELEASE;
             SET v_rows = 1;
         END IF;
@@ -977,13 +991,18 @@ END//
 -- The fence, in the caller's transaction: a session that ends the lease must lock the entry of the
 -- index, or DELETE the row, that this locks, and waits. Renewals pass it. But above READ COMMITTED
 -- those of a lease of rowlock_name wait, too, because every current read of its row locks the row.
--- p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
+-- At READ COMMITTED it looks first, because the entry stays locked, and would delay the holder of
+-- another lease of the name. p_seconds as in rowlock_lock_own_lease. p_status: 0, 2, 7, 8 lost, 10
+-- a read-only transaction. p_stays: it is locked nevertheless.
 CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
-    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    OUT p_status TINYINT, OUT p_stays TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_row INT DEFAULT 0;
+    DECLARE v_there INT DEFAULT 1;
+    DECLARE v_committed TINYINT
+        DEFAULT @@tx_isolation IN ('READ-COMMITTED', 'READ-UNCOMMITTED');
     DECLARE EXIT HANDLER FOR 1205, 1969 SET p_status = 2;
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1792
@@ -996,16 +1015,22 @@ BEGIN
             'rowlock: no transaction is open: the fence holds until yours ends';
     END IF;
     {check_session};
+    SET p_stays = NOT v_committed;
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
-    IF p_token MOD 2 = 0 THEN
+    IF p_token MOD 2 = 0 AND v_committed THEN
+        SELECT count(*) INTO v_there FROM rowlock_name
+         WHERE name = p_name AND token = p_token AND held = 1;
+    END IF;
+    IF p_token MOD 2 = 0 AND v_there > 0 THEN
         SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
             SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (rowlock_name_fence)
              WHERE name = p_name LOCK IN SHARE MODE;
         SET v_row = 0;
-        IF @@tx_isolation IN ('READ-COMMITTED', 'READ-UNCOMMITTED') THEN
+        IF v_committed THEN
             SELECT count(*) INTO v_row FROM rowlock_name
              WHERE name = p_name AND token = p_token AND held = 1;
+            SET p_stays = v_row = 0;
         ELSE                                    -- an older snapshot would show an older lease
             SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
                 SELECT count(*) INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
@@ -1026,14 +1051,13 @@ CREATE OR REPLACE PROCEDURE rowlock_fence_row(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_seconds INT;
-    DECLARE v_status TINYINT;
+    DECLARE v_status, v_stays TINYINT;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
     CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
-    CALL rowlock_lock_fence(p_name, p_token, v_seconds, v_status, v_detail);
+    CALL rowlock_lock_fence(p_name, p_token, v_seconds, v_status, v_stays, v_detail);
     SELECT v_status AS status, IF(v_status = 0, NULL, p_name) AS name,
-           v_status = 8 AND @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
-           v_detail AS detail;
+           v_status = 8 AND v_stays AS stays, v_detail AS detail;
 END//
 
 {end_of_piece};

@@ -662,6 +662,9 @@ BEGIN
           LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
            -- a name; otherwise a gap, or an entry of another index
+           AND k.lock_index = 'PRIMARY'         -- not that of a fence
+           AND (t.trx_id <> 0 OR 1 = (SELECT count(*) FROM information_schema.innodb_trx o
+                                       WHERE o.trx_id = 0))
            AND IF(p_name IS NULL, k.lock_data LIKE '0x%' AND k.lock_data NOT LIKE '%,%',
                   k.lock_data = CONCAT('0x', LOWER(HEX(p_name))))
          GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started

@@ -401,7 +401,7 @@ BEGIN
      WHERE l.name = v_name AND l.owner = v_owner;
     COMMIT AND NO CHAIN NO RELEASE;
     IF v_token IS NOT NULL THEN
-        CALL rowlock_end(v_token, 0, v_rows);
+        CALL rowlock_end(v_token, v_name, 0, v_rows);
     END IF;
     SET canceled = v_ticket IS NOT NULL OR v_rows > 0;
     {restores_own};

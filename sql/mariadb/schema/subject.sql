@@ -235,11 +235,11 @@ BEGIN
     DECLARE v_stop TINYINT;
     DECLARE v_rows INT;
     {own_transaction};
-    CALL rowlock_seize(p_token, v_rows, v_expires, v_stop);
+    CALL rowlock_seize(p_token, CONCAT('subject:', p_name), v_rows, v_expires, v_stop);
     IF v_expires IS NOT NULL THEN
         {log rowlock_log_end(p_token, 1)};
     END IF;
-    CALL rowlock_drop(p_token);
+    CALL rowlock_drop(p_token, CONCAT('subject:', p_name));
     CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_subject
        SET status = IF(v_rows AND NOT p_failed, 'COMPLETE', 'ERROR'), ended = v_now_ms,

@@ -47,10 +47,11 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                        CASE WHEN m.technique <> 'insert' THEN CONCAT(DATABASE(), '.rowlock_name')
                             WHEN LOCATE('.', m.object) > 0 THEN REPLACE(m.object, '`', '')
                             ELSE CONCAT(DATABASE(), '.', REPLACE(m.object, '`', '')) END
-                 -- a name; otherwise a gap, or an entry of another index
-                 WHERE k.lock_data LIKE '0x%'
-                       AND (m.technique = 'insert' OR k.lock_data NOT LIKE '%,%')
-                    OR k.lock_data LIKE '''%'
+                 -- a name; otherwise a gap, or an entry of another index, such as that of a fence
+                 WHERE (k.lock_data LIKE '0x%'
+                        AND (m.technique = 'insert'
+                             OR (k.lock_index = 'PRIMARY' AND k.lock_data NOT LIKE '%,%'))
+                        OR k.lock_data LIKE '''%')
             ) AS document
               FROM (SELECT 1 AS one FROM information_schema.user_privileges
                      WHERE privilege_type = 'PROCESS'

@@ -109,6 +109,7 @@ s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock
 # columns are read that MariaDB's have too.
 s/^( *)(FROM|JOIN) information_schema\.innodb_locks k$/\1\2 (SELECT engine_lock_id AS lock_id,\
 \1             engine_transaction_id AS lock_trx_id, lock_mode, lock_data,\
+\1             index_name AS lock_index,\
 \1             CONCAT('`', object_schema, '`.`', object_name, '`') AS lock_table\
 \1        FROM performance_schema.data_locks WHERE lock_type = 'RECORD') k/
 s/^( *)JOIN information_schema\.innodb_lock_waits w ON w\.blocking_lock_id = (.*)$/\
