@@ -149,6 +149,25 @@ TEST(trap_the_sessions_own_time_outs)
     t_ok(rowlock_commit(own, &t_error));
 }
 
+/* MariaDB 10.11: a SKIP LOCKED that meets a locked row is the error 1180 then. */
+TEST(p11_trap_a_limit_of_0_for_row_locks)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    struct rowlock_want busy = t_x("busy"), before = t_x("before");
+    MYSQL *mysql = t_handle(own);
+
+    t_ok(rowlock_prepare(own, &busy, 1, &t_error));
+    t_ok(t_begin(holder, busy, 0));
+    t_ok(t_begin(own, before, 0));
+    t_sql(own, "SET SESSION innodb_lock_wait_timeout = 0"); /* MySQL: 1 */
+    t_true(mysql_query(mysql, "CALL rowlock_exclusive('busy')") != 0);
+    t_int(mysql_errno(mysql), 1205);
+    t_true(mysql_query(mysql, "CALL rowlock_shared('busy')") != 0);
+    t_int(mysql_errno(mysql), 1205);
+    t_int(t_engine()->in_transaction(mysql), 1);
+    t_ok(rowlock_commit(own, &t_error));
+}
+
 /* ---- locks that a rollback to a savepoint undoes --------------------------------------------- */
 
 TEST(p11_trap_rollback_to_a_savepoint_keeps_row_locks)

@@ -1,6 +1,6 @@
 -- Checks that the server keeps locks, and restores a limit that an earlier call left in the
 -- session.
-IF @@read_only OR @@GLOBAL.wsrep_on THEN
+IF {reads_only} OR @@GLOBAL.wsrep_on THEN
     CALL rowlock_check_server();
 END IF;
 IF @rowlock_idle IS NOT NULL THEN

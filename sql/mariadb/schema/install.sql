@@ -133,7 +133,7 @@ DELIMITER //
 CREATE OR REPLACE PROCEDURE rowlock_check_server()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    IF @@read_only THEN
+    IF {reads_only} THEN
         SIGNAL SQLSTATE 'RL002' SET MYSQL_ERRNO = 30002, MESSAGE_TEXT =
             'rowlock: this server is read-only, perhaps a replica: locks here would not exclude '
             'other sessions';
@@ -521,8 +521,9 @@ whole: BEGIN
     SET p_row = 0;
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
     IF p_seconds = 0 THEN
-        SELECT 1 INTO v_fence FROM rowlock_name FORCE INDEX (rowlock_name_fence)
-         WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
+        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+            SELECT 1 INTO v_fence FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+             WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
     ELSE
         SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
             SELECT 1 INTO v_fence FROM rowlock_name FORCE INDEX (rowlock_name_fence)
@@ -550,10 +551,12 @@ whole: BEGIN
     END IF;
     SET p_row = 0;
     IF p_seconds = 0 AND p_shared THEN
-        SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name
-          LOCK IN SHARE MODE SKIP LOCKED;
+        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+            SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name
+              LOCK IN SHARE MODE SKIP LOCKED;
     ELSEIF p_seconds = 0 THEN
-        SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name FOR UPDATE SKIP LOCKED;
+        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+            SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name FOR UPDATE SKIP LOCKED;
     ELSEIF p_shared THEN
         SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
             SELECT 1 INTO p_row FROM rowlock_beneath WHERE name = p_name LOCK IN SHARE MODE;
@@ -582,13 +585,15 @@ BEGIN
     ELSE
         IF p_seconds = 0 THEN
             IF p_shared THEN
-                SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
-                 WHERE token = p_token AND name = p_name AND mode <> 'permit'
-                 LOCK IN SHARE MODE SKIP LOCKED;
+                SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+                    SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
+                     WHERE token = p_token AND name = p_name AND mode <> 'permit'
+                     LOCK IN SHARE MODE SKIP LOCKED;
             ELSE
-                SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
-                 WHERE token = p_token AND name = p_name AND mode = 'exclusive'
-                 FOR UPDATE SKIP LOCKED;
+                SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+                    SELECT 1 INTO v_row FROM rowlock_lease FORCE INDEX (rowlock_lease_token)
+                     WHERE token = p_token AND name = p_name AND mode = 'exclusive'
+                     FOR UPDATE SKIP LOCKED;
             END IF;
             SELECT count(*) INTO v_there FROM rowlock_lease
              WHERE token = p_token AND name = p_name

@@ -877,7 +877,8 @@ BEGIN
     DECLARE v_all, v_own INT DEFAULT 1;
     DECLARE v_rows INT DEFAULT 0;
 
-    IF @@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL
+    IF @@in_transaction OR {reads_only} OR @@GLOBAL.wsrep_on
+       OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_require_no_transaction();
     END IF;

@@ -682,7 +682,7 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     {handler_rolls_back};
 
-    IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on) THEN
+    IF NOT (@@in_transaction OR {reads_only} OR @@GLOBAL.wsrep_on) THEN
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
         SELECT technique INTO v_technique FROM rowlock_meta;
         COMMIT AND NO CHAIN NO RELEASE;         -- ends the read, where autocommit is off

@@ -43,6 +43,7 @@ END//
 -- to renew it), 5 the row does not exist (a locking read of zero rows locks nothing). The range in
 -- place of name = p_name lets InnoDB unlock a row that has a lease, at READ COMMITTED; but not one
 -- for which it has waited: then p_status is 3 and p_detail is not NULL, and the row stays locked.
+-- With a limit of 0 a SKIP LOCKED that meets a locked row is the error 1180 (10.11.19): it has 1.
 CREATE OR REPLACE PROCEDURE rowlock_name_lock(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -60,11 +61,14 @@ whole: BEGIN
     END IF;
     IF p_seconds = 0 THEN
         IF p_shared THEN
-            SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
-             WHERE name >= p_name AND name <= p_name AND held = 0 LOCK IN SHARE MODE SKIP LOCKED;
+            SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+                SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name >= p_name AND name <= p_name
+                   AND held = 0 LOCK IN SHARE MODE SKIP LOCKED;
         ELSE
-            SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
-             WHERE name >= p_name AND name <= p_name AND held = 0 FOR UPDATE SKIP LOCKED;
+            SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+                SELECT 1 INTO v_row FROM rowlock_name FORCE INDEX (PRIMARY)
+                 WHERE name >= p_name AND name <= p_name AND held = 0 FOR UPDATE SKIP LOCKED;
         END IF;
     ELSE
         SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
@@ -116,7 +120,8 @@ BEGIN
     END;
     DECLARE CONTINUE HANDLER FOR 1213 SET v_row = NULL;     -- nothing is lost
 
-    IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL)
+    IF NOT (@@in_transaction OR {reads_only} OR @@GLOBAL.wsrep_on
+            OR @rowlock_idle IS NOT NULL)
        AND p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0' THEN
         SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4));
         IF @@tx_isolation <> 'READ-COMMITTED' THEN
@@ -161,9 +166,10 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SET p_removed = 0;
-    SELECT GREATEST(COALESCE(token, 0), least) INTO v_least
-      FROM rowlock_name FORCE INDEX (rowlock_name_fence)
-     WHERE name >= p_name AND name <= p_name AND held = 0 FOR UPDATE SKIP LOCKED;
+    SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+        SELECT GREATEST(COALESCE(token, 0), least) INTO v_least
+          FROM rowlock_name FORCE INDEX (rowlock_name_fence)
+         WHERE name >= p_name AND name <= p_name AND held = 0 FOR UPDATE SKIP LOCKED;
     IF v_least IS NOT NULL THEN
         SELECT count(*) INTO v_leases FROM rowlock_lease WHERE name = p_name;
         IF v_leases = 0 THEN

@@ -40,13 +40,15 @@ s/-- technique insert: .*/-- not used/
 /^-- Technique insert: does nothing\.$/d
 
 # It has no SET STATEMENT ... FOR. The setting changes around the statement; a KILL QUERY, for which
-# no handler runs there, leaves it to rowlock_restore_idle_limit. The shortest timeout is 1 s.
+# no handler runs there, leaves it to rowlock_restore_idle_limit. The shortest timeout is 1 s, so
+# SKIP LOCKED needs none.
 /^ *SET STATEMENT /{
     :join
     /;$/!{
         N
         b join
     }
+    /SKIP LOCKED;$/s/^ *SET STATEMENT innodb_lock_wait_timeout = 1 FOR\n//
     s/^( *)SET STATEMENT lock_wait_timeout = [^,]*, /\1SET STATEMENT /
     s/^( *)SET STATEMENT innodb_lock_wait_timeout =[ \n]*(.*)[ \n]+FOR\n(.*)$/\1BEGIN\
 \1    DECLARE v_row_wait INT\
