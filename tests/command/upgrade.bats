@@ -317,9 +317,10 @@ renews() { # TOKEN: a statement of the older version, as its programs send it
 }
 
 @test "an upgrade does not wait for long behind a fence, and leases are renewed meanwhile" {
-    local upgrade renewals=0 token
+    local upgrade renewals=0 token shared=
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # a file has one writer
-    token=$(rowlock acquire --ttl 1d held)
+    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || shared=-s # a row of the table that changes
+    token=$(rowlock acquire $shared --ttl 1d held)
     start_fence held "$token"
     start "$next" --db "$ROWLOCK_TEST_URL" schema upgrade
     upgrade=$started
