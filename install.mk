@@ -10,6 +10,7 @@ COMPDIR    ?= $(DATADIR)/bash-completion/completions
 ZSHDIR     ?= $(DATADIR)/zsh/site-functions
 FISHDIR    ?= $(DATADIR)/fish/vendor_completions.d
 DOCDIR     ?= $(DATADIR)/doc/rowlock
+CLIENT_PAGES := $(patsubst %,clients/%/README.md,go go/schedulers java java/spring node python)
 # systemd searches /usr/local/lib/systemd/system, and the folder that its pkg-config file names.
 unitdir    ?= $(if $(filter /usr,$(PREFIX)),$(or $(shell $(PKG_CONFIG) \
                 --variable=systemdsystemunitdir systemd 2>/dev/null),/usr/lib/systemd/system),$\
@@ -50,6 +51,9 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md docs/*.svg) '$(DESTDIR)$(DOCDIR)/docs/'
+	$(INSTALL) -d $(CLIENT_PAGES:%/README.md='$(DESTDIR)$(DOCDIR)/%')
+	@for page in $(CLIENT_PAGES); do \
+	  $(INSTALL) -m 644 $$page '$(DESTDIR)$(DOCDIR)'/$$page; done
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/coming-from'
 	$(INSTALL) -m 644 $(wildcard docs/coming-from/*.md) '$(DESTDIR)$(DOCDIR)/docs/coming-from/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/internals/torture'
