@@ -330,6 +330,23 @@ class Test(unittest.TestCase):
             rowlock.lease(connect, "x", ttl=600).acquire()
         self.assertTrue(withdrawn.is_set())
 
+    def test_an_interrupt_of_a_call_that_the_server_executes_leaves_no_lease(self) -> None:
+        blocking = connect()
+        execute(blocking, "LOCK TABLES rowlock_name WRITE" if MARIADB else
+                "BEGIN; LOCK TABLE rowlock.lease IN ACCESS EXCLUSIVE MODE")  # fmt: skip
+
+        async def sent(connection: Any, statement: str, values: Any) -> Any:
+            if "request" in statement:
+                os.kill(os.getpid(), signal.SIGINT)
+            return await rowlock._blocking.run(connection, statement, values)
+
+        with changed(run=sent), self.assertRaises(KeyboardInterrupt):
+            rowlock.lease(connect, "x", ttl=600).acquire()
+        blocking.close()  # now the request goes on, and acquires
+        for thread in threading.enumerate():
+            if thread.name.startswith("rowlock x: "):
+                thread.join()
+
     def test_an_interrupt_of_a_call_that_just_started_leaves_no_lease(self) -> None:
         withdrawn = threading.Event()
 

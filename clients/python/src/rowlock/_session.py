@@ -213,22 +213,37 @@ class Session:
     async def give_up(self, owner: str) -> None:
         """Leaves the queue; if that fails, the ticket is removed after 7 s.
 
-        A request that is still on its way may queue or acquire: it is withdrawn after its end.
+        A request that is still on its way may queue or acquire: it is withdrawn after its end, by a
+        task of its own if that takes long.
         """
         request, self._interrupted = self._interrupted, None
+        if request and request.line is None:
+            await request.give_up()  # it is still connecting, and will send nothing
+        if await self._withdraw(request, owner, 2.0):
+            await self.close()
+        else:
+            self.half.start(self._withdraw_late(request, owner), f"rowlock {self.name}: cancel")
+
+    async def _withdraw(self, request: Optional[Call], owner: str, limit: float) -> bool:
+        """Whether nothing of the request can be left; its end is awaited for so many seconds."""
         try:
-            if request and request.line is None:
-                await request.give_up()  # it is still connecting, and will send nothing
             await self.call(WITHDRAW, "cancel", self.name, owner)
             if request and request.task and request.line:  # it may have been sent
-                await request.answered(2.0)
+                if not await request.answered(limit):
+                    return False
                 await request.give_up()
                 await self.call(WITHDRAW, "cancel", self.name, owner)
+            return True
         except Exception as error:
             log.debug("leaving the queue of %s: %s", self.name, error)
-            if request:
+            return False
+
+    async def _withdraw_late(self, request: Optional[Call], owner: str) -> None:
+        try:
+            if not await self._withdraw(request, owner, 10.0) and request:
                 await request.give_up()
-        await self.close()
+        finally:
+            await self.close()
 
 
 GATES: Dict[int, List[Any]] = {}  # of pools in which somebody waits: a lock, and how many wait
