@@ -189,8 +189,8 @@ static const char *in_words_of_engine(const char *text)
     static const char *const words[][2] = {{"SAVEPOINT ", "SAVE TRANSACTION "},
                                            {"ROLLBACK TO SAVEPOINT ", "ROLLBACK TRANSACTION "}};
 
-    for (size_t i = 0; i < 2 && strcmp(t_engine()->name, "sqlserver") == 0; i++)
-        if (begins_with(text, words[i][0]))
+    for (size_t i = 0; i < 2; i++)
+        if (begins_with(text, words[i][0]) && strcmp(t_engine()->name, "sqlserver") == 0)
             return t_say("%s%s", words[i][1], text + strlen(words[i][0]));
     return text;
 }

@@ -194,6 +194,7 @@ TEST(trap_a_session_that_has_become_read_only)
     t_ok(rowlock_release(other, &t_error));
     rowlock_lease_free(other);
     t_ok(rowlock_release(lease, &t_error));
+    rowlock_lease_free(lease);
 }
 
 TEST(trap_a_read_only_transaction_cannot_sweep)
