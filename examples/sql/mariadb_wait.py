@@ -11,8 +11,9 @@ OWNER = str(uuid.uuid4())  # drawn once for each lease: a call that is repeated 
 REQUEST = """CALL rowlock_request_row(
     'import', 30000, %s, 5000, 'exclusive', NULL, NULL, %s, 'mariadb_wait.py', NULL)"""
 
-# autocommit: each call is a transaction of its own
-connection = pymysql.connect(read_default_file=sys.argv[1], autocommit=True)
+# autocommit: each call is a transaction of its own; READ COMMITTED: renewals pass a fence
+LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+connection = pymysql.connect(read_default_file=sys.argv[1], autocommit=True, init_command=LEVEL)
 with connection, connection.cursor() as cursor:
     try:
         token = None

@@ -317,7 +317,9 @@ announce_as_another() { # PID TOKEN
         # shellcheck disable=SC2086
         unshare --pid --fork $procs "$ROWLOCK" --db "$ROWLOCK_TEST_URL" check far --token "$token"
     done
-    kill -s KILL "$(keeper_of far)"
+    keeper=$(keeper_of far)
+    kill -s KILL "$keeper"
+    until_true is_gone "$keeper"
     unshare --pid --fork --mount-proc "$ROWLOCK" --db "$ROWLOCK_TEST_URL" check far --token "$token"
     run -1 rowlock check far --token "$token"
 }
