@@ -156,6 +156,8 @@ TEST(p11_trap_a_limit_of_0_for_row_locks)
     struct rowlock_want busy = t_x("busy"), before = t_x("before");
     MYSQL *mysql = t_handle(own);
 
+    if (t_facts()->code != ROWLOCK_ROW) /* technique insert skips no locked row */
+        return;
     t_ok(rowlock_prepare(own, &busy, 1, &t_error));
     t_ok(t_begin(holder, busy, 0));
     t_ok(t_begin(own, before, 0));
