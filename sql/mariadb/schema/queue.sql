@@ -506,6 +506,7 @@ BEGIN
         END;
         {handler_rolls_back};
 
+        CALL rowlock_sweep_leases(p_wants);     -- the row of an expired lease gives no name lock
         START TRANSACTION READ WRITE;
         CALL rowlock_name_lock_all(p_wants, NULL, 0, {after ABS(p_limit_ms)}, v_status, v_name,
                                    v_detail);
