@@ -61,8 +61,8 @@ class Call:
         self._session, self._over = session, session.half.event()
 
     def start(self, limit: float, which: str, values: Sequence[Any]) -> None:
-        work = self._work(limit, which, values)
-        self.task = self._session.half.start(work, f"rowlock {self._session.name}: {which}")
+        name = f"rowlock {self._session.name}: {which}"
+        self.task = self._session.half.start(self._work(limit, which, values), name)
 
     async def _work(self, limit: float, which: str, values: Sequence[Any]) -> None:
         try:
@@ -210,40 +210,30 @@ class Session:
         await self.end(line, False)
         await self.cut()
 
-    async def give_up(self, owner: str) -> None:
+    async def give_up(self, owner: str, request: Any = None, limit: float = 2.0) -> None:
         """Leaves the queue; if that fails, the ticket is removed after 7 s.
 
-        A request that is still on its way may queue or acquire: it is withdrawn after its end, by a
-        task of its own if that takes long.
+        A request that is still on its way may queue or acquire: it is withdrawn after its end, for
+        which this waits so many seconds, and then a task of its own.
         """
-        request, self._interrupted = self._interrupted, None
+        request, self._interrupted = request or self._interrupted, None
         if request and request.line is None:
             await request.give_up()  # it is still connecting, and will send nothing
-        if await self._withdraw(request, owner, 2.0):
-            await self.close()
-        else:
-            self.half.start(self._withdraw_late(request, owner), f"rowlock {self.name}: cancel")
-
-    async def _withdraw(self, request: Optional[Call], owner: str, limit: float) -> bool:
-        """Whether nothing of the request can be left; its end is awaited for so many seconds."""
         try:
             await self.call(WITHDRAW, "cancel", self.name, owner)
             if request and request.task and request.line:  # it may have been sent
                 if not await request.answered(limit):
-                    return False
+                    raise TimeoutError("the request is still on its way")
                 await request.give_up()
                 await self.call(WITHDRAW, "cancel", self.name, owner)
-            return True
         except Exception as error:
             log.debug("leaving the queue of %s: %s", self.name, error)
-            return False
-
-    async def _withdraw_late(self, request: Optional[Call], owner: str) -> None:
-        try:
-            if not await self._withdraw(request, owner, 10.0) and request:
+            if request and limit == 2.0:
+                self.half.start(self.give_up(owner, request, 10.0), f"rowlock {self.name}: cancel")
+                return
+            if request:
                 await request.give_up()
-        finally:
-            await self.close()
+        await self.close()
 
 
 GATES: Dict[int, List[Any]] = {}  # of pools in which somebody waits: a lock, and how many wait

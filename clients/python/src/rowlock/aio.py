@@ -70,8 +70,7 @@ async def ended(task: asyncio.Task[None], limit: float) -> bool:
 def cut(task: Optional[asyncio.Task[None]], connection: Any) -> None:
     """Ends a call. To cancel psycopg's would block the loop until the server answers."""
     if connection is None:
-        if task:  # an interrupt may have come before it began
-            task.cancel()
+        task and task.cancel()  # None: an interrupt came before it began
     elif driver_name(connection) == "asyncpg":
         connection.terminate()
     else:
