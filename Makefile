@@ -7,6 +7,7 @@
 #   make check-bare          make demo and make check in a bare Debian, as root
 #   make check-posix         make smoke with the library by POSIX.1-2008 alone
 #   make check-versions      the tests of PostgreSQL on its versions 15 to 18, from npm
+#   make help                the checks, with their minutes
 #   make examples            build/examples/*
 #   make client-schemas      the schema's texts, for the packages of clients/
 #   make bench               compares with etcd, ZooKeeper, Redis...; bench-quick, bench-parts,

@@ -216,7 +216,7 @@ proctype Acquirer(byte me; bool x) { LOCALS;
   presweep(x);                                                                    /* rowlock_expired, rowlock_sweep: own transactions */
   take_T(x);                                                                      /* rowlock_name_lock_all */
 #if !defined(M1) && !defined(M6)
-  sweep(x);                                                                       /* rowlock_sweep_wants */
+  sweep(x);                                                                      /* rowlock_sweep_leases */
 #endif
   look(x, left); /* its last statement, rowlock_find_conflict: any row left */
   if :: left -> goto dead :: else fi;                                             /* busy */

@@ -104,7 +104,7 @@ inline read_rows() {
         for (i : 1 .. NTOK) { if :: lC[i] && !(lX[i]==me && lDel[i]) && lMode[i]==P -> todo = todo | BIT(i) :: else fi };
      :: else fi; i = 0 }
 
-/* rowlock_sweep_wants collects the tokens, rowlock_sweep deletes them one after another, by
+/* rowlock_sweep_leases collects the tokens, rowlock_sweep deletes them one after another, by
    number */
 inline sweep() {
   skip; d_step { read_rows(); tk = 1; res = 0;

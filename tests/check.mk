@@ -82,12 +82,12 @@ check-babelfish: all test-programs
 	@$(if $(ENGINE),tools/get-babelfish '$(ENGINE)' '$(EXTENSIONS)' '$(BUILD)/babelfish')
 	@set -f; exec env BUILD='$(BUILD)' tests/vendor/babelfish $(PATTERN)
 
-# The checks that no other check and no CI calls.
+# The checks, with their minutes.
 .PHONY: help
 help:
 	@echo 'make                 the library and the command'
 	@echo 'make check           the quick tests: 6 to 12 minutes (the Makefile lists all targets)'
-	@echo 'On demand, with their minutes on two processors, where they were timed:'
+	@echo 'Other checks, with their minutes on two processors, where they were timed:'
 	@echo 'make check-rest      the other tests of .ci/run: 15 to 20'
 	@echo 'make check-clients   the packages of other languages: 13 to 25'
 	@echo 'make check-mysql     MySQL; with SCOPE=quick: 2 to 10'

@@ -326,7 +326,8 @@ static int call_hook(const struct rowlock_request *request, int64_t token,
                          : ROWLOCK_OK;
 }
 
-/* MariaDB's grant_free waits for no lock: the procedure does, or finds out who has it. */
+/* Whether MariaDB's grant_free met a lock, for which it does not wait. The procedure `grant` then
+   waits, or names the holder. */
 static bool had_to_wait(const struct rowlock_connection *connection, int code,
                         const struct rowlock_outcome *outcome)
 {

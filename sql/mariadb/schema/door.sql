@@ -347,7 +347,7 @@ BEGIN
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SELECT count(*) INTO v_before FROM rowlock_held;
     COMMIT AND NO CHAIN NO RELEASE;
-    CALL rowlock_sweep_wants(NULL);
+    CALL rowlock_sweep_all();
     SELECT count(*) INTO v_after FROM rowlock_held;
     COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_vacuum_queue(v_waiters);

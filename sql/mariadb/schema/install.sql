@@ -472,8 +472,8 @@ BEGIN
     RELEASE SAVEPOINT rowlock_sweep_point;
 END//
 
--- Sweeps the expired leases of the wants (NULL: all), each in a short transaction.
-CREATE OR REPLACE PROCEDURE rowlock_sweep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
+-- Sweeps all expired leases, each in a short transaction.
+CREATE OR REPLACE PROCEDURE rowlock_sweep_all()
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_end TINYINT DEFAULT 0;
@@ -481,13 +481,11 @@ BEGIN
     DECLARE c_tokens CURSOR FOR
         SELECT DISTINCT l.token
           FROM rowlock_held l
-         WHERE (l.expires IS NULL OR l.expires <= utc_timestamp(6))
-           AND (p_wants IS NULL
-                OR LOCATE(CONCAT(',', HEX(l.name), ':'), CONCAT(',', p_wants)) > 0)
+         WHERE l.expires IS NULL OR l.expires <= utc_timestamp(6)
         UNION                   -- heartbeats without a lease, which only vacuum finds
         SELECT b.token
           FROM rowlock_heartbeat b LEFT JOIN rowlock_lease l ON l.token = b.token
-         WHERE p_wants IS NULL AND l.token IS NULL AND b.expires <= utc_timestamp(6)
+         WHERE l.token IS NULL AND b.expires <= utc_timestamp(6)
          ORDER BY token;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
@@ -507,9 +505,9 @@ END//
 
 -- ---- locking ------------------------------------------------------------------------------------
 
--- The same for a lease of rowlock_name, whose own row renewals must pass: the fence keeps it, and a
--- row of rowlock_beneath excludes other transactions with its token. The first of them inserts that
--- row. p_row: locked; p_there: the lease exists.
+-- rowlock_lock_own_lease for a lease of rowlock_name. Renewals must pass its row, so that is not
+-- locked: the fence keeps the lease, and a row of rowlock_beneath excludes other transactions with
+-- its token. The first of them inserts that row. p_row: locked; p_there: the lease exists.
 CREATE OR REPLACE PROCEDURE rowlock_lock_beneath(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_token BIGINT, IN p_seconds INT,
     OUT p_row INT, OUT p_there INT)

@@ -120,7 +120,8 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
                                rowlock__step_backoff(m, RECONNECT_MS, RECONNECT_MAX_MS), dice);
 }
 
-/* `code`: why; of a session that was left nothing else is left to ask. */
+/* Opens another session; after a pause, if the last one gave no answer. `code`: the error that the
+   caller gets when the time for that has ended. */
 static step replace(machine *m, int64_t now, int code, uint32_t dice)
 {
     rowlock__queue_forget(m);
