@@ -93,13 +93,15 @@ ok|-|R-queue-sweep|row.pml|-DINIT=1 -DNF=1 -DNS=1 -DNW=2
 ok|q|R-takeover|row.pml|-DINIT=1 -DNG=1 -DNS=1 -DNR=1 -DNX=1
 cex|q|r1-token-before-the-row|row.pml|-DM1 -DNF=2 -DNE=1
 cex|q|r2-fast-grant-ignores-waiters|row.pml|-DM2 -DNF=1 -DNW=1
-cex|q|r3-release-by-name|row.pml|-DM3 -DINIT=1 -DNE=1 -DNC=1
+cex|q|r3-release-without-the-entry|row.pml|-DM3 -DINIT=1 -DNE=1 -DNC=1
 cex|q|r4-expired-before-the-wait|row.pml|-DM4 -DINIT=1 -DNS=1 -DNR=1
 cex|q|r5-fence-locks-nothing|row.pml|-DM5 -DINIT=1 -DNE=1 -DNC=1
-cex|q|r6-ticket-without-the-row|row.pml|-DM6 -DNF=1 -DNW=1
-cex|q|r7-others-before-the-row|row.pml|-DM7 -DNW=2
+cex|q|r6-fence-looks-before-the-entry|row.pml|-DM6 -DINIT=1 -DNE=1 -DNC=1
+cex|q|r7-grant-looks-before-the-row|row.pml|-DM7 -DNF=1 -DNG=1
 cex|q|r8-locker-without-the-row|row.pml|-DM8 -DNF=1 -DNX=1
-cex|q|r9-sweep-by-name|row.pml|-DM9 -DINIT=1 -DNS=1 -DNC=1
+cex|q|r9-sweep-without-the-entry|row.pml|-DM9 -DINIT=1 -DNS=1 -DNC=1
+cex|q|r10-locker-looks-before-the-row|row.pml|-DM10 -DNF=1 -DNX=1
+cex|q|r11-waiter-passes-others|row.pml|-DM11 -DNW=2
 ok|q|K-mark|mark.pml|-DNF=2 -DNH=2 -DNX=1
 ok|q|K-procedures|mark.pml|-DNF=1 -DNG=1 -DNH=2 -DNX=1 -DNV=1
 ok|-|K-mark-more|mark.pml|-DNF=2 -DNG=1 -DNH=2 -DNX=2 -DNV=1
