@@ -89,7 +89,7 @@ MISTAKE(finds_siblings_beneath_one_lease, "O/O", PLAY_HELD, 0,
         {"rowlock.lock_name", "PERFORM pg_catalog.pg_advisory_xact_lock(key)", "PERFORM 1"})
 
 MISTAKE(finds_a_release_that_wakes_nobody, "r/ETR", PLAY_HELD, 0,
-        {"rowlock.end_lease", "IF session = pg_catalog.pg_backend_pid() THEN", "IF false THEN"})
+        {"rowlock.end_lease", "WHERE session = pg_catalog.pg_backend_pid()", "WHERE false"})
 
 MISTAKE(finds_a_restored_lease_with_its_old_key, "D/GR/V", PLAY_MOVED, 1,
         {"rowlock.see_foreign", "IF NEW.n <= 0 AND NEW.mode = 'exclusive' THEN",

@@ -63,11 +63,12 @@ END $$;
 
 -- Writes a row of the history: of a lease that ends, or a ticket that is withdrawn (token and
 -- acquired NULL), if the level includes it. The lease of a run has its row in rowlock.run. Ignores
--- every error, because none may prevent the end of the lease.
+-- every error, because none may prevent the end of the lease. Without a name it writes nothing.
 CREATE FUNCTION rowlock.log(name text, mode text, permits integer, token bigint, host text,
                             pid bigint, command text, note text, acquired timestamptz,
                             waited bigint, ended timestamptz, how text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' SET exit_on_error = off AS $$
+LANGUAGE plpgsql VOLATILE
+SET lock_timeout = '250ms' SET exit_on_error = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
                                  waited, ended, how)
@@ -80,6 +81,7 @@ BEGIN
                    OR log.ended - log.acquired >= interval '10 s'
                ELSE log.how IN ('expired', 'revoked') OR log.how = 'gave up' AND log.waited >= 1000
                END
+       AND log.name IS NOT NULL
        AND (pg_catalog.left(log.name, 4) <> 'job:'
             OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = log.token));
     IF FOUND AND pg_catalog.random() < 0.004::double precision THEN

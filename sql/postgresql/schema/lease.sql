@@ -118,16 +118,19 @@ END $$;
 -- or owner (NULL: any), or (only_expired) has not expired. Of a lease that waiters queue for a gate
 -- remains. Writes the history. session_ has the session lock of the token, and releases it when the
 -- transaction has ended, and not earlier: the session that it wakes must see the committed changes.
--- So the lock becomes a transaction lock, which the server releases after the rows are visible.
+-- So the lock becomes a transaction lock, which the server releases after the rows are visible. With
+-- the token 0 it ends nothing, but executes the statements of a lease with waiters (see enqueue).
 CREATE FUNCTION rowlock.end_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL,
                                   only_expired boolean DEFAULT false, revoke boolean DEFAULT false,
                                   session bigint DEFAULT 0) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SET enable_bitmapscan = off AS $$
+LANGUAGE plpgsql VOLATILE
+SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     each record;
     cur rowlock.lease;
     gate rowlock.lease;
     ended boolean := false;
+    more boolean; -- waiters
     now_ timestamptz;
 BEGIN
     FOR each IN SELECT l.name, l.n FROM rowlock.lease l
@@ -137,7 +140,8 @@ BEGIN
                          WHERE o.token = end_lease.token AND o.token > 0
                            AND o.name COLLATE "default" = end_lease.name
                            AND (end_lease.owner IS NULL OR o.owner = end_lease.owner)))
-                 ORDER BY l.name LOOP
+                 UNION ALL SELECT NULL, 0 WHERE end_lease.token = 0
+                 ORDER BY 1 LOOP
         gate := NULL;
         WHILE each.n > 0 LOOP -- a grant of a member locks the gate before the members
             SELECT * INTO gate FROM rowlock.lease l
@@ -150,32 +154,33 @@ BEGIN
          WHERE l.name = each.name AND l.n = each.n AND l.token = end_lease.token
            AND (NOT only_expired OR l.expires <= pg_catalog.clock_timestamp()) FOR UPDATE;
         --@
-        EXIT WHEN NOT FOUND;
-        ended := true;
+        EXIT WHEN NOT FOUND AND token <> 0;
+        ended := token <> 0;
         now_ := pg_catalog.clock_timestamp();
         cur.stop := cur.stop OR revoke AND cur.expires > now_;
-        IF cur.stop OR cur.quiet_until <= now_ OR cur.expires <= now_ THEN
+        IF token = 0 OR cur.stop OR cur.quiet_until <= now_ OR cur.expires <= now_ THEN
             PERFORM rowlock.log(cur.name, cur.mode, cur."count", cur.token, cur.host, cur.pid,
                 cur.command, cur.note, cur.acquired, cur.waited, least(now_, cur.expires),
                 CASE WHEN cur.stop THEN 'revoked' WHEN cur.expires > now_ THEN 'released'
                      ELSE 'expired' END);
         END IF;
         -- later statements: the row is locked, so no waiter queues between this look and the COMMIT
-        IF cur.queued AND EXISTS (SELECT FROM rowlock.waiter w
-                                   WHERE w.name = cur.name AND w.ticket > cur.served) THEN
+        more := cur.queued AND EXISTS (SELECT FROM rowlock.waiter w
+                                        WHERE w.name = cur.name AND w.ticket > cur.served);
+        IF more OR token = 0 THEN
             UPDATE rowlock.lease l
                SET token = 0, mode = 'gate', expires = '-infinity', owner = NULL, least = cur.token
              WHERE l.name = cur.name AND l.n = cur.n;
-        ELSE
+        END IF;
+        IF more IS NOT TRUE THEN
             DELETE FROM rowlock.lease l WHERE l.name = cur.name AND l.n = cur.n;
             --@
             {close_gate};
         END IF;
     END LOOP;
-    IF session = pg_catalog.pg_backend_pid() THEN
-        PERFORM pg_catalog.pg_advisory_xact_lock({session_key_of token}),
-                pg_catalog.pg_advisory_unlock({session_key_of token});
-    END IF;
+    PERFORM pg_catalog.pg_advisory_xact_lock({session_key_of token}),
+            pg_catalog.pg_advisory_unlock({session_key_of token})
+      WHERE session = pg_catalog.pg_backend_pid();
     RETURN ended;
 END $$;
 

@@ -32,7 +32,10 @@ END $$;
 -- caller repeats the call; before deadlock_timeout, because that transaction may wait for a lock of
 -- the caller's. One statement locks the rows and inserts the ticket, so it is planned before it has
 -- the locks that all others wait for; so is the drawing of numbers: `before` is drawn first.
--- The rows need not survive a crash of the server, which ends all waiters.
+-- The rows need not survive a crash of the server, which ends all waiters. The first call of a
+-- session rehearses what the waiter will do between two holders, its turn and its release, so that
+-- their statements are planned by then: as the library calls them, because the server compiles a
+-- function for each collation of its arguments.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
@@ -43,6 +46,11 @@ DECLARE
     before constant bigint := rowlock.next_number(); -- no ticket up to it waits
     want record;
 BEGIN
+    IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM 'yes' THEN
+        PERFORM rowlock.turn('' COLLATE "C", '', 0, 0, 0, 0, '', 0, '', '', -1, 0),
+                rowlock.end_lease(0, '' COLLATE "C", ''),
+                pg_catalog.set_config('rowlock.rehearsed', 'yes', false);
+    END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     -- the index has the default collation; the arguments have that of convert_from
     DELETE FROM rowlock.waiter w WHERE w.owner = enqueue.owner COLLATE "default";
@@ -209,7 +217,8 @@ END $$;
 
 -- See dialect.h, turn. Waits until the ticket directly ahead (kind 0), or the conflicting token
 -- (1), releases its session lock; after a ticket also, up to a second, until the lease ends. Then
--- it grants. It changes nothing unless it acquires the lease.
+-- it grants. It changes nothing unless it acquires the lease. With kind -1 it executes each
+-- statement of the usual case once, without effect.
 CREATE FUNCTION rowlock.turn(name text, owner text, ttl_ms bigint, limit_ms bigint, ticket bigint,
                              session bigint, host text, pid bigint, command text, note text,
                              kind integer, awaited bigint,
@@ -229,7 +238,7 @@ BEGIN
     number := awaited;
     IF rowlock.await(1, awaited, limit_ms, ticket) = 0 THEN
         RETURN;
-    ELSIF kind = 0 THEN
+    ELSIF kind <= 0 THEN
         SELECT w.ticket INTO number FROM rowlock.waiter w
          WHERE w.name = turn.name COLLATE "C" AND (w.name, w.ticket) < (turn.name COLLATE "C",
                                                                         turn.ticket)
@@ -249,8 +258,7 @@ BEGIN
     {durable};
     -- the usual case: a gate without members, and no ticket ahead; else grant_lease decides
     IF (CASE WHEN session = pg_catalog.pg_backend_pid() AND {read_committed}
-             THEN pg_catalog.pg_try_advisory_xact_lock({key_of name}) END) THEN
-        PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
+             THEN pg_catalog.pg_try_advisory_xact_lock({key_of name}) ELSE kind < 0 END) THEN
         SELECT * INTO cur FROM rowlock.lease l
          WHERE l.name = turn.name COLLATE "C" AND l.n = {generation_of turn.name COLLATE "C"}
            AND l.token = 0
@@ -260,8 +268,8 @@ BEGIN
         --@
         SELECT {waited_since w.since} INTO waiting_ms FROM rowlock.waiter w
          WHERE w.name = cur.name AND w.ticket = turn.ticket AND w.alive_until IS NULL;
-        IF FOUND THEN
-            token := rowlock.next_number();
+        IF FOUND OR kind < 0 THEN
+            token := CASE WHEN kind >= 0 THEN rowlock.next_number() END;
             quiet := {quiet_after waiting_ms};
             UPDATE rowlock.lease l SET alone = true, {lease_from_gate turn}
                AND NOT EXISTS (SELECT FROM rowlock.lease m
@@ -271,12 +279,14 @@ BEGIN
                                   AND w.ticket < turn.ticket)
                AND pg_catalog.mod(turn.token, 61::bigint) <> 0::bigint;
             --@
-            IF FOUND THEN
+            IF FOUND OR kind < 0 THEN
                 DELETE FROM rowlock.waiter w
                  WHERE w.name = cur.name AND w.ticket = turn.ticket;
-                PERFORM pg_catalog.pg_try_advisory_lock({session_key_of token}),
+                PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true),
+                        pg_catalog.pg_try_advisory_lock({session_key_of token}),
                         pg_catalog.pg_advisory_xact_lock({session_key_of ticket}),
-                        pg_catalog.pg_advisory_unlock({session_key_of ticket});
+                        pg_catalog.pg_advisory_unlock({session_key_of ticket})
+                  WHERE kind >= 0;
                 status := 0;
                 RETURN;
             END IF;
