@@ -434,49 +434,6 @@ ROWLOCK_API int rowlock_acquire(struct rowlock_connection *connection,
                                 const struct rowlock_terms *terms, struct rowlock_lease **out,
                                 struct rowlock_error *error);
 
-struct rowlock_group; /* sessions that the threads of a process share */
-
-/*
- * Group commit: opens `sessions` database sessions (0: 2; 16 at most) for threads that acquire and
- * release many leases. Simultaneous requests travel together and wait for the disk once, so the
- * cost of each request falls as the number of threads grows. A batch waits for the threads of the
- * previous batch, for at most a quarter of the time that it took.
- *
- * Two calls are batched: rowlock_acquire of one name, exclusively, if it is not held and has no
- * waiters; and rowlock_release of that lease, which is on disk when it returns. Only PostgreSQL
- * batches. All other calls use the member's own session; on other servers all calls do. A waiter
- * for such a lease polls.
- *
- * Blocks, and keeps references, as rowlock_open. A request leaves the batch after 2 s in the queue,
- * after slightly more than 2 s without an answer, and after 2 s more if the session had to be
- * opened again; then the member retries alone. interrupt_fd is ignored meanwhile. Any thread may
- * join. `*out` is yours: rowlock_group_close, after the members and their leases. It cannot be used
- * in a child of fork.
- *
- * EINVAL   as rowlock_open, or more sessions than the maximum
- * ESCHEMA, EDRIVER, ECONN, EDENIED, ESERVER, ECANCELED, ENOMEM, EDB
- *
- * Source: D. DeWitt and others, "Implementation Techniques for Main Memory Database Systems" (group
- * commit).
- */
-ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options *options,
-                                   int sessions, struct rowlock_group **out,
-                                   struct rowlock_error *error);
-
-/*
- * A connection for one thread; all functions accept it, like a connection of rowlock_open. It opens
- * its own session when first needed: for waiting, for several names, shared leases and permits, for
- * transactions, renewals and lists. Until then it has no native handle and no socket. Does not
- * block. `*out` is yours: rowlock_close.
- *
- * EINVAL  `group` is NULL or belongs to another process;  ENOMEM
- */
-ROWLOCK_API int rowlock_group_join(struct rowlock_group *group, struct rowlock_connection **out,
-                                   struct rowlock_error *error);
-
-/* Closes the sessions; all members must be closed before. Accepts NULL. */
-ROWLOCK_API void rowlock_group_close(struct rowlock_group *group);
-
 /*
  * Adopts the lease that another process acquired, by its token. Its remaining time counts from now,
  * as the database reports it. Blocks for statement_ms at most. `*out` is yours: rowlock_lease_free.

@@ -207,20 +207,6 @@ ok|q|O-cancel-shared|owner.pml|-DCANCEL
 ok|q|O-cancel-exclusive|owner.pml|-DCANCEL -DEXCL
 cex|q|o3-cancel-locks-no-owner|owner.pml|-DCANCEL -DEXCL -DM3
 cex|q|o4-cancel-looks-before|owner.pml|-DCANCEL -DM4
-ok|-|G-base|group.pml|-DSAME
-ok|q|G-whole|group.pml|-DLOSSES=0
-ok|q|G-lost|group.pml|-DNTH=1 -DNOUT=2
-ok|q|G-lost-twice|group.pml|-DNTH=1 -DNOUT=0 -DLOSSES=2
-ok|-|G-lost-one-name|group.pml|-DSAME -DNOUT=0
-ok|-|G-lost-two-names|group.pml|-DNOUT=0
-ok|-|G-three|group.pml|-DNTH=3 -DNOUT=0 -DLOSSES=0
-ok|q|G-locker|group.pml|-DNOUT=0 -DLOSSES=0 -DNL=1
-cex|q|g1-trusts-its-look|group.pml|-DM1
-cex|q|g2-answers-before-commit|group.pml|-DNOUT=0 -DM2
-cex|q|g3-new-owner|group.pml|-DNOUT=0 -DM3
-cex|q|g4-release-by-name|group.pml|-DNTH=1 -DM4
-cex|q|g5-waits-for-a-name|group.pml|-DNOUT=0 -DLOSSES=0 -DNL=1 -DM5
-ok|q|G-a-name-twice|group.pml|-DSAME -DNOUT=0 -DLOSSES=0 -DM6
 ok|-|T-base|numbers.pml|-DNS=2
 ok|q|T-small|numbers.pml|-DNS=2 -DK=1
 ok|-|T-two-writes|numbers.pml|-DNS=2 -DNW=2 -DDEATHS=0

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock through its public header: locks in a transaction, and leases. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,42 +44,6 @@ static void *open_session(const struct bench_place *place, int client)
     if (rowlock_open(place->url, &options, &session->connection, &error))
         bench_die("%s", error.text);
     return session;
-}
-
-/* ---- threads that share sessions ------------------------------------------------------------- */
-
-static pthread_mutex_t group_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct rowlock_group *group;
-static int members;
-
-static void *join_group(const struct bench_place *place, int client)
-{
-    struct rowlock_options options = {.connect_ms = 60000, .statement_ms = 60000};
-    struct session *session = calloc(1, sizeof *session);
-    struct rowlock_error error;
-
-    (void)client;
-    session->terms.wait_ms = -1;
-    session->terms.ttl_ms = place->ttl_ms;
-    pthread_mutex_lock(&group_mutex);
-    if (members++ == 0 && rowlock_group_open(place->url, &options, 0, &group, &error))
-        bench_die("%s", error.text);
-    if (rowlock_group_join(group, &session->connection, &error))
-        bench_die("%s", error.text);
-    pthread_mutex_unlock(&group_mutex);
-    return session;
-}
-
-static void leave_group(void *data)
-{
-    struct session *session = data;
-
-    rowlock_close(session->connection);
-    free(session);
-    pthread_mutex_lock(&group_mutex);
-    if (--members == 0)
-        rowlock_group_close(group);
-    pthread_mutex_unlock(&group_mutex);
 }
 
 /* ---- a lock, a lease ------------------------------------------------------------------------- */
@@ -227,11 +190,6 @@ const struct bench_peer bench_peers_rowlock[] = {
     {"rowlock-postgresql-lease-sync", "postgresql", 1, BENCH_BOTH,
      "the same, and a commit after the release that waits for the disk", SESSION,
      .acquire = acquire, .release = release_to_disk, .expires = 1},
-    {"rowlock-postgresql-lease-group", "postgresql", 1, BENCH_BOTH,
-     "a lease by threads of one process that share two sessions: group commit; where they meet it "
-     "is the first",
-     setup, join_group, .acquire = acquire, .release = release, .close = leave_group, .expires = 1,
-     .threads = 1, .alone = 1},
     {"rowlock-postgresql-lease-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
      "a lease on PostgreSQL with fsync=off", LEASE, .variant = 1},
     {"rowlock-postgresql-lock", "postgresql", 1, BENCH_NOTHING,

@@ -84,7 +84,6 @@
     XX(VERIFY, "verify")                                                                          \
     XX(NEXT_NUMBER, "next_number")                                                                \
     XX(GRANT_FREE, "grant_free")                                                                  \
-    XX(GRANT_ALL, "grant_all")                                                                    \
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
@@ -99,7 +98,6 @@
     XX(RENEW_ALL, "renew_all")                                                                    \
     XX(RELEASE, "release")                                                                        \
     XX(RELEASE_FREE, "release_free")                                                              \
-    XX(RELEASE_ALL, "release_all")                                                                \
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
     XX(LOG_BREAK, "log_break")                                                                    \
@@ -151,11 +149,10 @@
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
  *               COMMIT; MariaDB: the procedure commits or rolls back). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
- * verify        session -> up to 4 columns, which grant_free and grant_all get as their last
- *               parameters. They are valid in this session until the database is restored, or its
- *               server restarts. No row: send next_number, then verify once more; without a row
- *               again, these statements are not for this session. The statements ..._free and
- *               ..._all may be absent.
+ * verify        session -> up to 4 columns, which grant_free gets as its last parameters. They are
+ *               valid in this session until the database is restored, or its server restarts. No
+ *               row: send next_number, then verify once more; without a row again, the statements
+ *               ..._free are not for this session. These statements may be absent.
  * next_number   makes sure that numbers are valid
  * grant_free    name, owner, ttl_ms, host, pid, command, note, session (0: takes no session lock),
  *               and the columns of verify -> token: grant of one name, exclusively, with wait_ms 0
@@ -195,11 +192,6 @@
  *               name may keep from answering; the result is `roll_call`.
  * withdraw      ticket, owner, session: removes its rows, or all of the owner's; commits. On
  *               PostgreSQL also releases the ticket's session lock, if the session has it
- * grant_all     wants, host, and the columns of verify -> index in wants (from 1), token,
- *               a row for each grant: as grant_free, of several names, each once: HEX(name):owner:
- *               ttl_ms:pid:HEX(command):HEX(note), empty for NULL, joined by ','. A request that
- *               was not granted is repeated by grant.
- * release_all   leases as renew_all -> token, a row for each lease that it released
  * session_lock  kind, number, session: takes a session lock of ours, if it is free
  * session_unlock  kind, number, session: releases it
  * session_unlock_lost  releases the session lock of the number that this session drew last, if that

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lease/group.h"
 #include "lease/lease.h"
 #include "lease/request.h"
 #include "lock/refusal.h"
@@ -28,7 +27,6 @@ struct acquisition {
     bool cut;                          /* a try was cancelled, perhaps after its COMMIT */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool reported;                     /* on_disconnect was called in this outage */
-    bool unsure;                       /* the group may have granted the lease, without an answer */
     int64_t call_ms;                   /* when on_wait is due */
 };
 
@@ -239,11 +237,6 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
     return code;
 }
 
-static void say_unsure(struct rowlock_error *error)
-{
-    add(error, "; it may have been granted, and then expires after its ttl");
-}
-
 static int say(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
@@ -277,7 +270,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
         rowlock__wrap_error(error, error->code, "acquiring '%.100s'", name);
     }
     if (a->machine.unsure)
-        say_unsure(error);
+        add(error, "; it may have been granted, and then expires after its ttl");
     return a->machine.code;
 }
 
@@ -300,10 +293,8 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
                                      a->request.want[0].mode == ROWLOCK_EXCLUSIVE);
     if (!rowlock__is_late_grant(ttl_ms, a->sent_ms, now))
         return ROWLOCK_OK;
-    code = connection->link
-               ? rowlock__renew_once(lease, connection, ttl_ms,
-                                     rowlock__after(now, connection->statement_ms), &status, error)
-               : rowlock_renew(lease, ttl_ms, error); /* which opens a session */
+    code = rowlock__renew_once(lease, connection, ttl_ms,
+                               rowlock__after(now, connection->statement_ms), &status, error);
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
     if (code && rowlock_remaining(lease) > 0)
@@ -321,31 +312,13 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
 
 static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
 {
-    int code = rowlock__ready_or_lost(connection, error);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
         code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
     if (!code && rowlock__was_interrupted(connection))
         code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
     return code;
-}
-
-/* Opens the session of a member of a group that now needs its own. A waiter keeps trying to
-   connect, as after a loss. */
-static int open_session(struct rowlock_connection *connection, bool tries, int64_t deadline_ms,
-                        struct rowlock_error *error)
-{
-    int64_t until = rowlock__after(rowlock__now_ms(), connection->connect_ms);
-    int code;
-
-    if (connection->link)
-        return ROWLOCK_OK;
-    code =
-        rowlock__reconnect(connection, tries || until < deadline_ms ? until : deadline_ms, error);
-    return tries || code == ROWLOCK_EDENIED || code == ROWLOCK_EDRIVER || code == ROWLOCK_ENOMEM ||
-                   code == ROWLOCK_ECANCELED
-               ? code
-               : ROWLOCK_OK;
 }
 
 static int check_schema(const struct acquisition *a, struct rowlock_error *error)
@@ -385,33 +358,8 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
                 .moves = rowlock__can_move(connection),
             },
     };
-    a->machine.unsure = a->machine.settles = a->unsure;
     for (size_t i = 0; i < a->request.n; i++)
         a->machine.in.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
-}
-
-/* Asks the group, which answers only requests that need no wait. If `*out` stays NULL, the member
-   asks alone, with the same owner id. */
-static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = a->request.connection;
-    struct rowlock_question question = {.request = &a->request};
-    int lane = rowlock__group_choose(connection->group), code;
-    struct rowlock_lease *lease = NULL;
-
-    code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
-    if (code)
-        return code;
-    rowlock__group_ask(connection->group, lane, &question);
-    a->sent_ms = question.sent_ms;
-    a->unsure = question.unsure;
-    a->machine.token = question.token;
-    lease->lane = lane + 1;
-    if (question.token && !(code = take_over(a, lease, error)))
-        *out = lease;
-    else
-        rowlock__lease_delete(lease);
-    return code;
 }
 
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
@@ -434,14 +382,10 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
     a.request.hook = hook;
     a.request.hook_data = hook_data;
-    if (!code && connection->group && !hook && rowlock__group_takes(connection->group, wants, n))
-        code = ask_group(&a, &lease, error);
-    if (!code && !lease) {
+    if (!code) {
         if (wait_ms > 0)
             rowlock__wait_begins(connection, deadline_ms);
-        code = open_session(connection, wait_ms == 0, deadline_ms, error);
-        if (!code)
-            code = check_schema(&a, error);
+        code = check_schema(&a, error);
         if (!code) /* before the grant: a failure loses no lease */
             code = rowlock__lease_new(connection, a.request.want, a.request.n, &lease, error);
         if (!code) {
@@ -449,8 +393,6 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
             drive(&a);
             release_unreported(&a);
             code = say(&a, error);
-        } else if (a.unsure) { /* the group sent it, and no session is available to settle it */
-            say_unsure(error);
         }
         rowlock__wait_ends(connection);
         if (!code && a.machine.code == ROWLOCK_OK) {

@@ -29,9 +29,8 @@ struct rowlock_lease {
     _Atomic int64_t end_ms;  /* of the holder's monotonic clock */
     atomic_bool lost;        /* the database reported it, or the end passed */
     atomic_bool released;
-    atomic_bool simple; /* one name, exclusively, granted at once */
-    int64_t release_ms; /* the time of the first release; 0: not yet */
-    int lane; /* of the connection's group, from 1: the session that granted it; 0: none */
+    atomic_bool simple;    /* one name, exclusively, granted at once */
+    int64_t release_ms;    /* the time of the first release; 0: not yet */
     bool release_unsure;   /* a release got no answer: finding no row then is not a loss */
     pthread_mutex_t mutex; /* the keeper pointer, and one renewal at a time */
     struct rowlock_keeper *keeper;

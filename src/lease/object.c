@@ -65,7 +65,7 @@ struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease)
 {
     struct rowlock_connection *connection = lease->connection;
 
-    return rowlock__int_value(connection->link && rowlock__mark_of(connection, lease->token)
+    return rowlock__int_value(rowlock__mark_of(connection, lease->token)
                                   ? connection->driver->backend_id(connection->link)
                                   : 0);
 }

@@ -127,7 +127,7 @@ int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_
 
     if (!error)
         error = &unseen;
-    code = rowlock__ready_or_lost(connection, error);
+    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
     for (bool again = false;; again = true) {
         struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
         bool sends = !code;

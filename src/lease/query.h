@@ -49,7 +49,7 @@ int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_state
                        const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
                        struct rowlock_error *error);
 
-/* Writes TOKEN:HEX(name):owner, with a comma behind it, for the statements batch and renew_all
+/* Writes TOKEN:HEX(name):owner, with a comma behind it, for the statement renew_all
    (dialect.h). Returns the length, at most rowlock__room_of_lease(name) with the NUL behind it. */
 size_t rowlock__put_lease(char *out, int64_t token, const char *name, const char *owner);
 size_t rowlock__room_of_lease(const char *name);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_release: through the connection's group if it has one, else by a statement of its own. */
-#include "lease/group.h"
+/* rowlock_release: by a plain statement, or the function that decides where it finds no row. */
 #include "lease/lease.h"
 #include "lease/query.h"
 #include "schema/check.h"
@@ -45,7 +44,7 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                                   .data = &answer,
                                   .deadline_ms = rowlock__query_deadline(connection),
                                   .until_ms = atomic_load(&lease->end_ms)};
-    int code = rowlock__ready_or_lost(connection, error);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
         rowlock__check_former(connection, NULL);
@@ -101,29 +100,9 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
     return code;
 }
 
-/* True if the group has released it; then `*code` is the result of the release. */
-static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
-{
-    struct rowlock_question question = {
-        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
-
-    rowlock__keeper_quiet(lease);
-    if (!lease->release_ms)
-        lease->release_ms = rowlock__now_ms();
-    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
-    lease->release_unsure |= question.unsure;
-    if (question.code || !question.was_there)
-        return false;
-    rowlock__keeper_end(lease);
-    *code = ended(lease, ROWLOCK_SQL_RELEASE, ROWLOCK_STATUS_OK, error);
-    return true;
-}
-
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 {
     struct rowlock_value values[4];
-    bool by_group = lease && lease->lane && !atomic_load(&lease->released);
-    int code;
 
     if (!lease)
         return rowlock__no_lease(error);
@@ -131,14 +110,6 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
     values[1] = rowlock__name_of(lease);
     values[2] = rowlock__owner_of(lease);
     values[3] = rowlock__session_of(lease);
-    if (by_group) {
-        code = rowlock__ready_or_lost(lease->connection, error);
-        if (code && code != ROWLOCK_ECONN)
-            return code;
-        rowlock__clear_error(error);
-        if (released_by_group(lease, &code, error))
-            return code;
-    }
     return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
 }
 

@@ -88,7 +88,7 @@ int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_le
 
     if (!error)
         error = &unseen;
-    code = rowlock__ready_or_lost(connection, error);
+    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
     deadline_ms = rowlock__least(deadline_ms, atomic_load(&lease->end_ms));
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);

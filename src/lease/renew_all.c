@@ -123,7 +123,7 @@ static int send_parcel(struct parcel *parcel)
 {
     struct renewal_of_all *all = parcel->all;
     struct rowlock_error why;
-    int code = rowlock__ready_or_lost(all->connection, &why);
+    int code = rowlock__ready(all->connection, ROWLOCK_STATE_IDLE, &why);
 
     if (!code)
         code = send_once(parcel, &why);

@@ -100,7 +100,7 @@ void rowlock__log_user(struct rowlock_connection *connection, const char *name,
     who[0] = rowlock__text_value(host);
     who[1] = rowlock__int_value(getpid());
     who[2] = rowlock__text_value(user);
-    while (n > 0 && connection->link) {
+    while (n > 0) {
         size_t now = n < most ? n : most;
 
         if (log_some(connection, who, name, tokens, now))

@@ -362,8 +362,7 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 {
     struct rowlock_budget budget;
     struct rowlock_outcome outcome = {0};
-    bool unused = connection && !connection->link; /* there is no session to ask yet */
-    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
 
     if (code == ROWLOCK_EABORTED) {
         rowlock_rollback(connection, NULL);
@@ -389,13 +388,8 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 int rowlock_rollback(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct rowlock_budget budget;
-    bool unused = connection && !connection->link;
-    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
 
-    if (code == ROWLOCK_ENOTX) {
-        rowlock__clear_error(error);
-        return ROWLOCK_OK;
-    }
     if (code && code != ROWLOCK_EABORTED)
         return code;
     budget = rowlock__budget(connection);

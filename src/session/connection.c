@@ -144,28 +144,6 @@ struct rowlock_options rowlock__options_of(const struct rowlock_connection *conn
                                     .user = connection->user};
 }
 
-int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
-                           struct rowlock_error *error)
-{
-    struct rowlock_options options = rowlock__options_of(like);
-    struct rowlock_connection *connection = calloc(1, sizeof *connection);
-    int code;
-
-    if (!connection)
-        return rowlock__no_memory(error);
-    connection->driver = like->driver;
-    connection->transport = like->transport;
-    connection->dialect = like->dialect;
-    connection->former = like->former;
-    connection->pid = getpid();
-    code = set_options(connection, like->url, &options, error);
-    if (code)
-        rowlock_close(connection);
-    else
-        *out = connection;
-    return code;
-}
-
 int rowlock_open(const char *url, const struct rowlock_options *options,
                  struct rowlock_connection **out, struct rowlock_error *error)
 {
@@ -226,7 +204,7 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
 
 int rowlock_socket(const struct rowlock_connection *connection)
 {
-    return connection && connection->link ? connection->driver->socket(connection->link) : -1;
+    return connection ? connection->driver->socket(connection->link) : -1;
 }
 
 int rowlock_ping(struct rowlock_connection *connection, struct rowlock_error *error)
@@ -249,7 +227,7 @@ static int wrap(const char *driver, void *handle, const struct rowlock_options *
 
 static void *handle_of(struct rowlock_connection *connection, const char *driver)
 {
-    if (!connection || !connection->link || strcmp(connection->transport->name, driver) != 0)
+    if (!connection || strcmp(connection->transport->name, driver) != 0)
         return NULL;
     return connection->driver->handle(connection->link);
 }

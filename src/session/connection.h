@@ -27,14 +27,11 @@ struct rowlock_installed {
     int owned;        /* rowlock created that table; set only where the library uninstalls */
 };
 
-struct rowlock_group; /* lease/group.h */
-
 struct rowlock_connection {
     const struct rowlock_driver *driver;
     const struct rowlock_driver *transport; /* the URL's driver; `driver` may be that of emulate/ */
     const struct rowlock_dialect *dialect;
-    struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
-    struct rowlock_group *group; /* NULL: none */
+    struct rowlock_link *link;
     pid_t pid; /* the process that opened it: a session must not be used on both sides of a fork */
     int wrapped; /* the link's handle is the application's: its owner closes it */
     char *url;   /* for a second connection; NULL: none; another one after a change of the login */
@@ -54,8 +51,8 @@ struct rowlock_connection {
        not asked yet, < 0: unknowable. */
     int64_t session;
     char session_start[64];
-    /* 1: the session has the answer of VERIFY; 0: not asked yet; -1: the statements ..._FREE and
-       GRANT_ALL are not for this session. */
+    /* 1: the session has the answer of VERIFY; 0: not asked yet; -1: the statements ..._FREE are
+       not for this session. */
     int verified;
     struct rowlock_value verification[4]; /* numbers, or texts in: */
     char verification_text[4][48];
@@ -74,12 +71,7 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
 /* The options for another connection like this one; they refer to its texts. */
 struct rowlock_options rowlock__options_of(const struct rowlock_connection *connection);
 
-/* A connection like `like`, to the same server, but without a session: rowlock__ready opens it.
-   ENOMEM. */
-int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
-                           struct rowlock_error *error);
-
-/* The driver's state, or DEAD if there is no session. */
+/* The driver's state. */
 enum rowlock_state rowlock__state(const struct rowlock_connection *connection);
 /* ELOST if the opened database is gone for good (driver.h, replaced): every lease in it is lost.
    Sends nothing. */
@@ -130,15 +122,10 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
 /* Checks a connection before a call, and clears `error`. Fails with EINVAL for NULL, and in another
    process than the one that opened it; with ECONN if it is lost; with EINTX or ENOTX if the
    transaction's state is not `wanted` (IDLE or OPEN; ASK: any), and with EABORTED in an aborted
-   transaction, whatever is wanted. It sends nothing, with two
-   exceptions: for IDLE it asks a server whose state libmariadb does not know; and a member of a
-   group without a session opens one, for up to connect_ms. */
+   transaction, whatever is wanted. It sends nothing, except that for
+   IDLE it asks a server whose state libmariadb does not know. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
-
-/* The same for IDLE. A member of a group that has no session gets ECONN, as if it had lost one: for
-   callers that open a session within their own time limit. */
-int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* A call of a statement; `.statement` is NULL if the dialect has none. */
 struct rowlock_call rowlock__call(const struct rowlock_connection *connection,
@@ -153,7 +140,7 @@ int rowlock__send(struct rowlock_connection *connection, unsigned flags, struct 
                   const struct rowlock_budget *budget, struct rowlock_error *error);
 
 /* One statement without a transaction of ours, within the usual time limit: in the caller's
-   transaction, or by itself. Errors as driver->run (driver.h); ECONN without a session. */
+   transaction, or by itself. Errors as driver->run (driver.h). */
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                  const struct rowlock_value *values, rowlock_row *row, void *data,
                  struct rowlock_error *error);
@@ -211,7 +198,7 @@ bool rowlock__can_move(const struct rowlock_connection *connection);
    They stay unknown behind a pooler and on SQLite. Does not ask if the answer would be useless. */
 int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error);
 /* Asks the server once in a session, and never on a wrapped connection, for the last parameters of
-   the statements GRANT_FREE and GRANT_ALL, and sets `verified`. */
+   the statement GRANT_FREE, and sets `verified`. */
 int rowlock__verify(struct rowlock_connection *connection, const struct rowlock_budget *budget,
                     struct rowlock_error *error);
 /* The place of that token in `mark`, or (0) a free place; NULL: there is none. */

@@ -5,12 +5,6 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-static int no_transaction(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOTX,
-                         "no transaction is open; rowlock_begin opens one and locks");
-}
-
 /* After a failed statement of the caller's, libmariadb does not know whether a transaction is open.
    A call that begins one asks the server first: cleaning up after a refusal would roll back the
    caller's transaction, and DDL would commit it. */
@@ -32,7 +26,7 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
                    struct rowlock_error *error)
 {
     enum rowlock_state state;
-    int code = ROWLOCK_OK;
+    int code;
 
     rowlock__clear_error(error);
     if (!connection)
@@ -41,13 +35,7 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
-    if (!connection->link && wanted == ROWLOCK_STATE_OPEN)
-        return no_transaction(error);
-    if (!connection->link)
-        code = rowlock__reconnect(connection,
-                                  rowlock__after(rowlock__now_ms(), connection->connect_ms), error);
-    if (!code)
-        code = find_state(connection, wanted, &state, error);
+    code = find_state(connection, wanted, &state, error);
     if (code)
         return code;
     switch (state) {
@@ -71,17 +59,11 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         break;
     case ROWLOCK_STATE_IDLE:
         if (wanted == ROWLOCK_STATE_OPEN)
-            return no_transaction(error);
+            return rowlock__fail(error, ROWLOCK_ENOTX,
+                                 "no transaction is open; rowlock_begin opens one and locks");
         break;
     case ROWLOCK_STATE_ASK:
         break;
     }
     return ROWLOCK_OK;
-}
-
-int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    if (!connection || connection->link || connection->pid != getpid())
-        return rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-    return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
 }

@@ -14,14 +14,14 @@
 
 enum rowlock_state rowlock__state(const struct rowlock_connection *connection)
 {
-    return connection->link ? connection->driver->state(connection->link) : ROWLOCK_STATE_DEAD;
+    return connection->driver->state(connection->link);
 }
 
 int rowlock__check_replaced(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     const struct rowlock_driver *driver = connection->driver;
 
-    if (!connection->link || !driver->replaced || !driver->replaced(connection->link))
+    if (!driver->replaced || !driver->replaced(connection->link))
         return ROWLOCK_OK;
     return rowlock__fail(
         error, ROWLOCK_ELOST,
@@ -67,7 +67,7 @@ int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_
 void rowlock__use_former(struct rowlock_connection *connection, bool former)
 {
     connection->former = former;
-    if (connection->link && connection->driver->use_former)
+    if (connection->driver->use_former)
         connection->driver->use_former(connection->link, former);
 }
 
@@ -190,8 +190,6 @@ int rowlock__send(struct rowlock_connection *connection, unsigned flags, struct 
 
     if (!n && flags != ROWLOCK_COMMIT)
         return ROWLOCK_OK;
-    if (!connection->link)
-        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
     code = connection->driver->run(connection->link, flags, call, n, budget ? budget : &usual,
                                    &outcome, error);
     if (ours && code)

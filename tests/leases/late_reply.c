@@ -62,7 +62,6 @@ struct late {
     void (*prepare)(struct late *late, struct rowlock_connection *connection);
     int (*call)(struct late *late, struct rowlock_connection *connection);
     int (*end)(struct rowlock_lease *lease); /* NULL: rowlock_release */
-    int in_group;                            /* the connection is a member of a group */
     int ttl_ms, held_ms;                     /* 0: HOUR, HELD_MS */
     struct rowlock_lease *leases[MOST];
 };
@@ -95,21 +94,6 @@ static int call_late(struct late *late, struct rowlock_connection *witness,
     return struck;
 }
 
-static int call_late_in_group(struct late *late, struct rowlock_connection *witness, int n)
-{
-    struct rowlock_connection *member = NULL;
-    struct rowlock_group *group = NULL;
-    int struck;
-
-    t_ok(rowlock_group_open(t_proxied_url(&t_proxy), NULL, 1, &group, &t_error));
-    t_ok(rowlock_group_join(group, &member, &t_error));
-    struck = call_late(late, witness, member, n);
-    rowlock_close(member);
-    rowlock_group_close(group);
-    proxy_cut_all(t_proxy);
-    return struck;
-}
-
 static void each_answer_is_late(struct late late)
 {
     struct rowlock_connection *witness = t_open();
@@ -119,14 +103,10 @@ static void each_answer_is_late(struct late late)
     for (int i = 0; i < late.n; i++) /* the name is prepared, in every technique */
         t_give(t_granted(witness, t_x(late.names[i]), 0));
     for (n = 0; struck && n < MOST_ANSWERS; n = t_next_cut(n, 3)) {
-        if (late.in_group) {
-            struck = call_late_in_group(&late, witness, n);
-        } else {
-            struct rowlock_connection *connection = t_through_proxy();
+        struct rowlock_connection *connection = t_through_proxy();
 
-            struck = call_late(&late, witness, connection, n);
-            t_close_through_proxy(connection);
-        }
+        struck = call_late(&late, witness, connection, n);
+        t_close_through_proxy(connection);
     }
     t_true(n > 1 && n < MOST_ANSWERS);
 }
@@ -176,18 +156,8 @@ TEST(p5_answers_to_a_grant_that_are_late_by_much_of_the_ttl)
     late.ttl_ms = t_is_jdbc() ? 12000 : 4000;
     late.held_ms = late.ttl_ms / 8;
     each_answer_is_late(late);
-    late.in_group = 1;
-    each_answer_is_late(late);
     late.call = wait_to_share;
     each_answer_is_late(late);
-}
-
-TEST(p5_late_answers_to_a_member_of_a_group)
-{
-    each_answer_is_late(
-        (struct late){.names = {"late g"}, .n = 1, .call = try_exclusive, .in_group = 1});
-    each_answer_is_late(
-        (struct late){.names = {"late gs"}, .n = 1, .call = wait_to_share, .in_group = 1});
 }
 
 static int claim(struct late *late, struct rowlock_connection *connection)
@@ -294,19 +264,12 @@ TEST(p5_late_answers_to_a_renewal)
 {
     each_answer_is_late(
         (struct late){.names = {"late r"}, .n = 1, .prepare = grant_all, .call = renew});
-    each_answer_is_late((struct late){
-        .names = {"late gr"}, .n = 1, .prepare = grant_all, .call = renew, .in_group = 1});
 }
 
 TEST(p5_late_answers_to_a_renewal_of_several_leases)
 {
     each_answer_is_late((struct late){
         .names = {"late 1", "late 2", "late 3"}, .n = 3, .prepare = grant_all, .call = renew_all});
-    each_answer_is_late((struct late){.names = {"late g1", "late g2", "late g3"},
-                                      .n = 3,
-                                      .prepare = grant_all,
-                                      .call = renew_all,
-                                      .in_group = 1});
 }
 
 /* The connection that renews is the thread's own, behind the same proxy. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * P7: while a living waiter is queued for a name that is not held, every way to a grant refuses a
- * newcomer: each mode, several names, a borrowed handle, a group, a job, a refresh, and the
- * functions and procedures for SQL clients.
+ * newcomer: each mode, several names, a borrowed handle, a job, a refresh, and the functions and
+ * procedures for SQL clients.
  *
  * Runs on: sqlite postgresql mariadb odbc jdbc
  * Quick: first
@@ -80,19 +80,6 @@ static void refuses_of_several(struct rowlock_connection *newcomer, const char *
     refuses(newcomer, shared, 3);
 }
 
-static void refuses_a_group(const char *name)
-{
-    struct rowlock_group *group = NULL;
-    struct rowlock_connection *member = NULL;
-
-    t_ok(rowlock_group_open(t_url(), NULL, 1, &group, &t_error));
-    t_ok(rowlock_group_join(group, &member, &t_error));
-    refuses_each_mode(member, name);
-    refuses_of_several(member, name);
-    rowlock_close(member);
-    rowlock_group_close(group);
-}
-
 static void refuses_everybody(const char *mode)
 {
     const char *name = t_name(*mode);
@@ -109,7 +96,6 @@ static void refuses_everybody(const char *mode)
         refuses_each_mode(borrowed, name);
         refuses_of_several(borrowed, name);
     }
-    refuses_a_group(name);
     serve(&queued, hand);
 }
 
@@ -233,7 +219,6 @@ TEST(p7_a_newcomer_does_not_pass_a_waiter_between_its_calls)
         refuses_sql(newcomer, "silent");
         refuses_each_mode(own, "silent");
         refuses_of_several(own, "silent");
-        refuses_a_group("silent");
         t_int(leases_of(hand, "silent"), 0);
         t_int(waiters_of(hand, "silent"), 1);
         t_forget_leases(hand);

@@ -6,7 +6,6 @@
  * Runs on: postgresql/native
  * Quick: first
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,29 +156,19 @@ static long long number(void *hand, const char *text)
     return atoll(t_native_sql(hand, "%s", text));
 }
 
-/* Acquires and releases `leases` leases in a session of its own, or in that of a group. */
-static void acquire_and_release(int leases, bool in_group, const char *url)
+/* Acquires and releases `leases` leases in a session of its own. */
+static void acquire_and_release(int leases, const char *url)
 {
-    struct rowlock_group *group = NULL;
-    struct rowlock_connection *one;
+    struct rowlock_connection *one = t_open_at(url, NULL);
 
-    if (in_group) {
-        t_ok(rowlock_group_open(url, &(struct rowlock_options){0}, 1, &group, &t_error));
-        t_ok(rowlock_group_join(group, &one, &t_error));
-    } else
-        one = t_open_at(url, NULL);
     for (int i = 0; i < leases; i++)
         t_give(t_granted(one, t_x("cost"), HOUR));
-    if (in_group)
-        rowlock_close(one);
-    else
-        t_close(one);
-    rowlock_group_close(group);
+    t_close(one);
 }
 
 /* By how much a statistic of the database grows meanwhile, when `beside` other sessions do nothing.
    A session reports its statistics when it ends. */
-static long long growth_of(const char *statistic, void *hand, int beside, int leases, bool in_group,
+static long long growth_of(const char *statistic, void *hand, int beside, int leases,
                            const char *url)
 {
     static const char sessions[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
@@ -188,7 +177,7 @@ static long long growth_of(const char *statistic, void *hand, int beside, int le
 
     t_until(number(hand, sessions) == beside);
     before = number(hand, read);
-    acquire_and_release(leases, in_group, url);
+    acquire_and_release(leases, url);
     t_until(number(hand, sessions) == beside);
     return number(hand, read) - before;
 }
@@ -202,8 +191,8 @@ TEST(an_acquisition_is_one_commit_and_a_release_is_one)
     if (number(hand, "SHOW server_version_num") >=
         150000) { /* older servers report statistics later */
         /* includes the commits of connecting */
-        few = growth_of("xact_commit", hand, 0, 5, false, url);
-        t_int(growth_of("xact_commit", hand, 0, 15, false, url) - few, 10 * 2);
+        few = growth_of("xact_commit", hand, 0, 5, url);
+        t_int(growth_of("xact_commit", hand, 0, 15, url) - few, 10 * 2);
     }
     t_engine()->close(hand);
 }
@@ -220,14 +209,13 @@ TEST(beside_an_old_snapshot_a_lease_reads_few_more_pages)
     long long without, beside;
 
     if (number(hand, "SHOW server_version_num") >= 150000) {
-        bool in_group = false;
         void *snapshot;
 
-        without = growth_of(pages, hand, 0, 4000, in_group, url);
+        without = growth_of(pages, hand, 0, 4000, url);
         snapshot = t_engine()->open(url);
         t_native_sql(snapshot, "BEGIN ISOLATION LEVEL REPEATABLE READ");
         t_native_sql(snapshot, "SELECT count(*) FROM rowlock.meta");
-        beside = growth_of(pages, hand, 1, 4000, in_group, url);
+        beside = growth_of(pages, hand, 1, 4000, url);
         printf("# %lld pages, %lld beside a snapshot\n", without, beside);
         t_int(beside <= 10 * without, 1);
         t_engine()->close(snapshot);

@@ -64,8 +64,7 @@ static struct thread *start(const struct thread *plan)
     threads[n++] = thread;
     *thread = *plan;
     thread->data = plan->data ? plan->data : thread;
-    if (t_engine()->session &&
-        t_handle(thread->connection)) /* a member of a group may have none yet */
+    if (t_engine()->session)
         thread->session = t_engine()->session(t_handle(thread->connection));
     t_int(pthread_create(&thread->thread, NULL, body, thread), 0);
     return thread;

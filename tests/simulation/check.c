@@ -343,15 +343,6 @@ static void check_unqueued(const struct sim_client *by, int64_t ticket)
         check_struck(by, client);
 }
 
-/* A batch grants leases to other threads than the one that sends it. */
-static const struct sim_client *asker_of(const struct sim_row *row, const struct sim_client *sender)
-{
-    for (unsigned i = 0; i < sim.temper.threads; i++)
-        if (strcmp(sim.client[i].owner, row->owner) == 0)
-            return &sim.client[i];
-    return sender;
-}
-
 void check_committed(struct sim_client *client)
 {
     if (!client || !sim.kind->store->read(&is))
@@ -360,7 +351,7 @@ void check_committed(struct sim_client *client)
         note_arrival(&is.waiter[i]);
     for (size_t i = 0; i < is.leases; i++)
         if (!had_lease(&was, is.lease[i].token))
-            check_granted(asker_of(&is.lease[i], client), &is.lease[i]);
+            check_granted(client, &is.lease[i]);
     for (size_t i = 0; i < was.leases; i++)
         check_stopped(&was.lease[i]);
     for (size_t i = 0; i < was.leases; i++)

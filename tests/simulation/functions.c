@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A simulated database with functions, as PostgreSQL has them: session locks, on which waiters
- * block, `turn` and batches. They are a driver around src/emulate/ on the tables of table.h, so the
+ * block, and `turn`. They are a driver around src/emulate/ on the tables of table.h, so the
  * rules of a grant are those of src/emulate/. Waits, sessions and transactions are this driver's.
  */
 #include <stdio.h>
@@ -14,10 +14,7 @@
 
 #define LINKS 64
 #define MOST_HELD 64
-#define ROLL_MS 3000    /* how often a blocked waiter looks whether the roll was called */
-#define RELEASE_MS 20   /* a batch waits no longer for a lease that a fence holds */
-#define BATCH_NAMES 16  /* of one batch */
-#define BATCH_LOSSES 20 /* how many times more often a session is lost before its COMMIT */
+#define ROLL_MS 3000 /* how often a blocked waiter looks whether the roll was called */
 
 struct rowlock_link {
     struct rowlock_link *rows;
@@ -305,199 +302,6 @@ static int run_turn(const struct task *task, struct rowlock_call *call)
     return code;
 }
 
-/* ---- batch ----------------------------------------------------------------------------------- */
-
-struct batch {
-    struct rowlock_call *call;   /* under way: its rows */
-    char names[BATCH_NAMES + 1]; /* requested */
-};
-
-static void status_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 0)
-        *(int64_t *)data = rowlock__value_number(&columns[0]);
-}
-
-/* TOKEN:HEX(name):owner. A lease with a queue is left to the function that wakes its waiters. */
-static int release_one(const struct task *task, const char *text, struct batch *batch)
-{
-    struct rowlock_budget budget = {sim_own_ms(task->link->client) + RELEASE_MS, -1, 0};
-    struct task soon = {task->link, &budget, task->outcome, task->error};
-    long long token;
-    char digits[3], name[2], owner[40];
-    struct rowlock_value values[3], answer;
-    int64_t status = ROWLOCK_STATUS_LOST;
-    struct sim_rows rows;
-    int code;
-
-    if (sscanf(text, "%lld:%2[^:]:%39[^,]", &token, digits, owner) != 3)
-        return rowlock__fail(task->error, ROWLOCK_EDB, "not a lease: %s", text);
-    snprintf(name, sizeof name, "%c", (int)strtol(digits, NULL, 16));
-    table_store.read(&rows);
-    if (ticket_before(&rows, name, INT64_MAX))
-        return ROWLOCK_OK;
-    values[0] = rowlock__int_value(token);
-    values[1] = rowlock__text_value(name);
-    values[2] = rowlock__text_value(owner);
-    code = ask(&soon, ROWLOCK_INSIDE, ROWLOCK_SQL_RELEASE, values, status_row, &status);
-    answer = rowlock__int_value(token);
-    if (!code && status == ROWLOCK_STATUS_OK)
-        batch->call->row(batch->call->data, &answer, 1);
-    return code;
-}
-
-/* A batch sweeps nothing: a lease that has expired is in its way too. */
-static bool is_leased(const char *name)
-{
-    struct sim_rows rows;
-
-    table_store.read(&rows);
-    return lease_of(&rows, name) != NULL;
-}
-
-static void count_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    (void)columns;
-    (void)n;
-    ++*(int *)data;
-}
-
-/* The statement reads the leases after it has taken the name locks. */
-static int try_name(const struct task *task, const char *digits, bool *locked)
-{
-    struct rowlock_value key = rowlock__text_value(digits);
-    int rows = 0, code;
-    struct rowlock_call call = {.statement = &plain->plain->statements[ROWLOCK_PLAIN_NAME_TRY],
-                                .values = &key,
-                                .row = count_row,
-                                .data = &rows};
-
-    code = pass(task, ROWLOCK_INSIDE, &call, 1);
-    *locked = !code && rows;
-    return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
-}
-
-/* The statement relies on it: its snapshot shows none of its own rows. */
-static void check_names(struct batch *batch, char name)
-{
-    size_t length = strlen(batch->names);
-
-    if (strchr(batch->names, name))
-        sim_fail("batch: the name %c is requested twice", name);
-    else if (length < BATCH_NAMES)
-        batch->names[length] = name;
-}
-
-static void grant_row(const struct batch *batch, unsigned place, int64_t token)
-{
-    struct rowlock_value columns[2] = {
-        rowlock__int_value(sim.wrong == SIM_SWAPS_ANSWERS ? 1 : place), rowlock__int_value(token)};
-
-    batch->call->row(batch->call->data, columns, 2);
-}
-
-/* HEX(name):owner:ttl_ms:... It takes no session lock. */
-static int grant_one(const struct task *task, const char *text, unsigned place, struct batch *batch)
-{
-    long long ttl_ms;
-    char digits[3], name[2] = "", owner[40], wants[20];
-    struct rowlock_value values[10] = {{.type = ROWLOCK_NULL}};
-    struct granted granted = {.token = 0};
-    bool locked;
-    int code;
-
-    if (sscanf(text, "%2[^:]:%39[^:]:%lld", digits, owner, &ttl_ms) != 3)
-        return rowlock__fail(task->error, ROWLOCK_EDB, "not a request: %s", text);
-    *name = (char)strtol(digits, NULL, 16);
-    check_names(batch, *name);
-    code = try_name(task, digits, &locked);
-    if (code || !locked || is_leased(name))
-        return code;
-    snprintf(wants, sizeof wants, "%s:x:0:0", digits);
-    values[0] = rowlock__text_value(wants);
-    values[1] = rowlock__text_value(owner);
-    values[2] = rowlock__int_value(ttl_ms);
-    values[3] = values[4] = values[5] = rowlock__int_value(0);
-    values[6] = batch->call->values[1]; /* the host */
-    ignores_queue = sim.wrong == SIM_BATCH_IGNORES_QUEUE;
-    code = ask(task, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted);
-    ignores_queue = false;
-    if (!code && granted.status == ROWLOCK_STATUS_OK)
-        grant_row(batch, place, granted.token);
-    return code;
-}
-
-/* A refused lock must not have undone what the batch did before. */
-static int check_open(const struct task *task)
-{
-    if (rowlock__emulate_driver.state(task->link->rows) == ROWLOCK_STATE_OPEN)
-        return ROWLOCK_OK;
-    if (is_dead(task->link))
-        return gone(task);
-    task->outcome->left = ROWLOCK_TX_NONE;
-    return rowlock__fail(task->error, ROWLOCK_EROLLEDBACK, "the batch was rolled back");
-}
-
-/* Each request of the statement, up to its comma. */
-static int each_request(const struct task *task, struct batch *batch)
-{
-    const struct rowlock_value *list = &batch->call->values[0];
-    bool grants = batch->call->statement == &dialect.statements[ROWLOCK_SQL_GRANT_ALL];
-    unsigned place = 1;
-    int code = ROWLOCK_OK;
-
-    for (size_t at = 0; !code && at < list->length; place++) {
-        const char *comma = memchr(list->bytes + at, ',', list->length - at);
-        size_t length = (comma ? (size_t)(comma - list->bytes) : list->length) - at;
-        char one[300];
-
-        snprintf(one, sizeof one, "%.*s", (int)length, list->bytes + at);
-        code = grants ? grant_one(task, one, place, batch) : release_one(task, one, batch);
-        if (!code)
-            code = check_open(task);
-        at += length + 1;
-    }
-    return code;
-}
-
-/* The releases, the grants, or both, in one transaction. The client has sent the COMMIT with them,
-   and reads their rows before its answer, as from a server. */
-static int run_batch(const struct task *task, struct rowlock_call *calls, size_t n)
-{
-    struct rowlock_link *link = task->link;
-    struct batch batch = {.call = calls};
-    int code = pass(task, ROWLOCK_BEGIN, NULL, 0);
-
-    for (; !code && batch.call < calls + n; batch.call++)
-        code = each_request(task, &batch);
-    if (sim_chance(BATCH_LOSSES * sim.temper.lose))
-        table_cut(link->client);
-    if (!code)
-        code = pass(task, ROWLOCK_COMMIT, NULL, 0);
-    if (code && is_dead(link)) {
-        tell("%s loses the session of its group", story_client(link->client->id));
-        gone(task);
-        task->outcome->sent_commit = true;
-        return sim.wrong == SIM_BELIEVES_LOST_BATCH ? ROWLOCK_OK : ROWLOCK_ECONN;
-    }
-    if (code)
-        rowlock__emulate_driver.rollback(link->rows, task->budget, NULL);
-    task->outcome->left = ROWLOCK_TX_NONE;
-    return code;
-}
-
-/* Nothing can change what a session verifies. */
-static int run_verify(const struct task *task, const struct rowlock_call *call)
-{
-    struct rowlock_value column = rowlock__int_value(1);
-
-    task->outcome->left = is_dead(task->link) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
-    if (is_dead(task->link))
-        return gone(task);
-    call->row(call->data, &column, 1);
-    return ROWLOCK_OK;
-}
-
 /* ---- the other functions --------------------------------------------------------------------- */
 
 /* An answer of src/emulate/ on its way: session locks are taken before the COMMIT. */
@@ -565,12 +369,6 @@ static int pass_on(const struct task *task, unsigned flags, struct rowlock_call 
     return code;
 }
 
-static bool is_batch(const struct rowlock_call *call)
-{
-    return call->statement == &dialect.statements[ROWLOCK_SQL_GRANT_ALL] ||
-           call->statement == &dialect.statements[ROWLOCK_SQL_RELEASE_ALL];
-}
-
 static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
                const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
@@ -579,12 +377,6 @@ static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *c
     struct rowlock_error unseen;
     struct task task = {link, budget, outcome, error ? error : &unseen};
 
-    if (sim.running)
-        link->client = sim.running; /* threads share the sessions of their group */
-    if (n > 0 && is_batch(calls))
-        return run_batch(&task, calls, n);
-    if (id == ROWLOCK_SQL_VERIFY)
-        return run_verify(&task, calls);
     if (id == ROWLOCK_SQL_TURN)
         return run_turn(&task, calls);
     if (id == ROWLOCK_SQL_AWAIT)
@@ -608,9 +400,6 @@ static void make_dialect(void)
     dialect.statements[ROWLOCK_SQL_TURN] = own;
     dialect.statements[ROWLOCK_SQL_AWAIT] = own;
     dialect.statements[ROWLOCK_SQL_SESSION_UNLOCK] = own;
-    dialect.statements[ROWLOCK_SQL_VERIFY] = own;
-    dialect.statements[ROWLOCK_SQL_GRANT_ALL] = own;
-    dialect.statements[ROWLOCK_SQL_RELEASE_ALL] = own;
 }
 
 static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,

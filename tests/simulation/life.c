@@ -46,9 +46,8 @@ bool sim_connect(struct sim_client *client)
 
         if (client->connection && !is_dead(client))
             return true;
-        code = client->connection ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
-               : threads_share(client)
-                   ? threads_join(client, &error)
+        code = client->connection
+                   ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
                    : rowlock_open(sim.kind->store->url(), NULL, &client->connection, &error);
         sim_check_code(client, "connecting", code, &error);
         if (code)

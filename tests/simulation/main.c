@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The simulation as a test that prints TAP: stories with an expected text, some thousands of
- * histories that keep every promise, and a few deliberate mistakes that must break one. `simulation
- * jobs` does the same for farms and their jobs, `simulation tables` for a database that has tables
- * only, `simulation functions` for one with functions, with groups. As a soak (`make soak`, `make
- * soak KIND=jobs`) it runs histories until one fails; tests/simulation/run runs all kinds.
+ * histories that keep every promise, and a few deliberate mistakes that must break one.
+ * `simulation jobs` does the same for farms and their jobs, `simulation tables` for a database
+ * that has tables only, `simulation functions` for one with functions. As a soak (`make soak`,
+ * `make soak KIND=jobs`) it runs histories until one fails; tests/simulation/run runs all kinds.
  *
  * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs,
  * tables, functions, or leases, the default). HISTORIES=1 prints the story of the history.
@@ -39,8 +39,7 @@ static const struct check {
 } checks[] = {
     {&sim_leases, file_stories, 5, {300, 3000}, {3000, 30000}, PROMISES "in"},
     {&sim_tables, table_stories, 5, {1500, 20000}, {10000, 20000}, PROMISES "over_tables_in"},
-    /* some mistakes matter only if a batch is lost */
-    {&sim_functions, NULL, 5, {1000, 20000}, {6000, 20000}, PROMISES "with_groups_in"},
+    {&sim_functions, NULL, 5, {1000, 20000}, {6000, 20000}, PROMISES "with_functions_in"},
     {&sim_farm, NULL, 1, {10, 60}, {10, 60}, "jobs_keep_their_promises_in"},
 };
 

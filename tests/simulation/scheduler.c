@@ -112,11 +112,6 @@ void sim_enter(struct sim_client *client, unsigned id, void (*script)(struct sim
         client->rate = sim_between(300, 3000);
         client->honest = client->rate >= 1000;
     }
-    if (id > 1 && threads_share(client)) {
-        client->offset = sim.client[0].offset;
-        client->rate = sim.client[0].rate;
-        client->honest = sim.client[0].honest;
-    }
     fiber_start(fiber, live, client);
 }
 
@@ -127,39 +122,18 @@ static void run(struct sim_client *client)
     sim.running = NULL;
 }
 
-static void mark_dead(struct sim_client *client)
+/* The client dies at once: its session ends, and none of its further actions has an effect. */
+static void sim_kill(struct sim_client *client)
 {
-    if (!client->running || client->dying)
+    if (!client->running)
         return;
     client->dying = true;
     if (client->locks)
         record_rolled_back(client);
     client->believes = client->locks = false;
     sim_cut(client);
-}
-
-/* Threads may wait for each other to end. */
-static bool run_dead(void)
-{
-    bool some = false;
-
-    for (unsigned i = 0; i < sim.kind->clients; i++)
-        if (sim.client[i].running && sim.client[i].dying) {
-            run(&sim.client[i]);
-            some |= sim.client[i].running;
-        }
-    return some;
-}
-
-/* The client dies at once, with the other threads of its process: its session ends, and none of its
-   further actions has an effect. */
-static void sim_kill(struct sim_client *client)
-{
-    mark_dead(client);
-    for (unsigned i = 0; threads_share(client) && i < sim.temper.threads; i++)
-        mark_dead(&sim.client[i]);
-    while (!sim.running && run_dead())
-        ;
+    while (client->running)
+        run(client);
 }
 
 int64_t sim_draw_stop(const struct sim_client *client)
@@ -230,7 +204,6 @@ void sim_play(void)
     sim.calm = true;
     for (unsigned i = 0; i < sim.kind->clients; i++)
         sim_kill(&sim.client[i]);
-    threads_close();
 }
 
 void sim_reset(uint64_t seed)

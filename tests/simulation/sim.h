@@ -3,8 +3,8 @@
  * The simulation: a farm of clients in one process and one thread. The clients run the product's
  * own code: its state machines, its executor, its SQL, its SQLite driver. Only time and faults are
  * simulated. There are four kinds of histories: some clients and their leases, for seconds; the
- * same on a simulated database that has tables only (table.h); on one that has functions, with
- * group commit (functions.c); and a farm of nodes with its jobs (farm.h), for up to a year.
+ * same on a simulated database that has tables only (table.h); on one that has functions
+ * (functions.c); and a farm of nodes with its jobs (farm.h), for up to a year.
  *
  *   scheduler.c  true time, the order of the clients' steps, stops and crashes
  *   driver.c     every batch on its way to SQLite: delays, lost connections, lost replies
@@ -17,8 +17,7 @@
  *   wrong.c      deliberate mistakes, which the promises must detect
  *   farm*.c      the same for jobs: lives, rows, promises
  *   table*.c     a database of rows and locks, for the plain dialects
- *   functions.c  functions on top of it: session locks, turn, batch
- *   threads.c    clients that are threads of one process, with a group
+ *   functions.c  functions on top of it: session locks, turn
  *
  * Everything is drawn from one seed, so a history can be repeated.
  */
@@ -78,13 +77,9 @@ enum sim_wrong {
     SIM_SWEEPS_NOT,                    /* judge: an expired lease is free without a sweep */
     SIM_JUDGES_NO_QUEUE,               /* judge: the queue is empty */
     SIM_RELEASES_BY_NAME,              /* a release ends the lease that the name has */
-    SIM_TABLE_WRONGS,                  /* the following ones concern session locks and groups */
-    SIM_BELIEVES_LOST_BATCH = SIM_TABLE_WRONGS, /* the answer of a batch that was not committed */
-    SIM_NEW_OWNER_ALONE,     /* a thread without an answer asks alone with another owner id */
-    SIM_BATCH_IGNORES_QUEUE, /* a batch grants although tickets are in the queue */
-    SIM_SWAPS_ANSWERS,       /* the token of a batch goes to another of its threads */
-    SIM_TURN_IGNORES_QUEUE,  /* a turn grants although tickets are before it */
-    SIM_REMOVES_THE_LIVING,  /* an await removes a ticket whose session lock is held */
+    SIM_TABLE_WRONGS,                  /* the following ones concern session locks */
+    SIM_TURN_IGNORES_QUEUE = SIM_TABLE_WRONGS, /* a turn grants although tickets are before it */
+    SIM_REMOVES_THE_LIVING, /* an await removes a ticket whose session lock is held */
     SIM_WRONGS
 };
 
@@ -94,11 +89,9 @@ struct sim_temper {
     unsigned stop, crash, lose, lose_reply, slow, stopped_ms;
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
     bool wild;                                              /* some clocks run at any rate */
-    bool pooled;      /* waiters behave as behind a pooler: a server, but no session locks */
-    bool sessions;    /* tickets live as long as their session locks (functions.c) */
-    unsigned threads; /* the first clients share a group */
-    unsigned lanes;   /* sessions of the group */
-    bool frozen;      /* tickets never look dead, like those of frozen sessions, so that the roll is
+    bool pooled;   /* waiters behave as behind a pooler: a server, but no session locks */
+    bool sessions; /* tickets live as long as their session locks (functions.c) */
+    bool frozen;   /* tickets never look dead, like those of frozen sessions, so that the roll is
                     called */
 };
 
@@ -135,7 +128,6 @@ struct sim_client {
     bool locks;            /* it holds a transaction lock on `asks` */
     bool breaking_now;
     char owner[40];                       /* of its last acquire */
-    const void *blocks_on;                /* a condition variable */
     void (*meets)(const char *statement); /* set by a script: called before each statement */
     bool met_busy;                        /* a try found the file locked by a transaction */
 };
@@ -228,11 +220,6 @@ bool sim_holds_file(const struct sim_client *client); /* it is inside a transact
 void sim_cut(struct sim_client *client); /* the server rolls back its transaction, if any */
 void sim_fill_pool(void);
 void sim_close_pool(void);
-
-/* ---- threads.c */
-bool threads_share(const struct sim_client *client);
-int threads_join(struct sim_client *client, struct rowlock_error *error);
-void threads_close(void);
 
 /* ---- life.c */
 void sim_live(struct sim_client *client);

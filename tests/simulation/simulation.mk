@@ -2,8 +2,8 @@
 # The simulation: one program of several files, with a harness of its own instead of tests/lib.
 # `make soak SEED=7 HISTORIES=5000000`; SEED=7 HISTORIES=1 prints one story; WRONG=1 simulates a
 # mistake; KIND=jobs simulates farms and their jobs; KIND=tables a database without functions;
-# KIND=functions one with functions, with group commit. `make simulation HISTORIES=1000000 SEED=1`
-# runs all kinds, and prints the count of histories and violations (tests/simulation/run).
+# KIND=functions one with functions. `make simulation HISTORIES=1000000 SEED=1` runs all kinds, and
+# prints the count of histories and violations (tests/simulation/run).
 
 ifneq ($(filter sqlite,$(DRIVERS)),)
 
@@ -14,9 +14,7 @@ SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_f
   rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
   rowlock__lease_renewed \
   rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__judge_run_end \
-  rowlock__emulate_release \
-  rowlock__request_init rowlock__group_ask \
-  pthread_cond_wait pthread_cond_timedwait pthread_cond_signal clock_gettime
+  rowlock__emulate_release
 
 $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/tests/libjudge.a $(BUILD)/librowlock.a
 	@mkdir -p $(@D)

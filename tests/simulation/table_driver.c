@@ -382,8 +382,6 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     if (!link->client)
         return execute(link, flags, calls, n, budget, outcome, error);
-    if (sim.running)
-        link->client = sim.running; /* threads share the sessions of their group */
     if (link->client->meets && n)
         link->client->meets(calls->statement->name);
     sim_pass(latency());

@@ -301,14 +301,6 @@ static void adapt_functions(void)
     adapt();
     sim.temper.sessions = true;
     sim.temper.pooled = sim.temper.frozen = false;
-    sim.temper.threads = sim_below(3) ? sim.temper.clients - sim_below(2) : 0;
-    sim.temper.lanes = 1 + (sim_below(3) == 0);
-    if (!sim.temper.threads)
-        return;
-    /* a group grants exclusive leases of one name each, and is best met with several at once */
-    sim.temper.permits /= 4;
-    sim.temper.shared /= 3;
-    sim.temper.names = 1 + sim_below(SIM_NAMES);
 }
 
 #define KIND(name_, store_, adapt_)                                                       \

@@ -64,10 +64,6 @@ static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_SWEEPS_NOT] = {.name = "an expired lease is not deleted before a grant", .seed = 17},
     [SIM_JUDGES_NO_QUEUE] = {.name = "the queue is taken for empty"},
     [SIM_RELEASES_BY_NAME] = {.name = "a release ends the lease that the name has"},
-    [SIM_BELIEVES_LOST_BATCH] = {.name = "the answer of a lost batch is believed", .seed = 752},
-    [SIM_NEW_OWNER_ALONE] = {.name = "a lost batch is followed by a new owner id", .seed = 511},
-    [SIM_BATCH_IGNORES_QUEUE] = {.name = "a batch ignores the queue"},
-    [SIM_SWAPS_ANSWERS] = {.name = "the answers of a batch are swapped", .seed = 1867},
     [SIM_TURN_IGNORES_QUEUE] = {.name = "a turn ignores the queue"},
     [SIM_REMOVES_THE_LIVING] = {.name = "an await removes the ticket of the living"},
 };

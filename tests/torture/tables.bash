@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The cells of make torture: workload/fault/engine-technique.
 
-workloads='counter documents gapless lease fence permits shared tokens several group jobs
+workloads='counter documents gapless lease fence permits shared tokens several jobs
     names refused refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens
     sql-requests'
 # By the packages of clients/: those of one language by itself, and clients-..., a mixture of all
@@ -74,9 +74,8 @@ exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     case $1/$3 in
     lease/*-relaxed | tokens/*-relaxed | shared/*-relaxed | permits/*-relaxed) ;;
     */*-relaxed) return 1 ;; # the clients' own commits may be lost
-    group/postgresql-native) ;; # others do not batch
-    # or have no functions on the server
-    group/* | sql-*/sqlite-* | sql-*/tidb-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;
+    # without functions on the server
+    sql-*/sqlite-* | sql-*/tidb-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;
     cron/*-jdbc) return 1 ;; # each run starts a JVM: they take longer than the jobs' period
     esac
     [ -n "${faults_found[$3]:-}" ] || faults_found[$3]=$(faults_of "$3")

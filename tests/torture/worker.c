@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,43 +26,41 @@
 #include "lib/transport.h"
 
 #define SETTLE_MS 30000
-#define MOST_THREADS 8
 #define MOST_SESSIONS 500
 
 volatile sig_atomic_t worker_stopped;
 static int wake[2];
 
 const struct workload workloads[] = {
-    {"counter", turn_counters, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"documents", turn_counters, 5, 3, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"gapless", turn_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
-    {"lease", turn_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0, 0},
-    {"fence", turn_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1, 0},
-    {"permits", turn_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
-    {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
-    {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
-    {"several", turn_several, 6, 3, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"group", turn_lease, 8, 1, "torture %d", 1, 0, 0, 0, 0, 4},
-    {"jobs", turn_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
-    {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
-    {"command", turn_command, 3, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"cron", turn_cron, 24, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
-    {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"sql-gapless", turn_sql_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
-    {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
-    {"sql-tokens", turn_sql_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
-    {"sql-requests", turn_sql_request, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
-    {"ways", turn_ways, 1, 1, "torture %d", 2, 1, 0, 0, 0, 0},
-    {"names", turn_names, 12, 1, NULL, 1, 0, 0, 0, 0, 0},
-    {"refused", turn_refused, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"clients-counter", turn_client_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"clients-lease", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0, 0},
-    {"clients-fence", turn_client_lease, 8, 1, "torture %d", 1, 0, 0, 0, 10, 0},
-    {"clients-permits", turn_client_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
-    {"clients-shared", turn_client_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
-    {"clients-tokens", turn_client_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
-    {"clients-jobs", turn_client_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 1, 0},
-    {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
+    {"counter", turn_counters, 1, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"documents", turn_counters, 5, 3, "torture %d", 1, 0, 0, 0, 0},
+    {"gapless", turn_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0},
+    {"lease", turn_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0},
+    {"fence", turn_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1},
+    {"permits", turn_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0},
+    {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0},
+    {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0},
+    {"several", turn_several, 6, 3, "torture %d", 1, 0, 0, 0, 0},
+    {"jobs", turn_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 0},
+    {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0},
+    {"command", turn_command, 3, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"cron", turn_cron, 24, 1, "job:torture %d", 1, 0, 0, 0, 0},
+    {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"sql-gapless", turn_sql_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0},
+    {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1},
+    {"sql-tokens", turn_sql_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0},
+    {"sql-requests", turn_sql_request, 1, 1, "torture %d", 2, 1, 1, 0, 0},
+    {"ways", turn_ways, 1, 1, "torture %d", 2, 1, 0, 0, 0},
+    {"names", turn_names, 12, 1, NULL, 1, 0, 0, 0, 0},
+    {"refused", turn_refused, 2, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"clients-counter", turn_client_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"clients-lease", turn_client_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0},
+    {"clients-fence", turn_client_lease, 8, 1, "torture %d", 1, 0, 0, 0, 10},
+    {"clients-permits", turn_client_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0},
+    {"clients-shared", turn_client_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0},
+    {"clients-tokens", turn_client_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0},
+    {"clients-jobs", turn_client_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 1},
+    {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0},
 };
 
 const char *const worker_modes[] = {
@@ -198,9 +195,7 @@ void worker_open(struct client *client)
         .connect_ms = 10000, .statement_ms = 10000, .interrupt_fd = wake[0]};
 
     while (!worker_stopped &&
-           (client->group
-                ? rowlock_group_join(client->group, &client->connection, &client->error)
-                : rowlock_open(client->url, &options, &client->connection, &client->error))) {
+           rowlock_open(client->url, &options, &client->connection, &client->error)) {
         fprintf(stderr, "open: %s\n", client->error.text);
         worker_pause(50000);
     }
@@ -214,7 +209,7 @@ void worker_recover(struct client *client)
         fprintf(stderr, "%ld:%ld %s: %s\n", client->id, client->op,
                 rowlock_error_name(client->error.code), client->error.text);
     worker_pause(1000); /* else the log of a client that always fails grows fast */
-    if (worker_stopped || client->group || rowlock_ping(client->connection, &ignored) == 0)
+    if (worker_stopped || rowlock_ping(client->connection, &ignored) == 0)
         return;
     rowlock_close(client->connection);
     client->connection = NULL;
@@ -322,47 +317,10 @@ static int exhaust(struct client *client)
     return 0;
 }
 
-static void *run_thread(void *data)
-{
-    struct client *client = data;
-
-    for (client->op = 1; !worker_stopped; client->op++)
-        client->workload->turn(client);
-    return NULL;
-}
-
-static int run_group(struct client *client)
-{
-    struct client member[MOST_THREADS];
-    pthread_t thread[MOST_THREADS];
-
-    while (rowlock_group_open(client->url, NULL, 0, &client->group, &client->error)) {
-        fprintf(stderr, "group: %s\n", client->error.text);
-        if (worker_stopped)
-            return 0;
-        worker_pause(50000);
-    }
-    for (int i = 0; i < client->workload->threads; i++) {
-        member[i] = *client;
-        member[i].id += THREAD * (i + 1);
-        member[i].seed += (uint64_t)i;
-        worker_open(&member[i]);
-        if (pthread_create(&thread[i], NULL, run_thread, &member[i]))
-            abort();
-    }
-    for (int i = 0; i < client->workload->threads; i++) {
-        pthread_join(thread[i], NULL);
-        rowlock_close(member[i].connection);
-    }
-    rowlock_group_close(client->group);
-    return 0;
-}
-
 static int run(struct client *client)
 {
-    if (client->workload->threads)
-        return run_group(client);
-    run_thread(client);
+    for (client->op = 1; !worker_stopped; client->op++)
+        client->workload->turn(client);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of a cell: a process with one connection, or with the threads of one group. It repeats
- * the operation of its workload and logs each event (history.h). It uses public interfaces only.
+ * A client of a cell: a process with one connection. It repeats the operation of its workload and
+ * logs each event (history.h). It uses public interfaces only.
  */
 #ifndef TORTURE_WORKER_H
 #define TORTURE_WORKER_H
@@ -14,8 +14,7 @@
 
 struct client {
     const struct workload *workload;
-    const char *url, *outside;   /* outside: the folder of the data outside the database */
-    struct rowlock_group *group; /* of its process, or NULL */
+    const char *url, *outside; /* outside: the folder of the data outside the database */
     struct rowlock_connection *connection;
     struct rowlock_error error;
     uint64_t seed;
@@ -31,11 +30,7 @@ struct workload {
     const char *names;             /* printf format of a key's name; NULL: see unlike[] */
     int exclusive, shared, permit; /* how often a lease is of each mode */
     int outside, fenced;           /* where its holder writes; fenced: how often */
-    int threads;                   /* of one group, in each client; 0: no group */
 };
-
-/* A thread of client N is client N + its own number of these. */
-#define THREAD 1000000
 
 extern const struct workload workloads[];
 extern const char *const worker_modes[]; /* their words in SQL and in clients/ */
@@ -64,7 +59,7 @@ int worker_record(struct client *client, int key, int64_t value, int64_t token);
 int worker_write(struct client *client, int key, int64_t value, int64_t token);
 /* Reads a counter and writes the next value, under a lock that the caller has. */
 int worker_add(struct client *client, int key, int64_t *value);
-/* Opens the session, or joins the group; repeats it until it succeeds or the client ends. */
+/* Opens the session; repeats it until it succeeds or the client ends. */
 void worker_open(struct client *client);
 /* After a failed call: opens the session again if it is lost. */
 void worker_recover(struct client *client);
