@@ -182,36 +182,24 @@ static int add(struct rowlock_work *work, const struct ending *ending, int64_t t
 }
 
 /* The history of runs is in their own table. */
-static int has_run(struct rowlock_work *work, const char *key, int64_t token, bool *has)
-{
-    struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
-    char prefix[ROWLOCK_KEY_SIZE];
-    int64_t found = 0;
-    int code = ROWLOCK_OK;
-
-    rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, prefix);
-    if (strncmp(key, prefix, strlen(prefix)) == 0)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_number, &found);
-    *has = !code && found != 0;
-    return code;
-}
-
 static int log_lease(struct rowlock_work *work, int64_t token, const struct rules *rules,
                      int64_t ended_ms, const char *how)
 {
     struct rowlock_rows rows = {.size = sizeof(struct ending)};
-    struct rowlock_value value = rowlock__int_value(token);
+    struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
+    char of_jobs[ROWLOCK_KEY_SIZE];
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_OF, &value, lease_row, &rows);
     const struct ending *ending = rows.row;
 
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, of_jobs);
     for (size_t i = 0; !code && i < rows.n; i++) {
-        int64_t held_ms = ended_ms - ending[i].acquired_ms;
-        bool has = false;
+        int64_t held_ms = ended_ms - ending[i].acquired_ms, run = 0;
 
         if (!rowlock__judge_history(rules->level, how, ending[i].waited_ms, held_ms))
             continue;
-        code = has_run(work, ending[i].key, token, &has);
-        if (!code && !has)
+        if (strncmp(ending[i].key, of_jobs, strlen(of_jobs)) == 0)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_number, &run);
+        if (!code && !run)
             code =
                 add(work, &ending[i], token, held_ms < 0 ? ending[i].acquired_ms : ended_ms, how);
     }

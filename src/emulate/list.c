@@ -269,22 +269,16 @@ static const char *utc_text(int64_t ms, char *out, size_t size)
     return out;
 }
 
-static int64_t count_waiters(const struct rowlock_rows *waiters)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < waiters->n; i++)
-        count += ((struct rowlock_waiter_row *)waiters->row)[i].queued.alive;
-    return count;
-}
-
 /* name -> kind, pid, host, program, since, expires, note, waiting */
 int rowlock__emulate_holder(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
     char since[TIME_SIZE], expires[TIME_SIZE];
+    int64_t waiting = 0;
     int code = read_all(work, rowlock__work_key(work, 0), &rows);
 
+    for (size_t i = 0; i < rows.waiters.n; i++)
+        waiting += ((struct rowlock_waiter_row *)rows.waiters.row)[i].queued.alive;
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;
 
@@ -297,7 +291,7 @@ int rowlock__emulate_holder(struct rowlock_work *work)
                 rowlock__text_value(row->host), rowlock__text_value(row->command),
                 rowlock__text_value(utc_text(row->acquired_ms, since, sizeof since)),
                 rowlock__text_value(utc_text(row->held.expires_ms, expires, sizeof expires)),
-                rowlock__text_value(row->note), rowlock__int_value(count_waiters(&rows.waiters))},
+                rowlock__text_value(row->note), rowlock__int_value(waiting)},
             8);
     }
     rowlock__name_rows_clear(&rows);

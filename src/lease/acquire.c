@@ -17,6 +17,7 @@
 #define SETTLE_MS 300 /* added to the end of a wait, to learn whether a cancelled try was granted */
 
 #define LATE "'%.100s' was granted, but lost before it could be used; acquire it again"
+#define UNSURE "; it may have been granted, and then expires after its ttl"
 
 struct acquisition {
     struct rowlock_request request;
@@ -30,20 +31,11 @@ struct acquisition {
     bool reported;                     /* on_disconnect was called in this outage */
     bool unsure;                       /* the group may have granted the lease, without an answer */
     int64_t call_ms;                   /* when on_wait is due */
+    struct rowlock_lease *lease;       /* to be filled in after the grant */
+    bool granted;                      /* by the group: the machine has nothing to do */
 };
 
 /* ---- performing a step ----------------------------------------------------------------------- */
-
-static int reconnect(struct acquisition *a, struct rowlock_error *error)
-{
-    const struct rowlock_acquire_machine *m = &a->machine;
-    int64_t until =
-        m->in.tries ? rowlock__after(m->lost_since_ms, m->in.reconnect_ms) : m->in.deadline_ms;
-
-    if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* it may have been granted */
-        until = rowlock__now_ms() + SETTLE_MS;
-    return rowlock__reconnect(a->request.connection, until, error);
-}
 
 /* Before a step is sent. The technique decides whether a try may wait. And we must be able to end a
    session that we lose: the server may not have read its request yet, and would later grant a lease
@@ -106,49 +98,6 @@ static void report_disconnect(struct acquisition *a, const struct rowlock_step *
     a->reported = true;
     if (a->terms && a->terms->on_disconnect)
         a->terms->on_disconnect(&a->why, a->terms->data);
-}
-
-/* Performs the machine's steps until it is done. */
-static void drive(struct acquisition *a)
-{
-    struct rowlock_connection *connection = a->request.connection;
-    struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms()), next;
-    int64_t deadline_ms = a->machine.in.tries ? ROWLOCK_NEVER : a->machine.in.deadline_ms;
-
-    a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
-    for (; step.act != ROWLOCK_ACT_DONE; step = next) {
-        struct rowlock_reply reply = {0};
-        struct rowlock_refused refused = {0};
-        struct rowlock_error error = {0};
-        bool last = step.act == ROWLOCK_ACT_WITHDRAW || step.act == ROWLOCK_ACT_SESSION_UNLOCK;
-        bool ended = caller_ends(a, &step), asks = false;
-
-        if (ended) {
-            reply.code = ROWLOCK_ECANCELED;
-        } else if (step.act == ROWLOCK_ACT_PAUSE) {
-            if (rowlock__wait_fd(-1, 0, connection->interrupt_fd,
-                                 rowlock__after(rowlock__now_ms(), step.limit_ms)) ==
-                ROWLOCK_WAKE_INTERRUPT)
-                reply.code = rowlock__fail(&error, ROWLOCK_ECANCELED, "interrupted");
-        } else if (step.act == ROWLOCK_ACT_RECONNECT) {
-            reply.code = reconnect(a, &error);
-        } else {
-            asks = true;
-            reply.code = make_ready(a, &step, &error);
-            if (!reply.code) {
-                rowlock__execute(&a->request, &step, deadline_ms, &reply, &refused, &error);
-                if (!rowlock__had_no_room(connection, reply.code, &error))
-                    note_answer(a, &step, &reply, &refused);
-            }
-            if (rowlock__had_no_room(connection, reply.code, &error))
-                reply.code = ROWLOCK_EABORTED; /* the server has no memory: ask it again */
-            reply.code = rowlock__given_up(connection, reply.code, &error);
-        }
-        if ((reply.code || asks) && !last && !ended)
-            a->why = error;
-        next = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
-        report_disconnect(a, &step, &next);
-    }
 }
 
 struct own {
@@ -239,11 +188,6 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
     return code;
 }
 
-static void say_unsure(struct rowlock_error *error)
-{
-    add(error, "; it may have been granted, and then expires after its ttl");
-}
-
 static int say(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
@@ -277,7 +221,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
         rowlock__wrap_error(error, error->code, "acquiring '%.100s'", name);
     }
     if (a->machine.unsure)
-        say_unsure(error);
+        add(error, UNSURE);
     return a->machine.code;
 }
 
@@ -318,35 +262,6 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
-
-static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int code = rowlock__ready_or_lost(connection, error);
-
-    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
-        code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
-    if (!code && rowlock__was_interrupted(connection))
-        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
-    return code;
-}
-
-/* Opens the session of a member of a group that now needs its own. A waiter keeps trying to
-   connect, as after a loss. */
-static int open_session(struct rowlock_connection *connection, bool tries, int64_t deadline_ms,
-                        struct rowlock_error *error)
-{
-    int64_t until = rowlock__after(rowlock__now_ms(), connection->connect_ms);
-    int code;
-
-    if (connection->link)
-        return ROWLOCK_OK;
-    code =
-        rowlock__reconnect(connection, tries || until < deadline_ms ? until : deadline_ms, error);
-    return tries || code == ROWLOCK_EDENIED || code == ROWLOCK_EDRIVER || code == ROWLOCK_ENOMEM ||
-                   code == ROWLOCK_ECANCELED
-               ? code
-               : ROWLOCK_OK;
-}
 
 static int check_schema(const struct acquisition *a, struct rowlock_error *error)
 {
@@ -390,9 +305,9 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         a->machine.in.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
 }
 
-/* Asks the group, which answers only requests that need no wait. If `*out` stays NULL, the member
-   asks alone, with the same owner id. */
-static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct rowlock_error *error)
+/* Asks the group, which answers only requests that need no wait. If it does not grant the lease,
+   the member asks alone, with the same owner id. */
+static int ask_group(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
     struct rowlock_question question = {.request = &a->request};
@@ -407,66 +322,144 @@ static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct r
     a->unsure = question.unsure;
     a->machine.token = question.token;
     lease->lane = lane + 1;
-    if (question.token && !(code = take_over(a, lease, error)))
-        *out = lease;
-    else
+    if (question.token && !(code = take_over(a, lease, error))) {
+        a->lease = lease;
+        a->granted = true;
+    } else {
         rowlock__lease_delete(lease);
+    }
     return code;
 }
 
+/* Before the first step: checks the connection, the request and the schema. A member of a group
+   asks that first, and opens a session only if it then needs its own. */
+static int prepare(struct acquisition *a, struct rowlock_connection *connection,
+                   const struct rowlock_want *wants, size_t n, rowlock_grant_hook *hook,
+                   void *hook_data, struct rowlock_error *error)
+{
+    int64_t wait_ms = a->terms ? a->terms->wait_ms : 0;
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms), until_ms;
+    int code = rowlock__ready_or_lost(connection, error);
+
+    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
+        code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
+    if (!code && rowlock__was_interrupted(connection))
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
+    if (code)
+        return code;
+    rowlock__clear_error(error);
+    code = rowlock__request_init(&a->request, connection, wants, n, a->terms, error);
+    a->request.hook = hook;
+    a->request.hook_data = hook_data;
+    if (!code && connection->group && !hook && rowlock__group_takes(connection->group, wants, n))
+        code = ask_group(a, error);
+    if (code || a->granted)
+        return code;
+    if (wait_ms > 0)
+        rowlock__wait_begins(connection, deadline_ms);
+    if (!connection->link) {
+        until_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
+        if (wait_ms != 0)
+            until_ms = rowlock__least(until_ms, deadline_ms);
+        code = rowlock__reconnect(connection, until_ms, error);
+        if (wait_ms != 0 && code != ROWLOCK_EDENIED && code != ROWLOCK_EDRIVER &&
+            code != ROWLOCK_ENOMEM && code != ROWLOCK_ECANCELED)
+            code = ROWLOCK_OK; /* a waiter keeps trying to connect, as after a loss */
+    }
+    if (!code)
+        code = check_schema(a, error);
+    if (!code) /* before the grant: a failure loses no lease */
+        code = rowlock__lease_new(connection, a->request.want, a->request.n, &a->lease, error);
+    if (!code) {
+        set_machine(a, wait_ms, deadline_ms);
+        return ROWLOCK_OK;
+    }
+    if (a->unsure) /* the group sent it, and no session is available to settle it */
+        add(error, UNSURE);
+    rowlock__wait_ends(connection);
+    return code;
+}
+
+/* After the last step: the result for the caller. */
+static int conclude(struct acquisition *a, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    int64_t *marked;
+    int code;
+
+    release_unreported(a);
+    code = say(a, error);
+    rowlock__wait_ends(connection);
+    if (!code && a->machine.code == ROWLOCK_OK) {
+        /* this session has the token's session lock; servers without TURN note it themselves */
+        marked = rowlock__mark_of(connection, 0);
+        if (marked && rowlock__sql(connection, ROWLOCK_SQL_TURN))
+            *marked = a->machine.token;
+        code = take_over(a, a->lease, error);
+    }
+    if (code || a->machine.code == ROWLOCK_DECLINED) {
+        rowlock__lease_delete(a->lease);
+        a->lease = NULL;
+    }
+    return code;
+}
+
+/* Performs the machine's steps until it is done. */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct acquisition a = {.terms = terms};
-    struct rowlock_lease *lease = NULL;
+    struct rowlock_acquire_machine *m = &a.machine;
+    struct rowlock_step step = {.act = ROWLOCK_ACT_DONE}, next;
     struct rowlock_error unseen;
-    int64_t wait_ms = terms ? terms->wait_ms : 0, *marked;
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
-    int code;
+    int code = prepare(&a, connection, wants, n, hook, hook_data, error ? error : &unseen);
 
-    if (!error)
-        error = &unseen;
-    code = check_ready(connection, error);
-    if (code)
-        return code;
-    rowlock__clear_error(error);
-    code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
-    a.request.hook = hook;
-    a.request.hook_data = hook_data;
-    if (!code && connection->group && !hook && rowlock__group_takes(connection->group, wants, n))
-        code = ask_group(&a, &lease, error);
-    if (!code && !lease) {
-        if (wait_ms > 0)
-            rowlock__wait_begins(connection, deadline_ms);
-        code = open_session(connection, wait_ms == 0, deadline_ms, error);
-        if (!code)
-            code = check_schema(&a, error);
-        if (!code) /* before the grant: a failure loses no lease */
-            code = rowlock__lease_new(connection, a.request.want, a.request.n, &lease, error);
-        if (!code) {
-            set_machine(&a, wait_ms, deadline_ms);
-            drive(&a);
-            release_unreported(&a);
-            code = say(&a, error);
-        } else if (a.unsure) { /* the group sent it, and no session is available to settle it */
-            say_unsure(error);
+    if (!code && !a.granted)
+        step = rowlock__acquire_start(m, rowlock__now_ms());
+    a.call_ms = rowlock__now_ms() + ON_WAIT_MS;
+    for (; step.act != ROWLOCK_ACT_DONE; step = next) {
+        int64_t deadline_ms = m->in.tries ? ROWLOCK_NEVER : m->in.deadline_ms, until_ms;
+        struct rowlock_reply reply = {0};
+        struct rowlock_refused refused = {0};
+        struct rowlock_error why = {0};
+        bool last = step.act == ROWLOCK_ACT_WITHDRAW || step.act == ROWLOCK_ACT_SESSION_UNLOCK;
+        bool ended = caller_ends(&a, &step), asks = false;
+
+        if (ended) {
+            reply.code = ROWLOCK_ECANCELED;
+        } else if (step.act == ROWLOCK_ACT_PAUSE) {
+            if (rowlock__wait_fd(-1, 0, connection->interrupt_fd,
+                                 rowlock__after(rowlock__now_ms(), step.limit_ms)) ==
+                ROWLOCK_WAKE_INTERRUPT)
+                reply.code = rowlock__fail(&why, ROWLOCK_ECANCELED, "interrupted");
+        } else if (step.act == ROWLOCK_ACT_RECONNECT) {
+            until_ms = m->in.tries ? rowlock__after(m->lost_since_ms, m->in.reconnect_ms)
+                                   : m->in.deadline_ms;
+            if (m->unsure) /* it may have been granted */
+                until_ms = rowlock__most(until_ms, rowlock__now_ms() + SETTLE_MS);
+            reply.code = rowlock__reconnect(connection, until_ms, &why);
+        } else {
+            asks = true;
+            reply.code = make_ready(&a, &step, &why);
+            if (!reply.code) {
+                rowlock__execute(&a.request, &step, deadline_ms, &reply, &refused, &why);
+                if (!rowlock__had_no_room(connection, reply.code, &why))
+                    note_answer(&a, &step, &reply, &refused);
+            }
+            if (rowlock__had_no_room(connection, reply.code, &why))
+                reply.code = ROWLOCK_EABORTED; /* the server has no memory: ask it again */
+            reply.code = rowlock__given_up(connection, reply.code, &why);
         }
-        rowlock__wait_ends(connection);
-        if (!code && a.machine.code == ROWLOCK_OK) {
-            /* this session has the token's session lock; servers without TURN note it themselves */
-            marked = rowlock__mark_of(connection, 0);
-            if (marked && rowlock__sql(connection, ROWLOCK_SQL_TURN))
-                *marked = a.machine.token;
-            code = take_over(&a, lease, error);
-        }
-        if (code || a.machine.code == ROWLOCK_DECLINED) {
-            rowlock__lease_delete(lease);
-            lease = NULL;
-        }
+        if ((reply.code || asks) && !last && !ended)
+            a.why = why;
+        next = rowlock__acquire_next(m, rowlock__now_ms(), &reply, rowlock__dice());
+        report_disconnect(&a, &step, &next);
     }
+    if (!code && !a.granted)
+        code = conclude(&a, error ? error : &unseen);
     if (!code)
-        *out = lease;
+        *out = a.lease;
     rowlock__request_clear(&a.request);
     return code;
 }

@@ -14,11 +14,6 @@
 
 #define ANSWER_MS 2000 /* a slower batch is cancelled, and each thread asks alone */
 
-bool rowlock__batch_offered(const struct rowlock_connection *connection)
-{
-    return rowlock__sql(connection, ROWLOCK_SQL_GRANT_ALL) != NULL;
-}
-
 /* ---- building the batch ---------------------------------------------------------------------- */
 
 struct parcel {
@@ -31,16 +26,6 @@ struct parcel {
 static size_t put_hex(char *out, const char *text)
 {
     return text ? (size_t)(rowlock__put_hex(out, text, strlen(text)) - out) : 0;
-}
-
-static size_t room_of(const struct rowlock_question *question)
-{
-    const struct rowlock_request *r = question->request;
-
-    if (!r)
-        return rowlock__room_of_lease(question->name);
-    return r->length + sizeof r->owner + 50 + 2 * (r->command ? strlen(r->command) : 0) +
-           2 * (r->note ? strlen(r->note) : 0);
 }
 
 /* In the packed request the name is in hexadecimal digits, up to the first colon. */
@@ -63,8 +48,15 @@ static int pack(struct parcel *parcel, struct rowlock_question *const *questions
 {
     size_t room = 1;
 
-    for (size_t i = 0; i < n; i++)
-        room += room_of(questions[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct rowlock_request *r = questions[i]->request;
+
+        if (r)
+            room += r->length + sizeof r->owner + 50 + 2 * (r->command ? strlen(r->command) : 0) +
+                    2 * (r->note ? strlen(r->note) : 0);
+        else
+            room += rowlock__room_of_lease(questions[i]->name);
+    }
     *parcel = (struct parcel){.ended = malloc(room), .wants = malloc(room)};
     if (!parcel->ended || !parcel->wants)
         return ROWLOCK_ENOMEM;
@@ -135,53 +127,42 @@ static int make_ready(struct rowlock_connection *connection)
     return code || connection->verified > 0 ? code : ROWLOCK_EMODE;
 }
 
-static bool in_time(int64_t began_ms)
-{
-    return rowlock__now_ms() - began_ms < ANSWER_MS / 2;
-}
-
-/* No lease of a group has a session lock: its waiters poll. */
-static int send_parcel(struct rowlock_connection *connection, const struct parcel *parcel,
-                       struct answer *answer, bool *unsure)
-{
-    struct rowlock_value ended = rowlock__bytes_value(parcel->ended, parcel->ended_length);
-    struct rowlock_value wants[6] = {rowlock__bytes_value(parcel->wants, parcel->wants_length)};
-    struct rowlock_call calls[2];
-    struct rowlock_budget budget = {rowlock__now_ms() + ANSWER_MS, -1, 0};
-    struct rowlock_outcome outcome = {0};
-    size_t n = 0;
-    int code;
-
-    if (parcel->ended_length)
-        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_RELEASE_ALL, &ended, gone_row, answer);
-    if (parcel->granted) {
-        wants[1] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
-        for (int i = 0; i < 4; i++)
-            wants[2 + i] = connection->verification[i];
-        calls[n++] = rowlock__call(connection, ROWLOCK_SQL_GRANT_ALL, wants, granted_row, answer);
-    }
-    code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, calls, n,
-                                   &budget, &outcome, NULL);
-    *unsure = code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit;
-    rowlock__clean_up(connection, &outcome);
-    return code;
-}
-
-/* One transaction. Returns its code; `*unsure`: the server may have committed it. */
+/* One transaction. Returns its code; `*unsure`: the server may have committed it. No lease of a
+   group has a session lock: its waiters poll. */
 static int send_once(struct rowlock_connection *connection,
                      struct rowlock_question *const *questions, size_t n, bool *unsure)
 {
     struct parcel parcel;
     struct answer answer = {.questions = questions, .n = n, .parcel = &parcel};
+    struct rowlock_value ended, wants[6];
+    struct rowlock_call calls[2];
+    struct rowlock_outcome outcome = {0};
     int64_t sent_ms = 0;
+    size_t sent = 0;
     int code = pack(&parcel, questions, n);
 
     *unsure = false;
     if (!code)
         code = make_ready(connection);
     if (!code) {
+        struct rowlock_budget budget = {rowlock__now_ms() + ANSWER_MS, -1, 0};
+
         sent_ms = rowlock__now_ms();
-        code = send_parcel(connection, &parcel, &answer, unsure);
+        ended = rowlock__bytes_value(parcel.ended, parcel.ended_length);
+        wants[0] = rowlock__bytes_value(parcel.wants, parcel.wants_length);
+        if (parcel.ended_length)
+            calls[sent++] =
+                rowlock__call(connection, ROWLOCK_SQL_RELEASE_ALL, &ended, gone_row, &answer);
+        if (parcel.granted) {
+            wants[1] = rowlock__text_value(questions[parcel.place[0]]->request->host);
+            memcpy(&wants[2], connection->verification, sizeof connection->verification);
+            calls[sent++] =
+                rowlock__call(connection, ROWLOCK_SQL_GRANT_ALL, wants, granted_row, &answer);
+        }
+        code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, calls,
+                                       sent, &budget, &outcome, NULL);
+        *unsure = code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit;
+        rowlock__clean_up(connection, &outcome);
     }
     for (size_t i = 0; i < n; i++) {
         questions[i]->sent_ms = sent_ms;
@@ -200,16 +181,17 @@ static int send_once(struct rowlock_connection *connection,
 void rowlock__batch_send(struct rowlock_connection *connection,
                          struct rowlock_question *const *questions, size_t n)
 {
-    int64_t began_ms = rowlock__now_ms();
+    int64_t late_ms = rowlock__now_ms() + ANSWER_MS / 2;
     bool unsure;
     int code = send_once(connection, questions, n, &unsure);
 
     /* the server never read it: the idle session had ended before */
-    if (code && !unsure && rowlock__state(connection) == ROWLOCK_STATE_DEAD && in_time(began_ms))
+    if (code && !unsure && rowlock__state(connection) == ROWLOCK_STATE_DEAD &&
+        rowlock__now_ms() < late_ms)
         code = send_once(connection, questions, n, &unsure);
     if (!code)
         return;
-    if (unsure || !in_time(began_ms)) {
+    if (unsure || rowlock__now_ms() >= late_ms) {
         /* its requests may be unread in its socket, and its session locks are unknown */
         rowlock__reconnect(connection, rowlock__now_ms() + ANSWER_MS, NULL);
     } else if (n > 1 && rowlock__state(connection) != ROWLOCK_STATE_DEAD) {

@@ -53,20 +53,6 @@ struct rowlock_group {
 
 /* ---- one lane -------------------------------------------------------------------------------- */
 
-static bool same_name(const struct rowlock_question *a, const struct rowlock_question *b)
-{
-    return a->request && b->request && a->request->length == b->request->length &&
-           memcmp(a->request->packed, b->request->packed, a->request->length) == 0;
-}
-
-static bool fits(const struct waiter *const *taken, size_t n, const struct waiter *waiter)
-{
-    for (size_t i = 0; i < n; i++)
-        if (same_name(taken[i]->question, waiter->question))
-            return false;
-    return n < ROWLOCK_BATCH;
-}
-
 /* The requests at the front of the queue; a second request of the same name stays for the next
    batch. */
 static size_t take(struct lane *lane, struct waiter **out)
@@ -75,8 +61,16 @@ static size_t take(struct lane *lane, struct waiter **out)
 
     for (struct waiter **each = &lane->first; *each;) {
         struct waiter *waiter = *each;
+        const struct rowlock_request *r = waiter->question->request;
+        bool fits = n < ROWLOCK_BATCH;
 
-        if (!fits((const struct waiter *const *)out, n, waiter)) {
+        for (size_t i = 0; fits && r && i < n; i++) {
+            const struct rowlock_request *other = out[i]->question->request;
+
+            fits = !other || other->length != r->length ||
+                   memcmp(other->packed, r->packed, r->length) != 0;
+        }
+        if (!fits) {
             each = &waiter->next;
             continue;
         }
@@ -150,30 +144,10 @@ static void lead(struct lane *lane, struct waiter *waiter)
     }
 }
 
-static void enter(struct lane *lane, struct waiter *waiter)
-{
-    *lane->last = waiter;
-    lane->last = &waiter->next;
-    lane->queued++;
-    if (lane->gathers && lane->queued >= lane->expected)
-        pthread_cond_signal(&lane->gathers->wake);
-}
-
-static void leave(struct lane *lane, const struct waiter *waiter)
-{
-    struct waiter **each = &lane->first;
-
-    while (*each != waiter)
-        each = &(*each)->next;
-    *each = waiter->next;
-    if (!*each)
-        lane->last = each;
-    lane->queued--;
-}
-
 /* Until it is answered, or has waited in the queue for too long. */
 static void wait_in(struct lane *lane, struct waiter *waiter)
 {
+    struct waiter **each;
     struct timespec until;
     int late = 0;
 
@@ -190,7 +164,12 @@ static void wait_in(struct lane *lane, struct waiter *waiter)
     }
     if (waiter->answered)
         return;
-    leave(lane, waiter);
+    for (each = &lane->first; *each != waiter; each = &(*each)->next)
+        continue;
+    *each = waiter->next;
+    if (!*each)
+        lane->last = each;
+    lane->queued--;
     waiter->question->code = ROWLOCK_ETIMEDOUT;
 }
 
@@ -205,7 +184,11 @@ void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_qu
     pthread_cond_init(&waiter.wake, &monotonic);
     atomic_fetch_add(&chosen->load, 1);
     pthread_mutex_lock(&chosen->mutex);
-    enter(chosen, &waiter);
+    *chosen->last = &waiter;
+    chosen->last = &waiter.next;
+    chosen->queued++;
+    if (chosen->gathers && chosen->queued >= chosen->expected)
+        pthread_cond_signal(&chosen->gathers->wake);
     wait_in(chosen, &waiter);
     pthread_mutex_unlock(&chosen->mutex);
     atomic_fetch_sub(&chosen->load, 1);
@@ -234,31 +217,11 @@ int rowlock__group_choose(struct rowlock_group *group)
     return best;
 }
 
-/* Many threads wait for this session, so no statement of its own may take long. */
-static void limit_statements(struct rowlock_connection *connection)
-{
-    if (connection->statement_ms < 0 || connection->statement_ms > LANE_MS)
-        connection->statement_ms = LANE_MS;
-}
-
-static int open_lane(struct rowlock_group *group, struct lane *lane, const char *url,
-                     const struct rowlock_options *options, struct rowlock_error *error)
-{
-    int code = rowlock_open(url, options, &lane->connection, error);
-
-    if (!code)
-        code = rowlock__check_installed(lane->connection, error);
-    if (!code && !group->like)
-        code = rowlock__connect_later(lane->connection, &group->like, error);
-    if (!code)
-        limit_statements(lane->connection);
-    return code;
-}
-
 int rowlock_group_open(const char *url, const struct rowlock_options *options, int sessions,
                        struct rowlock_group **out, struct rowlock_error *error)
 {
     struct rowlock_group *group;
+    struct rowlock_connection *last = NULL;
     int code = ROWLOCK_OK;
 
     if (sessions < 0 || sessions > LANES)
@@ -272,13 +235,23 @@ int rowlock_group_open(const char *url, const struct rowlock_options *options, i
         group->lane[i].last = &group->lane[i].first;
         pthread_mutex_init(&group->lane[i].mutex, NULL);
     }
-    for (int i = 0; !code && i < group->lanes; i++)
-        code = open_lane(group, &group->lane[i], url, options, error);
+    for (int i = 0; !code && i < group->lanes; i++) {
+        code = rowlock_open(url, options, &group->lane[i].connection, error);
+        last = group->lane[i].connection;
+        if (!code)
+            code = rowlock__check_installed(last, error);
+        if (!code && !group->like)
+            code = rowlock__connect_later(last, &group->like, error);
+        /* many threads wait for this session, so no statement of its own may take long */
+        if (!code && (last->statement_ms < 0 || last->statement_ms > LANE_MS))
+            last->statement_ms = LANE_MS;
+    }
     if (code) {
         rowlock_group_close(group);
         return code;
     }
-    group->batches = rowlock__batch_offered(group->lane[0].connection);
+    /* the dialect has the statements */
+    group->batches = rowlock__sql(group->lane[0].connection, ROWLOCK_SQL_GRANT_ALL) != NULL;
     *out = group;
     return ROWLOCK_OK;
 }

@@ -24,9 +24,6 @@ struct rowlock_question {
     bool unsure;              /* out: no answer, but it may have been committed */
 };
 
-/* Whether this connection can send batches: its dialect has the statements. */
-bool rowlock__batch_offered(const struct rowlock_connection *connection);
-
 /*
  * Sends at most ROWLOCK_BATCH questions, each name once, and fills the members marked out. If the
  * transaction fails, bisects to isolate the failing request, which alone gets no answer. Replaces a

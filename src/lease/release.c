@@ -101,28 +101,10 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
     return code;
 }
 
-/* True if the group has released it; then `*code` is the result of the release. */
-static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
-{
-    struct rowlock_question question = {
-        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
-
-    rowlock__keeper_quiet(lease);
-    if (!lease->release_ms)
-        lease->release_ms = rowlock__now_ms();
-    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
-    lease->release_unsure |= question.unsure;
-    if (question.code || !question.was_there)
-        return false;
-    rowlock__keeper_end(lease);
-    *code = ended(lease, ROWLOCK_SQL_RELEASE, ROWLOCK_STATUS_OK, error);
-    return true;
-}
-
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 {
+    struct rowlock_question question = {0};
     struct rowlock_value values[4];
-    bool by_group = lease && lease->lane && !atomic_load(&lease->released);
     int code;
 
     if (!lease)
@@ -131,13 +113,23 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
     values[1] = rowlock__name_of(lease);
     values[2] = rowlock__owner_of(lease);
     values[3] = rowlock__session_of(lease);
-    if (by_group) {
+    if (lease->lane && !atomic_load(&lease->released)) { /* first by the group */
         code = rowlock__ready_or_lost(lease->connection, error);
         if (code && code != ROWLOCK_ECONN)
             return code;
         rowlock__clear_error(error);
-        if (released_by_group(lease, &code, error))
-            return code;
+        rowlock__keeper_quiet(lease);
+        if (!lease->release_ms)
+            lease->release_ms = rowlock__now_ms();
+        question.token = lease->token;
+        question.name = lease->name[0];
+        question.owner = lease->owner;
+        rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+        lease->release_unsure |= question.unsure;
+        if (!question.code && question.was_there) {
+            rowlock__keeper_end(lease);
+            return ended(lease, ROWLOCK_SQL_RELEASE, ROWLOCK_STATUS_OK, error);
+        }
     }
     return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
 }

@@ -52,20 +52,6 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
-/* Where grants have a TURN (PostgreSQL, YugabyteDB), the answer does not tell an expired lease from
-   a live one. */
-static int sweep_expired(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
-{
-    int code;
-
-    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_TURN))
-        return ROWLOCK_OK;
-    attempt->swept = false;
-    code = do_outside(attempt, rowlock__sweep, again, error);
-    *again = *again && attempt->swept;
-    return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
-}
-
 /* Judges an answered attempt: `*again` is set if another attempt is useful. */
 static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
@@ -79,7 +65,15 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     case ROWLOCK_STATUS_UNPREPARED:
         return do_outside(attempt, rowlock__make_known, again, error);
     case ROWLOCK_STATUS_LEASED:
-        code = sweep_expired(attempt, again, error);
+        /* where grants have a TURN (PostgreSQL, YugabyteDB), the answer does not tell an expired
+           lease from a live one */
+        code = ROWLOCK_OK;
+        if (rowlock__sql(attempt->connection, ROWLOCK_SQL_TURN)) {
+            attempt->swept = false;
+            code = do_outside(attempt, rowlock__sweep, again, error);
+            *again = *again && attempt->swept;
+            code = code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
+        }
         if (code || *again || attempt->in_transaction || is_over(attempt))
             return code;
         if (rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
@@ -94,17 +88,6 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
-
-/* Whether the engine ended this call before it held anything, as the victim of a deadlock or by
-   DDL: then another attempt is harmless. */
-static int is_victim(const struct rowlock_attempt *attempt, int code,
-                     const struct rowlock_error *error)
-{
-    return !attempt->in_transaction && !is_far_over(attempt) &&
-           (code == ROWLOCK_EROLLEDBACK ||
-            (code == ROWLOCK_EABORTED &&
-             (strncmp(error->sqlstate, "40", 2) == 0 || rowlock__failure_is_by_ddl(error))));
-}
 
 /* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the
    write lock, so a wait would keep the holder from releasing the lease. A query cannot abort it. */
@@ -135,28 +118,23 @@ static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
                            error);
 }
 
-/* The server or the driver ended the wait: reports the lock that could not be acquired. */
-static int timed_out(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_error was = *error;
-    int code;
-
-    attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
-    rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
-    code = refuse(attempt, error);
-    error->native = was.native;
-    memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
-    return code;
-}
-
 static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
+    struct rowlock_error was;
 
     if (!attempt->in_transaction)
         code = rowlock__given_up(connection, code, error);
-    if (code == ROWLOCK_ETIMEDOUT)
-        return timed_out(attempt, error);
+    if (code == ROWLOCK_ETIMEDOUT) {
+        /* the server or the driver ended the wait: reports the lock that was not acquired */
+        was = *error;
+        attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
+        rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
+        code = refuse(attempt, error);
+        error->native = was.native;
+        memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
+        return code;
+    }
     /* the schema was not read before: finds out whether it is missing, older or newer */
     if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->in_transaction)
         return rowlock__check_installed(connection, error) ? error->code : code;
@@ -184,16 +162,6 @@ static int wait_for_room(struct rowlock_attempt *attempt, int code, int *again,
     return ROWLOCK_OK;
 }
 
-/* The session's own lock_timeout ended the wait too early: retry on the path that sets it aside. */
-static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
-{
-    if (code != ROWLOCK_ETIMEDOUT || strcmp(error->sqlstate, "55P03") != 0 ||
-        attempt->the_long_way || attempt->in_transaction || is_over(attempt))
-        return 0;
-    attempt->the_long_way = 1;
-    return 1;
-}
-
 static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
@@ -211,17 +179,26 @@ static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_er
 
 static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
-    struct rowlock_connection *connection = attempt->connection;
     int code = rowlock__try_once(attempt, error);
 
     *again = 0;
     if (!code && attempt->answer.status == ROWLOCK_STATUS_OK)
         return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
-    if (!attempt->in_transaction)
-        rowlock__clean_up(connection, &attempt->outcome);
-    if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
-        *again = 1;
-        return ROWLOCK_OK;
+    if (!attempt->in_transaction) {
+        rowlock__clean_up(attempt->connection, &attempt->outcome);
+        /* the engine ended this call before it held anything, as the victim of a deadlock or by
+           DDL: another attempt is harmless */
+        *again = (code == ROWLOCK_EROLLEDBACK ||
+                  (code == ROWLOCK_EABORTED && (strncmp(error->sqlstate, "40", 2) == 0 ||
+                                                rowlock__failure_is_by_ddl(error)))) &&
+                 !is_far_over(attempt);
+        /* the session's own lock_timeout ended the wait too early: retry on the path that sets it
+           aside */
+        if (code == ROWLOCK_ETIMEDOUT && strcmp(error->sqlstate, "55P03") == 0 &&
+            !attempt->the_long_way && !is_over(attempt))
+            *again = attempt->the_long_way = 1;
+        if (*again)
+            return ROWLOCK_OK;
     }
     if (code)
         return judge_failure(attempt, code, error);
@@ -229,18 +206,6 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
     if (code || *again)
         return code;
     return refuse(attempt, error);
-}
-
-static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt,
-                                           const struct rowlock_error *error)
-{
-    enum rowlock_transaction left = attempt->outcome.left;
-
-    if (left == ROWLOCK_TX_DEAD || !attempt->in_transaction)
-        return left == ROWLOCK_TX_DEAD ? left : ROWLOCK_TX_NONE;
-    return left == ROWLOCK_TX_KEPT && (attempt->answer.stays || rowlock__failure_is_by_ddl(error))
-               ? ROWLOCK_TX_KEPT_LOCKED
-               : left;
 }
 
 /* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
@@ -260,19 +225,6 @@ static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_er
     return code ? code : check_widths(attempt, error);
 }
 
-/* Adds the name of the lock to an engine's message that lacks it. */
-static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
-{
-    const char *name = attempt->wants.want->name;
-
-    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_ENOTX || code == ROWLOCK_EINTX ||
-        strstr(error->text, name))
-        return code;
-    return rowlock__wrap_error(
-        error, code, attempt->wants.n > 1 ? "locking '%.100s' and others" : "locking '%.100s'",
-        name);
-}
-
 /* Limits a call by its deadline. In the caller's transaction there is no such limit, because the
    connection must not be given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
@@ -289,10 +241,25 @@ static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct row
     if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     for (again = 1; again && !code;) {
+        const char *name = attempt->wants.want->name;
+        enum rowlock_transaction left;
+
         code = attempt_once(attempt, &again, error);
         code = wait_for_room(attempt, code, &again, error);
-        if (code)
-            rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
+        if (!code)
+            continue;
+        if (code != ROWLOCK_ESCHEMA && code != ROWLOCK_ENOTX && code != ROWLOCK_EINTX &&
+            !strstr(error->text, name)) /* an engine's message that lacks the name of the lock */
+            rowlock__wrap_error(
+                error, code,
+                attempt->wants.n > 1 ? "locking '%.100s' and others" : "locking '%.100s'", name);
+        left = attempt->outcome.left;
+        if (!attempt->in_transaction && left != ROWLOCK_TX_DEAD)
+            left = ROWLOCK_TX_NONE;
+        else if (left == ROWLOCK_TX_KEPT &&
+                 (attempt->answer.stays || rowlock__failure_is_by_ddl(error)))
+            left = ROWLOCK_TX_KEPT_LOCKED;
+        rowlock__left(error, code, left);
     }
     rowlock__wait_ends(attempt->connection);
     return code;

@@ -31,15 +31,6 @@ int rowlock__name_check(const char *name, struct rowlock_error *error)
 /* A check of one request by itself. */
 typedef int check_one(const struct rowlock_want *want, struct rowlock_error *error);
 
-static int check_mode(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->mode == ROWLOCK_EXCLUSIVE || want->mode == ROWLOCK_SHARED ||
-        want->mode == ROWLOCK_PERMIT)
-        return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want->name,
-                         (int)want->mode);
-}
-
 static int check_lock(const struct rowlock_want *want, struct rowlock_error *error)
 {
     if (want->mode == ROWLOCK_PERMIT)
@@ -79,8 +70,10 @@ static int check(const struct rowlock_want *want, size_t n, check_one *own,
     for (size_t i = 0; i < n; i++) {
         int code = rowlock__name_check(want[i].name, error);
 
-        if (!code)
-            code = check_mode(&want[i], error);
+        if (!code && want[i].mode != ROWLOCK_EXCLUSIVE && want[i].mode != ROWLOCK_SHARED &&
+            want[i].mode != ROWLOCK_PERMIT)
+            code = rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want[i].name,
+                                 (int)want[i].mode);
         if (!code)
             code = own(&want[i], error);
         if (code)
@@ -94,42 +87,6 @@ static int by_bytes(const void *left, const void *right)
     const struct rowlock_want *a = left, *b = right;
 
     return strcmp(a->name, b->name);
-}
-
-/* Refuses a name that is given twice if one of them is a permit: adding the permits up would guess
-   the caller's intention. */
-static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *error)
-{
-    for (size_t i = 1; i < wants->n; i++) {
-        const struct rowlock_want *last = &wants->want[i - 1], *next = &wants->want[i];
-
-        if (strcmp(last->name, next->name) == 0 &&
-            (last->mode == ROWLOCK_PERMIT || next->mode == ROWLOCK_PERMIT))
-            return rowlock__fail(error, ROWLOCK_EINVAL,
-                                 "'%.100s' is given twice; use one request with a count of permits",
-                                 next->name);
-    }
-    return ROWLOCK_OK;
-}
-
-/* A name given twice is one lock: the stronger mode, and the token if either request has one. */
-static void merge(struct rowlock_wants *wants)
-{
-    size_t kept = 0;
-
-    for (size_t i = 1; i < wants->n; i++) {
-        struct rowlock_want *last = &wants->want[kept], *next = &wants->want[i];
-
-        if (strcmp(last->name, next->name) != 0) {
-            wants->want[++kept] = *next;
-            continue;
-        }
-        if (next->mode == ROWLOCK_EXCLUSIVE)
-            last->mode = ROWLOCK_EXCLUSIVE;
-        if (next->token)
-            last->token = next->token;
-    }
-    wants->n = kept + 1;
 }
 
 typedef int pack_terms(char *at, size_t size, const struct rowlock_want *want);
@@ -173,10 +130,13 @@ static int pack(struct rowlock_wants *wants, pack_terms *terms)
     return ROWLOCK_OK;
 }
 
+/* A name given twice is one lock: the stronger mode, and the token if either request has one. But
+   it is refused if one of them is a permit: adding the permits up would guess the caller's
+   intention. */
 static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                        struct rowlock_error *error)
 {
-    int code;
+    size_t kept = 0;
 
     wants->want = malloc(n * sizeof *want);
     if (!wants->want)
@@ -186,10 +146,29 @@ static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *w
     if (n == 1)
         return ROWLOCK_OK;
     qsort(wants->want, n, sizeof *want, by_bytes);
-    code = check_twice(wants, error);
-    if (!code)
-        merge(wants);
-    return code;
+    for (size_t i = 1; i < n; i++) {
+        const struct rowlock_want *last = &wants->want[i - 1], *next = &wants->want[i];
+
+        if (strcmp(last->name, next->name) == 0 &&
+            (last->mode == ROWLOCK_PERMIT || next->mode == ROWLOCK_PERMIT))
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s' is given twice; use one request with a count of permits",
+                                 next->name);
+    }
+    for (size_t i = 1; i < n; i++) {
+        struct rowlock_want *last = &wants->want[kept], *next = &wants->want[i];
+
+        if (strcmp(last->name, next->name) != 0) {
+            wants->want[++kept] = *next;
+            continue;
+        }
+        if (next->mode == ROWLOCK_EXCLUSIVE)
+            last->mode = ROWLOCK_EXCLUSIVE;
+        if (next->token)
+            last->token = next->token;
+    }
+    wants->n = kept + 1;
+    return ROWLOCK_OK;
 }
 
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
@@ -205,18 +184,6 @@ int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *
     return code;
 }
 
-/* Sets defaults and clears fields that the mode ignores. */
-static void fill_in(struct rowlock_wants *wants)
-{
-    for (size_t i = 0; i < wants->n; i++) {
-        struct rowlock_want *want = &wants->want[i];
-        int permit = want->mode == ROWLOCK_PERMIT;
-
-        want->limit = permit ? want->limit : 0;
-        want->count = permit ? (want->count ? want->count : 1) : 0;
-    }
-}
-
 int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
                               size_t n, struct rowlock_error *error)
 {
@@ -225,9 +192,15 @@ int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_
     *wants = (struct rowlock_wants){0};
     if (!code)
         code = copy_sorted(wants, want, n, error);
+    for (size_t i = 0; !code && i < wants->n; i++) { /* defaults; fields that the mode ignores */
+        struct rowlock_want *each = &wants->want[i];
+        int permit = each->mode == ROWLOCK_PERMIT;
+
+        each->limit = permit ? each->limit : 0;
+        each->count = permit ? (each->count ? each->count : 1) : 0;
+    }
     if (code)
         return code;
-    fill_in(wants);
     return pack(wants, pack_lease) ? rowlock__no_memory(error) : ROWLOCK_OK;
 }
 

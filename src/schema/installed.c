@@ -12,14 +12,6 @@
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 #define PLAIN "plain" /* what the plain dialects store as technique; it means technique row */
 
-enum rowlock_technique rowlock__technique_of(const char *name)
-{
-    for (size_t i = 1; i < sizeof techniques / sizeof *techniques; i++)
-        if (strcmp(techniques[i], name) == 0)
-            return (enum rowlock_technique)i;
-    return ROWLOCK_DEFAULT;
-}
-
 const char *rowlock__technique_name(enum rowlock_technique technique)
 {
     return techniques[technique];
@@ -35,7 +27,10 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->version = (int)rowlock__value_number(&columns[0]);
     rowlock__column_text(&columns[1], technique, sizeof technique);
     installed->plain = strcmp(technique, PLAIN) == 0;
-    installed->technique = installed->plain ? ROWLOCK_ROW : rowlock__technique_of(technique);
+    installed->technique = installed->plain ? ROWLOCK_ROW : ROWLOCK_DEFAULT;
+    for (size_t i = 1; i < sizeof techniques / sizeof *techniques; i++)
+        if (strcmp(techniques[i], technique) == 0)
+            installed->technique = (enum rowlock_technique)i;
     rowlock__column_text(&columns[2], installed->object, sizeof installed->object);
     installed->id_width = (int)rowlock__value_number(&columns[3]);
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;

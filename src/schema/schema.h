@@ -32,8 +32,7 @@ int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_in
 /* EINVAL if the session has no current database: then nothing can be installed or locked there. */
 int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The technique of a name such as "row"; DEFAULT for an unknown name. And back. */
-enum rowlock_technique rowlock__technique_of(const char *name);
+/* "native", "row", "insert"; "default" for DEFAULT. */
 const char *rowlock__technique_name(enum rowlock_technique technique);
 
 /* The schema's text: the pieces of sql/<dialect>/schema, with this installation's names. */
