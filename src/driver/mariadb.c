@@ -151,11 +151,6 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-static void take_installing(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    *(bool *)data = n > 0 && columns[0].type == ROWLOCK_INT && columns[0].number != 0;
-}
-
 /* MySQL cannot replace a procedure at once. While another session upgrades the schema, a call that
    lacks one is repeated, and once more after that. In an open transaction only if it has changed
    nothing: there its changes cannot be undone alone. */
@@ -163,16 +158,17 @@ static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
                        struct rowlock_error *error)
 {
     static const char calls[] = "CALL ";
-    struct rowlock_call question = {
-        .row = take_installing, .statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING]};
+    int64_t installing = 1;
+    struct rowlock_call question = {.statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING],
+                                    .row = rowlock__take_number,
+                                    .data = &installing};
     struct rowlock_pause pause = {.next_ms = 10, .most_ms = 100};
     const struct rowlock_budget *budget = &link->wait.budget;
     const char *text = call->statement->text;
-    bool was_open = rowlock__mariadb_in_transaction(link), installing = true, own;
+    bool was_open = rowlock__mariadb_in_transaction(link), own;
     struct rowlock_error unseen;
     char lacking[100];
 
-    question.data = &installing;
     if (!error)
         error = &unseen;
     for (;;) {
@@ -257,8 +253,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
                                             error);
     if (!code && (transaction_flags & ROWLOCK_COMMIT)) {
         outcome->sent_commit = true;
-        if (rowlock__mariadb_query(link, "COMMIT AND NO CHAIN NO RELEASE", NULL, 0) != 0)
-            code = rowlock__mariadb_query_failure(link, error);
+        code = rowlock__mariadb_execute(link, "COMMIT AND NO CHAIN NO RELEASE", error);
     }
     rowlock__mariadb_disarm(link);
     if (!code) {

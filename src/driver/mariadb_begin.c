@@ -17,12 +17,6 @@ const struct rowlock_dialect *rowlock__mariadb_dialect_of(const char *version, b
     return is_mariadb ? &rowlock__dialect_mariadb : &rowlock__dialect_mysql;
 }
 
-static int tidb_query(struct rowlock_link *link, const char *text, struct rowlock_error *error)
-{
-    return rowlock__mariadb_query(link, text, NULL, 0) ? rowlock__mariadb_query_failure(link, error)
-                                                       : ROWLOCK_OK;
-}
-
 /* An optimistic transaction of the caller's would lock nothing before its COMMIT, and one above
    READ COMMITTED would not see what the previous holder has committed. The fence reads by FOR
    UPDATE, which shows what is committed now at every level. */
@@ -60,11 +54,12 @@ int rowlock__mariadb_begin(struct rowlock_link *link, unsigned transaction_flags
         /* TiDB begins at READ COMMITTED, whatever the session's level. On a borrowed handle a
            variable records the transaction, because the caller may end it and begin another. */
         if (link->dialect->plain)
-            code = tidb_query(link, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", error);
+            code = rowlock__mariadb_execute(link, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+                                            error);
         if (!code)
             code = rowlock__mariadb_call(link, &call, error);
         if (!code && link->dialect->plain && !link->own)
-            code = tidb_query(link, "SET @rowlock_began = @@tidb_current_ts", error);
+            code = rowlock__mariadb_execute(link, "SET @rowlock_began = @@tidb_current_ts", error);
         link->began = link->dialect->plain ? !code : link->began;
         return code;
     }

@@ -67,14 +67,13 @@ static int set_session(struct rowlock_link *link, struct rowlock_error *error)
     };
     /* an optimistic transaction locks nothing before its COMMIT */
     static const char tidb_text[] = "SET SESSION tidb_txn_mode = 'pessimistic'";
+    int code = ROWLOCK_OK;
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (rowlock__mariadb_query(link, texts[i], NULL, 0) != 0)
-            return rowlock__mariadb_query_failure(link, error);
-    if (rowlock__find_caseless(rowlock__mariadb.server_info(link->mysql), ROWLOCK_TIDB) &&
-        rowlock__mariadb_query(link, tidb_text, NULL, 0) != 0)
-        return rowlock__mariadb_query_failure(link, error);
-    return ROWLOCK_OK;
+    for (size_t i = 0; !code && i < sizeof texts / sizeof *texts; i++)
+        code = rowlock__mariadb_execute(link, texts[i], error);
+    if (!code && rowlock__find_caseless(rowlock__mariadb.server_info(link->mysql), ROWLOCK_TIDB))
+        code = rowlock__mariadb_execute(link, tidb_text, error);
+    return code;
 }
 
 static MYSQL *real_connect(struct rowlock_link *link)

@@ -168,6 +168,14 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
     return rowlock__cut_off(error, wait->why, wait->connecting, wait->stage == STAGE_GIVEN_UP);
 }
 
+int rowlock__mariadb_execute(struct rowlock_link *link, const char *text,
+                             struct rowlock_error *error)
+{
+    if (rowlock__mariadb_query(link, text, NULL, 0) == 0)
+        return ROWLOCK_OK;
+    return rowlock__mariadb_query_failure(link, error);
+}
+
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error)
 {
     return rowlock__mariadb_failure(link, rowlock__mariadb.number(link->mysql),

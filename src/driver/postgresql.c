@@ -55,11 +55,6 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
 
 /* ---- the result of a round trip -------------------------------------------------------------- */
 
-static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bool had_one)
-{
-    return rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
-}
-
 /* Statements that the server no longer knows (DISCARD ALL), or whose result changed when the schema
    was reinstalled, are prepared again. True: nothing was done and no transaction was lost, so the
    round trip can be repeated. */
@@ -92,7 +87,8 @@ static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *
     int code = ROWLOCK_OK;
 
     outcome->sent_commit = unknown;
-    outcome->left = what_is_left(link, had_one && (failed || round_trip->rolled_back));
+    had_one = had_one && (failed || round_trip->rolled_back);
+    outcome->left = rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
     if (!failed && !round_trip->rolled_back)
         return ROWLOCK_OK;
     if (!failed) {
@@ -167,7 +163,7 @@ static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct 
     if (!code)
         code = pack(link, transaction_flags, calls, n, error);
     if (code) {
-        outcome->left = what_is_left(link, false);
+        outcome->left = rowlock__left_in(pg_state(link), ROWLOCK_TX_NONE);
         return rowlock__left(error, code, outcome->left);
     }
     rowlock__pg_round_trip(link, budget, &round_trip);

@@ -227,24 +227,24 @@ static int prune_sometimes(struct rowlock_work *work, const struct rules *rules,
     return code;
 }
 
-static int log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
+int rowlock__log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
 {
     struct rules rules;
-    int code = read_rules(work, &rules);
-    bool expired = expires_ms <= rules.now_ms;
-    const char *how = rowlock__judge_end(stopped, expired);
+    const char *how;
+    bool expired;
+    int code;
 
+    if (!may_log(work))
+        return ROWLOCK_OK;
+    code = read_rules(work, &rules);
+    expired = expires_ms <= rules.now_ms;
+    how = rowlock__judge_end(stopped, expired);
     if (!code && rowlock__judge_history(rules.level, how, INT64_MAX, INT64_MAX))
         code = log_lease(work, token, &rules, expired ? expires_ms : rules.now_ms, how);
     if (!code)
         code = prune_sometimes(work, &rules, token);
     work->log_failed = work->log_failed || code;
     return code;
-}
-
-int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
-{
-    return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
 }
 
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
@@ -259,7 +259,7 @@ int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
     if (may_log(work)) /* locks it first, so that no other session writes the same end */
         code = rowlock__lock_beat(work, token, &beat, &found);
     if (!code && found)
-        code = log_end(work, token, beat.expires_ms, beat.stopped);
+        code = rowlock__log_end(work, token, beat.expires_ms, beat.stopped);
     return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value);
 }
 

@@ -70,11 +70,6 @@ int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
     return code ? code : read_drawn(work, number, level);
 }
 
-static struct rowlock_asked asked_of(const struct granting *g, size_t i)
-{
-    return (struct rowlock_asked){g->wish[i].kind, g->wish[i].limit, g->wish[i].count, g->ticket};
-}
-
 static void refuse(struct granting *g, size_t i, enum rowlock_status status, int64_t number)
 {
     g->at = i;
@@ -132,8 +127,9 @@ static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases
 
 static int look_leases(struct granting *g, size_t i)
 {
+    const struct rowlock_wish *wish = &g->wish[i];
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, g->ticket};
     struct rowlock_judged judged = {.status = ROWLOCK_STATUS_OK};
     int code = rowlock__read_leases(g->work, g->wish[i].key, &g->owner, &leases);
 
@@ -173,8 +169,9 @@ static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
 
 static int look_queue(struct granting *g, size_t i)
 {
+    const struct rowlock_wish *wish = &g->wish[i];
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
-    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, g->ticket};
     struct rowlock_judged judged;
     const struct rowlock_waiter_row *row;
     int code = rowlock__read_waiters(g->work, g->wish[i].key, g->ticket, &g->owner, &waiters);

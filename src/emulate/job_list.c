@@ -128,11 +128,7 @@ static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run,
     return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
 }
 
-static struct rowlock_value outcome_value(enum rowlock_run_outcome outcome)
-{
-    return rowlock__text_value(rowlock_outcome_text(outcome));
-}
-
+#define outcome_value(outcome) rowlock__text_value(rowlock_outcome_text(outcome))
 #define text_value rowlock__text_value
 #define number_value rowlock__int_value
 #define instant_value rowlock__int_value

@@ -23,13 +23,6 @@ static void identity_row(void *data, const struct rowlock_value *columns, unsign
         identity->fits = true;
 }
 
-/* A lease's rows are never updated, so a read without a lock is true as long as they exist. */
-static int identify(struct rowlock_work *work, struct rowlock_value token,
-                    struct identity *identity)
-{
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, identity);
-}
-
 /* The parameters name and owner, from `name` on. */
 static struct identity identity_of(const struct rowlock_work *work, unsigned name)
 {
@@ -54,7 +47,8 @@ static int renew(struct rowlock_work *work, struct rowlock_value token, struct r
                  struct identity *identity, enum rowlock_status *status)
 {
     struct rowlock_value values[] = {ttl, ttl, token};
-    int code = identify(work, token, identity);
+    /* a lease's rows are never updated, so a read without a lock is true as long as they exist */
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, identity);
 
     *status = ROWLOCK_STATUS_LOST;
     if (code || !identity->fits)
@@ -126,7 +120,7 @@ int rowlock__emulate_release(struct rowlock_work *work)
             code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_END, values);
     }
     if (!code && !was)
-        code = identify(work, rowlock__work_value(work, 0), &identity);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, &identity);
     if (!code && identity.fits)
         code = rowlock__end_lease_rows(work, rowlock__work_int(work, 0), &was);
     return code ? code : rowlock__work_number(work, was ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST);

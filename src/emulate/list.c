@@ -10,21 +10,18 @@
 
 #define TIME_SIZE 40
 
-static bool is_same_lease(const struct rowlock_lease_row *a, const struct rowlock_lease_row *b)
-{
-    return a->held.token == b->held.token && strcmp(a->key, b->key) == 0;
-}
-
 /* The number of permits of the lease whose first row is row `i`: the rows of one name and token are
    one lease, and are together. 0: row `i` is not its first. */
 static int64_t permits_from(const struct rowlock_rows *rows, size_t i)
 {
     const struct rowlock_lease_row *row = rows->row;
+    const struct rowlock_lease_row *first = &row[i], *before = i > 0 ? &row[i - 1] : NULL;
     size_t end = i;
 
-    if (i > 0 && is_same_lease(&row[i - 1], &row[i]))
+    if (before && before->held.token == first->held.token && strcmp(before->key, first->key) == 0)
         return 0;
-    while (end < rows->n && is_same_lease(&row[end], &row[i]))
+    while (end < rows->n && row[end].held.token == first->held.token &&
+           strcmp(row[end].key, first->key) == 0)
         end++;
     return (int64_t)(end - i);
 }

@@ -188,7 +188,7 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
             rowlock__work_ask_within(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &value, limit_ms, &busy);
     swept = !code && !busy && work->affected > 0;
     if (swept && beat.expires_ms)
-        code = rowlock__log_swept(work, token, beat.expires_ms, beat.stopped);
+        code = rowlock__log_end(work, token, beat.expires_ms, beat.stopped);
     *ended = !code && swept;
     if (!code && !busy && !swept) {
         code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT, &value);

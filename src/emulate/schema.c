@@ -117,13 +117,6 @@ static void answer_use(struct use *use, const char *kind)
                              3);
 }
 
-static void use_key(struct use *use, const char *key)
-{
-    struct rowlock_value value = rowlock__text_value(key);
-
-    use_name(use, &value, 1);
-}
-
 static int use_of_leases(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
@@ -137,10 +130,10 @@ static int use_of_leases(struct rowlock_work *work)
     waiter = rows.waiters.row;
     for (size_t i = 0; i < rows.leases.n; i++)
         if (lease[i].held.alive)
-            use_key(&leases, lease[i].key);
+            use_name(&leases, (struct rowlock_value[]){rowlock__text_value(lease[i].key)}, 1);
     for (size_t i = 0; i < rows.waiters.n; i++)
         if (waiter[i].queued.alive)
-            use_key(&waiters, waiter[i].key);
+            use_name(&waiters, (struct rowlock_value[]){rowlock__text_value(waiter[i].key)}, 1);
     if (!code) {
         answer_use(&leases, "leases");
         answer_use(&waiters, "waiters");

@@ -160,23 +160,12 @@ static int mark(struct rowlock_work *work, const struct subject_row *row, int64_
     return code;
 }
 
-static void answer_begun(struct rowlock_work *work, const struct subject_row *row, bool stale,
-                         int64_t version)
-{
-    rowlock__work_answer(
-        work,
-        (struct rowlock_value[]){rowlock__int_value(stale),
-                                 rowlock__optional_value(row->was_updated, age_of(row)),
-                                 rowlock__int_value(version)},
-        3);
-}
-
 /* name, max_age_ms, token, description, host, pid, program -> stale, age_ms, version. Under the
    lock of subject:NAME. */
 int rowlock__emulate_subject_begin(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
-    int64_t expired_ms = -1, stale = 0, token = rowlock__work_int(work, 2);
+    int64_t expired_ms = -1, stale = 0, version = 0, token = rowlock__work_int(work, 2);
     const char *key = rowlock__work_key(work, 0);
     struct rowlock_value name = rowlock__text_value(key);
     const struct subject_row *row;
@@ -189,14 +178,21 @@ int rowlock__emulate_subject_begin(struct rowlock_work *work)
     }
     row = rows.row;
     if (!code && rows.n && token && row->token == token && is(row, "PROCESSING")) {
-        answer_begun(work, row, true, row->version); /* by an earlier try of this call */
+        stale = 1; /* by an earlier try of this call */
+        version = row->version;
     } else if (!code && rows.n) {
         code = read_expiry(work, key, &expired_ms);
         if (!code)
             code = mark(work, row, expired_ms, &stale);
-        if (!code)
-            answer_begun(work, row, stale, row->version + stale);
+        version = row->version + stale;
     }
+    if (!code && rows.n)
+        rowlock__work_answer(
+            work,
+            (struct rowlock_value[]){rowlock__int_value(stale),
+                                     rowlock__optional_value(row->was_updated, age_of(row)),
+                                     rowlock__int_value(version)},
+            3);
     rowlock__rows_clear(&rows);
     return code;
 }

@@ -23,25 +23,22 @@ struct parcel {
     size_t granted;              /* wants so far */
 };
 
-static size_t put_hex(char *out, const char *text)
-{
-    return text ? (size_t)(rowlock__put_hex(out, text, strlen(text)) - out) : 0;
-}
-
 /* In the packed request the name is in hexadecimal digits, up to the first colon. */
 static size_t put_want(char *out, const struct rowlock_request *r)
 {
     int digits = (int)((const char *)memchr(r->packed, ':', r->length) - r->packed);
-    size_t n = (size_t)sprintf(out, "%.*s:%s:%" PRId64 ":", digits, r->packed, r->owner, r->ttl_ms);
+    char *at = out + sprintf(out, "%.*s:%s:%" PRId64 ":", digits, r->packed, r->owner, r->ttl_ms);
 
     if (r->keeper_pid)
-        n += (size_t)sprintf(out + n, "%" PRId64, r->keeper_pid);
-    out[n++] = ':';
-    n += put_hex(out + n, r->command);
-    out[n++] = ':';
-    n += put_hex(out + n, r->note);
-    out[n++] = ',';
-    return n;
+        at += sprintf(at, "%" PRId64, r->keeper_pid);
+    *at++ = ':';
+    if (r->command)
+        at = rowlock__put_hex(at, r->command, strlen(r->command));
+    *at++ = ':';
+    if (r->note)
+        at = rowlock__put_hex(at, r->note, strlen(r->note));
+    *at++ = ',';
+    return (size_t)(at - out);
 }
 
 static int pack(struct parcel *parcel, struct rowlock_question *const *questions, size_t n)

@@ -84,14 +84,6 @@ static size_t take(struct lane *lane, struct waiter **out)
     return n;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
-}
-
 /* A batch costs little more than one request. Threads in a loop return right after their answer, so
    the sender waits for them: a quarter of the last batch's duration, and not again soon if no
    thread came. */
@@ -120,7 +112,7 @@ static void lead(struct lane *lane, struct waiter *waiter)
 {
     struct rowlock_question *questions[ROWLOCK_BATCH];
     struct waiter *taken[ROWLOCK_BATCH];
-    int64_t began;
+    struct timespec began, ended;
     size_t n;
 
     lane->busy = true;
@@ -129,10 +121,12 @@ static void lead(struct lane *lane, struct waiter *waiter)
     pthread_mutex_unlock(&lane->mutex);
     for (size_t i = 0; i < n; i++)
         questions[i] = taken[i]->question;
-    began = now_ns();
+    clock_gettime(CLOCK_MONOTONIC, &began);
     rowlock__batch_send(lane->connection, questions, n);
     pthread_mutex_lock(&lane->mutex);
-    lane->took_ns = now_ns() - began;
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    lane->took_ns =
+        (ended.tv_sec - began.tv_sec) * (int64_t)SECOND_NS + ended.tv_nsec - began.tv_nsec;
     lane->took_ns = lane->took_ns < SECOND_NS / 10 ? lane->took_ns : SECOND_NS / 10;
     lane->expected = n + lane->queued;
     lane->busy = false;

@@ -42,16 +42,6 @@ void rowlock__lease_delete(struct rowlock_lease *lease)
     free(lease);
 }
 
-struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease)
-{
-    return rowlock__text_value(lease->name[0]);
-}
-
-struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
-{
-    return rowlock__text_value(lease->owner[0] ? lease->owner : NULL);
-}
-
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease)
 {
     struct rowlock_connection *connection = lease->connection;

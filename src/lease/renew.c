@@ -22,8 +22,10 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
-                                     rowlock__name_of(lease), rowlock__owner_of(lease)};
+    struct rowlock_value values[] = {
+        rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
+        rowlock__text_value(lease->name[0]),
+        rowlock__text_value(lease->owner[0] ? lease->owner : NULL)}; /* NULL: any */
     int64_t answer = -1, sent_ms = rowlock__now_ms();
     struct rowlock_query query = {.id = ROWLOCK_SQL_RENEW,
                                   .values = values,

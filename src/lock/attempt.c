@@ -11,22 +11,12 @@
 #define LEASE_WAIT_MS 30000 /* inside a transaction: the lease's holder may wait for our rows */
 #define SWEEP_MIN_MS 1500   /* above PostgreSQL's deadlock_timeout, so that it detects cycles */
 
-static rowlock_duration left_to_wait(const struct rowlock_attempt *attempt)
-{
-    int64_t left;
-
-    if (attempt->wait_ms <= 0)
-        return attempt->wait_ms;
-    left = attempt->deadline_ms - rowlock__now_ms();
-    return left < 1 ? 1 : left;
-}
-
 /* `first` (NULL: none) is sent before the statement that answers, with the same first values.
    Functions on the server end a wait themselves, and get the time of one statement more to report
    it. Without functions the driver's budget limits the wait. */
 static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *first,
                const struct rowlock_statement *statement, const struct rowlock_value *values,
-               struct rowlock_error *error)
+               int64_t limit_ms, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
     int64_t now = rowlock__now_ms();
@@ -35,7 +25,7 @@ static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *
     struct rowlock_call calls[] = {{.statement = first, .values = values},
                                    {.statement = statement,
                                     .values = values,
-                                    .limit_ms = attempt->wait_ms > 0 ? left_to_wait(attempt) : 0,
+                                    .limit_ms = limit_ms,
                                     .row = rowlock__answer_row,
                                     .data = &attempt->answer}};
 
@@ -58,7 +48,7 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
     /* takes a lock without a limit; NULL: functions take it */
     const struct rowlock_statement *lock =
         attempt->wait_ms < 0 && look ? rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK) : NULL;
-    rowlock_duration wait_ms;
+    rowlock_duration wait_ms = attempt->wait_ms;
     struct rowlock_value values[4];
     int code;
 
@@ -71,9 +61,10 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
         values[0] = rowlock__bytes_value(want->name, length);
         values[1] = rowlock__int_value(want->mode == ROWLOCK_SHARED);
         memcpy(attempt->answer.name, want->name, length + 1);
-        return run(attempt, lock, look, values, error);
+        return run(attempt, lock, look, values, 0, error);
     }
-    wait_ms = left_to_wait(attempt);
+    if (attempt->wait_ms > 0)
+        wait_ms = rowlock__most(attempt->deadline_ms - rowlock__now_ms(), 1);
     values[0] = rowlock__bytes_value(attempt->wants.packed, attempt->wants.length);
     values[1] = rowlock__int_value(wait_ms);
     values[2] =
@@ -82,7 +73,7 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
     code = run(attempt, NULL,
                rowlock__sql(connection,
                             attempt->in_transaction ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
-               values, error);
+               values, rowlock__most(wait_ms, 0), error);
     if (attempt->unread)
         code = rowlock__check_late(attempt->connection, code, error);
     if (!code)

@@ -62,19 +62,12 @@ int rowlock__look_for_leftovers(struct rowlock_connection *connection,
     return code;
 }
 
-static void local_time(const struct rowlock_value *column, char *out, size_t size)
-{
-    char utc[48];
-
-    rowlock__column_text(column, utc, sizeof utc);
-    rowlock__local_time_of(utc, out, size);
-}
-
 /* kind, pid, host, program, since, expires, note, waiting */
 static void holder_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;
     int64_t waiting = n < 8 ? 0 : rowlock__value_number(&columns[7]);
+    char since[48], expires[48]; /* UTC */
 
     if (n < 8 || holder->found++)
         return;
@@ -82,8 +75,10 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     rowlock__column_text(&columns[1], holder->pid, sizeof holder->pid);
     rowlock__column_text(&columns[2], holder->host, sizeof holder->host);
     rowlock__column_text(&columns[3], holder->program, sizeof holder->program);
-    local_time(&columns[4], holder->since, sizeof holder->since);
-    local_time(&columns[5], holder->expires, sizeof holder->expires);
+    rowlock__column_text(&columns[4], since, sizeof since);
+    rowlock__local_time_of(since, holder->since, sizeof holder->since);
+    rowlock__column_text(&columns[5], expires, sizeof expires);
+    rowlock__local_time_of(expires, holder->expires, sizeof holder->expires);
     rowlock__column_text(&columns[6], holder->note, sizeof holder->note);
     holder->waiting = waiting > holder->waiting ? waiting : holder->waiting;
 }

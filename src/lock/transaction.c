@@ -89,32 +89,26 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the
-   write lock, so a wait would keep the holder from releasing the lease. A query cannot abort it. */
-static bool is_leased_in_file(const struct rowlock_attempt *attempt)
-{
-    return attempt->in_transaction && !attempt->connection->dialect->procedural &&
-           attempt->answer.status == ROWLOCK_STATUS_LEASED;
-}
-
-/* The connection to ask for the holder; NULL: none. In the caller's transaction it is the second
-   one, because a query that fails could abort the transaction; on a file it cannot. */
-static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
-{
-    return attempt->in_transaction && !is_leased_in_file(attempt) ? attempt->connection->second
-                                                                  : attempt->connection;
-}
-
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    struct rowlock_connection *connection = attempt->connection, *informant = connection;
+    /* A lease refuses a lock in the caller's transaction on a file. That transaction has the write
+       lock, so a wait would keep the holder from releasing the lease. */
+    bool in_file = attempt->in_transaction && !connection->dialect->procedural &&
+                   attempt->answer.status == ROWLOCK_STATUS_LEASED;
+    int interrupted = rowlock__was_interrupted(connection);
+
+    /* In the caller's transaction the second connection is asked for the holder, because a query
+       that fails could abort the transaction; on a file it cannot. */
+    if (attempt->in_transaction && !in_file)
+        informant = connection->second;
     /* On MariaDB a very short limit may end the statement itself: that counts as a timeout. */
     if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
-        is_over(attempt) && !rowlock__was_interrupted(attempt->connection))
+        is_over(attempt) && !interrupted)
         attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
     if (!attempt->answer.name[0]) /* the wait ended before the procedure read its first name */
-        rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
-    return rowlock__refuse(&attempt->answer, is_leased_in_file(attempt) ? 0 : attempt->wait_ms,
-                           informant(attempt), rowlock__was_interrupted(attempt->connection),
+        rowlock__find_held(&attempt->answer, &attempt->wants, informant);
+    return rowlock__refuse(&attempt->answer, in_file ? 0 : attempt->wait_ms, informant, interrupted,
                            error);
 }
 
@@ -129,7 +123,8 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
         /* the server or the driver ended the wait: reports the lock that was not acquired */
         was = *error;
         attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
-        rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
+        rowlock__find_held(&attempt->answer, &attempt->wants,
+                           attempt->in_transaction ? connection->second : connection);
         code = refuse(attempt, error);
         error->native = was.native;
         memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
@@ -208,34 +203,27 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
     return refuse(attempt, error);
 }
 
-/* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
-   caller nothing there, and programs that wrap for every transaction would pay a round trip each
-   time. (They pay it if an older schema needs other statements.) */
-static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = attempt->connection;
-    int code;
-
-    if (attempt->unread || (connection->wrapped && connection->dialect->procedural &&
-                            !connection->dialect->former && !attempt->in_transaction))
-        return ROWLOCK_OK;
-    code = rowlock__check_installed(connection, error);
-    if (!attempt->in_transaction)
-        code = rowlock__given_up(connection, code, error);
-    return code ? code : check_widths(attempt, error);
-}
-
 /* Limits a call by its deadline. In the caller's transaction there is no such limit, because the
    connection must not be given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
-    int again = 1;
+    struct rowlock_connection *connection = attempt->connection;
+    /* The schema is not checked when a wrapped connection begins a transaction: a failure costs the
+       caller nothing there, and programs that wrap for every transaction would pay a round trip
+       each time. (They pay it if an older schema needs other statements.) */
+    bool unchecked = attempt->unread || (connection->wrapped && connection->dialect->procedural &&
+                                         !connection->dialect->former && !attempt->in_transaction);
+    int again = !unchecked;
 
     if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
     for (; again && !code; code = wait_for_room(attempt, code, &again, error)) {
         again = 0;
-        code = check_schema(attempt, error);
+        code = rowlock__check_installed(connection, error);
+        if (!attempt->in_transaction)
+            code = rowlock__given_up(connection, code, error);
+        if (!code)
+            code = check_widths(attempt, error);
     }
     /* nothing was requested yet; but reading the schema may have found the connection lost */
     if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)

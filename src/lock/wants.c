@@ -3,6 +3,7 @@
 #include "lock/wants.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,56 +29,39 @@ int rowlock__name_check(const char *name, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* A check of one request by itself. */
-typedef int check_one(const struct rowlock_want *want, struct rowlock_error *error);
-
-static int check_lock(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->mode == ROWLOCK_PERMIT)
-        return rowlock__fail(error, ROWLOCK_EMODE,
-                             "'%.100s': a transaction cannot hold a permit; lock it exclusively or "
-                             "shared, or take the permit as a lease by rowlock_acquire",
-                             want->name);
-    if (want->token < 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': token must be positive", want->name);
-    return ROWLOCK_OK;
-}
-
-static int check_lease(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->token)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': a lease request must not have a token; set it to 0",
-                             want->name);
-    if (want->mode != ROWLOCK_PERMIT)
-        return ROWLOCK_OK;
-    if (want->limit < 1)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': state how many permits it has in all; limit is %d",
-                             want->name, want->limit);
-    if (want->count < 0 || want->count > want->limit)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': cannot grant %d of %d permits; ask for 1 to %d", want->name,
-                             want->count, want->limit, want->limit);
-    return ROWLOCK_OK;
-}
-
-static int check(const struct rowlock_want *want, size_t n, check_one *own,
-                 struct rowlock_error *error)
+static int check(const struct rowlock_want *want, size_t n, bool lease, struct rowlock_error *error)
 {
     if (!want || n == 0)
         return rowlock__fail(error, ROWLOCK_EINVAL, "no name was given");
-    for (size_t i = 0; i < n; i++) {
-        int code = rowlock__name_check(want[i].name, error);
+    for (size_t i = 0; i < n; i++, want++) {
+        bool permit = want->mode == ROWLOCK_PERMIT;
+        int code = rowlock__name_check(want->name, error);
 
-        if (!code && want[i].mode != ROWLOCK_EXCLUSIVE && want[i].mode != ROWLOCK_SHARED &&
-            want[i].mode != ROWLOCK_PERMIT)
-            code = rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want[i].name,
-                                 (int)want[i].mode);
-        if (!code)
-            code = own(&want[i], error);
         if (code)
             return code;
+        if (want->mode != ROWLOCK_EXCLUSIVE && want->mode != ROWLOCK_SHARED && !permit)
+            return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want->name,
+                                 (int)want->mode);
+        if (!lease && permit)
+            return rowlock__fail(
+                error, ROWLOCK_EMODE,
+                "'%.100s': a transaction cannot hold a permit; lock it exclusively "
+                "or shared, or take the permit as a lease by rowlock_acquire",
+                want->name);
+        if (!lease && want->token < 0)
+            return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': token must be positive", want->name);
+        if (lease && want->token)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': a lease request must not have a token; set it to 0",
+                                 want->name);
+        if (permit && want->limit < 1)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': state how many permits it has in all; limit is %d",
+                                 want->name, want->limit);
+        if (permit && (want->count < 0 || want->count > want->limit))
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': cannot grant %d of %d permits; ask for 1 to %d",
+                                 want->name, want->count, want->limit, want->limit);
     }
     return ROWLOCK_OK;
 }
@@ -89,30 +73,11 @@ static int by_bytes(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-typedef int pack_terms(char *at, size_t size, const struct rowlock_want *want);
-
-/* Most locks have no token, so that case is fast. */
-static int pack_lock(char *at, size_t size, const struct rowlock_want *want)
-{
-    if (!want->token) {
-        memcpy(at, want->mode == ROWLOCK_SHARED ? ":s:0" : ":x:0", 5);
-        return 4;
-    }
-    return snprintf(at, size, ":%c:%" PRId64, want->mode == ROWLOCK_SHARED ? 's' : 'x',
-                    want->token);
-}
-
-static int pack_lease(char *at, size_t size, const struct rowlock_want *want)
-{
-    static const char letters[] = {'x', 's', 'p'};
-
-    return snprintf(at, size, ":%c:%d:%d", letters[want->mode], want->limit, want->count);
-}
-
 #define TERMS_SIZE 32
 
-static int pack(struct rowlock_wants *wants, pack_terms *terms)
+static int pack(struct rowlock_wants *wants, bool lease)
 {
+    static const char letters[] = {'x', 's', 'p'}; /* by mode */
     char *at = malloc(wants->n * (2 * ROWLOCK_NAME_MAX + TERMS_SIZE + 1));
 
     wants->packed = at;
@@ -124,7 +89,15 @@ static int pack(struct rowlock_wants *wants, pack_terms *terms)
         if (i > 0)
             *at++ = ',';
         at = rowlock__put_hex(at, want->name, strlen(want->name));
-        at += terms(at, TERMS_SIZE, want);
+        if (lease) {
+            at += snprintf(at, TERMS_SIZE, ":%c:%d:%d", letters[want->mode], want->limit,
+                           want->count);
+        } else if (want->token) {
+            at += snprintf(at, TERMS_SIZE, ":%c:%" PRId64, letters[want->mode], want->token);
+        } else { /* most locks have no token, so that case is fast */
+            memcpy(at, want->mode == ROWLOCK_SHARED ? ":s:0" : ":x:0", 5);
+            at += 4;
+        }
     }
     wants->length = (size_t)(at - wants->packed);
     return ROWLOCK_OK;
@@ -174,12 +147,12 @@ static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *w
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                         struct rowlock_error *error)
 {
-    int code = check(want, n, check_lock, error);
+    int code = check(want, n, false, error);
 
     *wants = (struct rowlock_wants){0};
     if (!code)
         code = copy_sorted(wants, want, n, error);
-    if (!code && pack(wants, pack_lock))
+    if (!code && pack(wants, false))
         code = rowlock__no_memory(error);
     return code;
 }
@@ -187,7 +160,7 @@ int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *
 int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
                               size_t n, struct rowlock_error *error)
 {
-    int code = check(want, n, check_lease, error);
+    int code = check(want, n, true, error);
 
     *wants = (struct rowlock_wants){0};
     if (!code)
@@ -201,7 +174,7 @@ int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_
     }
     if (code)
         return code;
-    return pack(wants, pack_lease) ? rowlock__no_memory(error) : ROWLOCK_OK;
+    return pack(wants, true) ? rowlock__no_memory(error) : ROWLOCK_OK;
 }
 
 void rowlock__wants_clear(struct rowlock_wants *wants)

@@ -64,7 +64,7 @@ static int check(struct rowlock_connection *connection, bool may_create,
 
     if (connection->checked)
         return ROWLOCK_OK;
-    code = rowlock__read_expected(connection, installed, error);
+    code = rowlock__read_installed(connection, true, installed, error);
     if (!code && installed->version == 0 && may_create) { /* the tables of a file */
         code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
                    ? rowlock__fail(error, ROWLOCK_ESCHEMA,
@@ -72,7 +72,7 @@ static int check(struct rowlock_connection *connection, bool may_create,
                                    "rowlock_install, or rowlock_begin once")
                    : rowlock_install(connection, NULL, error);
         if (!code)
-            code = rowlock__read_installed(connection, installed, error);
+            code = rowlock__read_installed(connection, false, installed, error);
     }
     if (!code)
         code = installed->version == 0

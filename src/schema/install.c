@@ -208,13 +208,6 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     return install(connection, plan, false, error);
 }
 
-/* Whether the attempt failed because of a transaction that uses the tables: it stayed open, or had
-   a deadlock with the attempt. Nothing has changed then; on MariaDB the next attempt continues. */
-static bool gave_way(int code)
-{
-    return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
-}
-
 /* PostgreSQL: renewals wait while a transaction changes the tables of leases. So this transaction
    does nothing else, and commits. */
 static int change_leases(struct rowlock_connection *connection, struct rowlock_error *error)
@@ -245,6 +238,7 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
     struct rowlock_pause pause = {.next_ms = 500, .most_ms = 2000};
     int64_t limit_ms = UPGRADE_STATEMENTS * connection->statement_ms;
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
+    bool gave_way;
     int code;
 
     do {
@@ -253,9 +247,14 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
             code = install(connection, NULL, true, error);
         if (!code) /* the policies, for which renewals wait, as for change_leases */
             code = install(connection, NULL, true, error);
-    } while (gave_way(code) &&
+        /* Whether the attempt failed because of a transaction that uses the tables: it stayed open,
+           or had a deadlock with the attempt. Nothing has changed then; on MariaDB the next attempt
+           continues. */
+        gave_way =
+            code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
+    } while (gave_way &&
              rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
-    if (gave_way(code))
+    if (gave_way)
         rowlock__wrap_error(error, code,
                             "could not upgrade the schema: transactions that use its tables are "
                             "open; end them, then run rowlock schema upgrade again");

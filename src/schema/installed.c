@@ -103,51 +103,38 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
                          "URL, or remove them first by one: rowlock schema uninstall");
 }
 
-static int take_found(const struct rowlock_connection *connection, int code,
-                      const struct rowlock_installed *found, struct rowlock_installed *out,
-                      struct rowlock_error *error)
+int rowlock__read_installed(struct rowlock_connection *connection, bool expected,
+                            struct rowlock_installed *out, struct rowlock_error *error)
 {
-    if (!code && found->technique && found->plain != rowlock__has_plain_schema(connection->dialect))
-        code = rowlock__other_tables(connection, error);
-    if (!code)
-        *out = *found;
-    return code;
-}
-
-int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
-                            struct rowlock_error *error)
-{
+    bool plain = rowlock__has_plain_schema(connection->dialect), searches = true;
     struct rowlock_installed found = {0};
     struct there there = {0};
-    int code = read_there(connection, &there, error);
+    int code = ROWLOCK_OK;
 
-    if (!code && there.count)
+    if (expected && !plain && rowlock__state(connection) == ROWLOCK_STATE_IDLE) {
         code = read_meta(connection, &found, error);
-    /* an install was interrupted: the procedure for the session's id is missing */
-    if (code == ROWLOCK_ESCHEMA && rowlock__state(connection) == ROWLOCK_STATE_IDLE)
-        code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, &found, error);
-    return take_found(connection, code, &found, out, error);
-}
-
-int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
-                           struct rowlock_error *error)
-{
-    struct rowlock_installed found = {0};
-    int code;
-
-    if (rowlock__has_plain_schema(connection->dialect) ||
-        rowlock__state(connection) != ROWLOCK_STATE_IDLE)
-        return rowlock__read_installed(connection, out, error);
-    code = read_meta(connection, &found, error);
-    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_EINVAL) /* no table, or no database */
-        return rowlock__read_installed(connection, out, error);
-    return take_found(connection, code, &found, out, error);
+        searches = code == ROWLOCK_ESCHEMA || code == ROWLOCK_EINVAL; /* no table, no database */
+    }
+    if (searches) {
+        found = (struct rowlock_installed){0};
+        code = read_there(connection, &there, error);
+        if (!code && there.count)
+            code = read_meta(connection, &found, error);
+        /* an install was interrupted: the procedure for the session's id is missing */
+        if (code == ROWLOCK_ESCHEMA && rowlock__state(connection) == ROWLOCK_STATE_IDLE)
+            code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, &found, error);
+    }
+    if (!code && found.technique && found.plain != plain)
+        code = rowlock__other_tables(connection, error);
+    if (!code)
+        *out = found;
+    return code;
 }
 
 int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
                         struct rowlock_error *error)
 {
-    int code = rowlock__read_installed(connection, found, error);
+    int code = rowlock__read_installed(connection, false, found, error);
 
     if (code != ROWLOCK_ESCHEMA)
         return code;

@@ -25,17 +25,6 @@ static void part_row(void *data, const struct rowlock_value *columns, unsigned n
         add(data, rowlock__rows_text(data, &columns[0]));
 }
 
-static bool has_table(const struct rowlock_rows *missing, const char *name, size_t length)
-{
-    const char **row = missing->row;
-
-    for (size_t i = 0; i < missing->n; i++)
-        if (strncmp(row[i], "table ", 6) == 0 && strlen(row[i] + 6) == length &&
-            strncmp(row[i] + 6, name, length) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the line is a column or a key, which is not reported if its whole table is missing. */
 static bool is_piece_of_table(const char *line)
 {
@@ -52,8 +41,15 @@ static void describe(const struct rowlock_dialect *dialect, const struct rowlock
         const char *line = ((const char **)missing->row)[i];
         const char *name = strchr(line, ' ') + 1, *dot = strrchr(name, '.');
 
-        if (is_piece_of_table(line) && (has_table(missing, name, strlen(name)) ||
-                                        (dot && has_table(missing, name, (size_t)(dot - name)))))
+        bool goes = false; /* with its table, which is missing too */
+
+        for (size_t j = 0; is_piece_of_table(line) && !goes && j < missing->n; j++) {
+            const char *other = ((const char **)missing->row)[j], *table = other + 6;
+            size_t n = strncmp(other, "table ", 6) == 0 ? strlen(table) : 0;
+
+            goes = n && strncmp(name, table, n) == 0 && (name[n] == '\0' || name + n == dot);
+        }
+        if (goes)
             continue;
         out->hopeless = out->hopeless || is_piece_of_table(line);
         out->unsafe = out->unsafe || !rowlock__is_of_history(dialect, line);

@@ -41,23 +41,21 @@ static void held_row(void *data, const struct rowlock_value *columns, unsigned n
     comparison->all_seen = comparison->all_seen || strcmp(held->privilege, EXISTS) == 0;
 }
 
-static bool is_procedure(const char *object)
-{
-    return strncmp(object, PROCEDURE, strlen(PROCEDURE)) == 0;
-}
-
 /* Whether the account has the privilege on the object. EXECUTE on the whole database includes
    procedures that are missing. Where the text grants that, one procedure shows it: the server does
    not report what a role grants on a database. */
 static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
 {
     const struct privilege *held = comparison->held.row;
+    size_t length = strlen(PROCEDURE);
     bool whole = strcmp(object, WHOLE_DATABASE) == 0;
+    bool procedure = strncmp(object, PROCEDURE, length) == 0;
 
     for (size_t i = 0; i < comparison->held.n; i++)
         if (strcmp(held[i].privilege, privilege) == 0 &&
-            (strcmp(held[i].object, object) == 0 || (whole && is_procedure(held[i].object)) ||
-             (is_procedure(object) && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
+            (strcmp(held[i].object, object) == 0 ||
+             (whole && strncmp(held[i].object, PROCEDURE, length) == 0) ||
+             (procedure && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
             return true;
     return false;
 }

@@ -28,19 +28,6 @@ static void reason_row(void *data, const struct rowlock_value *columns, unsigned
         some[0] ? " (" : "", some, some[0] ? ")" : "");
 }
 
-static int ask_in_use(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    struct reasons reasons = {0};
-    int code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
-
-    if (!code && reasons.length)
-        code =
-            rowlock__fail(error, ROWLOCK_EBUSY,
-                          "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
-                          reasons.text, rowlock__uninstall_command(connection, true));
-    return code;
-}
-
 /* Refuses to remove a schema that is in use. If a table is missing, no query can tell. An install
    that was never complete has no users; its row of meta distinguishes it from a damaged schema. The
    plain dialect inserts that row last: without it, only the tables can show whether there was any
@@ -49,7 +36,9 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
                          const struct rowlock_installed *found, struct rowlock_error *error)
 {
     bool comes_last = rowlock__has_plain_schema(connection->dialect);
-    int code;
+    bool locks = rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK) != NULL;
+    struct reasons reasons = {0};
+    int code = ROWLOCK_OK;
 
     if (!found->version && !found->technique && parts->others && !comes_last)
         return rowlock__fail(error, ROWLOCK_EBUSY,
@@ -64,11 +53,16 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
                              "rowlock schema install, or remove it as it is: rowlock schema "
                              "uninstall --force",
                              parts->missing);
-    code = ask_in_use(connection, error);
-    if (!code && rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK)) {
-        code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
-        if (!code) /* use may have begun before the lock was taken */
-            code = ask_in_use(connection, error);
+    for (int looks = 0; !code && looks <= locks; looks++) {
+        if (looks > 0) /* and looks again: use may have begun before the lock was taken */
+            code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
+        if (!code)
+            code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
+        if (!code && reasons.length)
+            code = rowlock__fail(
+                error, ROWLOCK_EBUSY,
+                "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
+                reasons.text, rowlock__uninstall_command(connection, true));
     }
     return code;
 }
@@ -87,7 +81,7 @@ static int remove_all(struct rowlock_connection *connection, bool force,
     int code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (code == ROWLOCK_ESCHEMA && force)
         code = ROWLOCK_OK;
     if (!code && !force && found.version > ROWLOCK_SCHEMA_VERSION)

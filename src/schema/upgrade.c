@@ -14,7 +14,7 @@ static int find_current(struct rowlock_connection *connection, struct rowlock_er
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (!code && found.version == 0)
         code = rowlock__not_installed(connection, error);
     if (code)
@@ -107,7 +107,7 @@ int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error 
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
         return rowlock__upgrade_installed(connection, error);
     if (!code)

@@ -5,11 +5,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-static int no_transaction(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ENOTX,
-                         "no transaction is open; rowlock_begin opens one and locks");
-}
+#define NO_TRANSACTION "no transaction is open; rowlock_begin opens one and locks"
 
 /* After a failed statement of the caller's, libmariadb does not know whether a transaction is open.
    A call that begins one asks the server first: cleaning up after a refusal would roll back the
@@ -28,7 +24,7 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
     if (!connection->link && wanted == ROWLOCK_STATE_OPEN)
-        return no_transaction(error);
+        return rowlock__fail(error, ROWLOCK_ENOTX, NO_TRANSACTION);
     if (!connection->link)
         code = rowlock__reconnect(connection,
                                   rowlock__after(rowlock__now_ms(), connection->connect_ms), error);
@@ -62,7 +58,7 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         break;
     case ROWLOCK_STATE_IDLE:
         if (wanted == ROWLOCK_STATE_OPEN)
-            return no_transaction(error);
+            return rowlock__fail(error, ROWLOCK_ENOTX, NO_TRANSACTION);
         break;
     case ROWLOCK_STATE_ASK:
         break;

@@ -33,12 +33,6 @@ static struct {
 /* Errors of the processor: the JVM causes and handles some of them in normal operation. */
 static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
-static void only_pipe(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGPIPE);
-}
-
 struct shield {
     sigset_t mask;     /* before */
     bool pipe_pending; /* before: not Java's */
@@ -52,7 +46,8 @@ static void raise_shield(struct shield *before)
 
     sigpending(&set);
     before->pipe_pending = sigismember(&set, SIGPIPE);
-    only_pipe(&pipe);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, &before->mask);
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
@@ -66,7 +61,8 @@ static void lower_shield(const struct shield *before)
     static const struct timespec none;
     sigset_t pipe;
 
-    only_pipe(&pipe);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
     if (!before->pipe_pending)
         while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
             continue;

@@ -102,12 +102,7 @@ static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *
     return code;
 }
 
-static int too_late(enum rowlock_wake why, struct rowlock_error *error)
-{
-    if (why == ROWLOCK_WAKE_INTERRUPT)
-        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-    return rowlock__fail(error, ROWLOCK_ECONN, "the server did not answer in time");
-}
+#define NO_ANSWER "the server did not answer in time"
 
 struct opening {
     struct rowlock_link *link;
@@ -138,7 +133,7 @@ static int open_session(struct opening *opening, const struct rowlock_budget *bu
     int code = rowlock__watch_opening(link->watch, budget, opening->url->port, opening->error);
 
     if (code == ROWLOCK_ETIMEDOUT)
-        return too_late(ROWLOCK_WAKE_DEADLINE, opening->error);
+        return rowlock__fail(opening->error, ROWLOCK_ECONN, NO_ANSWER);
     if (code)
         return code;
     if (rowlock__thread_start(&thread, start_and_open, opening) == 0) {
@@ -151,7 +146,9 @@ static int open_session(struct opening *opening, const struct rowlock_budget *bu
     if (code == ROWLOCK_EDRIVER || watched.result == ROWLOCK_WATCH_CALM)
         return code;
     link->dead = true;
-    return too_late(watched.why, opening->error);
+    if (watched.why == ROWLOCK_WAKE_INTERRUPT)
+        return rowlock__fail(opening->error, ROWLOCK_ECANCELED, "interrupted");
+    return rowlock__fail(opening->error, ROWLOCK_ECONN, NO_ANSWER);
 }
 
 int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,

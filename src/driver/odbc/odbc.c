@@ -95,26 +95,29 @@ static void close_link(struct rowlock_link *link)
     rowlock__watch_free(link->watch, release, link);
 }
 
-/* False: the driver does not tell the mode. */
-static bool get_autocommit(const struct rowlock_link *link, bool *on)
+/* `*told`: whether the driver tells the mode. It may be NULL. */
+static bool is_autocommit(const struct rowlock_link *link, bool *told)
 {
     SQLUINTEGER mode = SQL_AUTOCOMMIT_ON;
     SQLRETURN result =
         O.SQLGetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, &mode, sizeof mode, NULL);
 
-    *on = mode == SQL_AUTOCOMMIT_ON;
-    return SQL_SUCCEEDED(result);
+    if (told)
+        *told = SQL_SUCCEEDED(result);
+    return mode == SQL_AUTOCOMMIT_ON;
 }
 
 static int adopt(struct rowlock_link *link, const struct rowlock_source *source, char *product,
                  size_t size, struct rowlock_error *error)
 {
-    bool autocommit;
+    bool told = true;
     int code;
 
     link->dbc = source->handle;
     code = rowlock__odbc_product_name(link, product, size, error);
-    if (!code && !get_autocommit(link, &autocommit))
+    if (!code)
+        is_autocommit(link, &told);
+    if (!told)
         code = rowlock__fail(error, ROWLOCK_EINVAL,
                              "the driver of this HDBC does not report SQL_ATTR_AUTOCOMMIT, so "
                              "whether a transaction is open is unknown; let rowlock_open open the "
@@ -163,14 +166,6 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
 
 /* ---- transactions -------------------------------------------------------------------------- */
 
-static bool is_autocommit(const struct rowlock_link *link)
-{
-    bool on;
-
-    get_autocommit(link, &on);
-    return on;
-}
-
 static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_error *error)
 {
     return rowlock__odbc_set(link, SQL_ATTR_AUTOCOMMIT, on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF,
@@ -180,7 +175,7 @@ static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_err
 /* The caller ended our transaction on its handle, and has returned to autocommit. */
 static bool is_taken_back(const struct rowlock_link *link)
 {
-    return !link->own && link->autocommits && is_autocommit(link);
+    return !link->own && link->autocommits && is_autocommit(link, NULL);
 }
 
 static void take_back(struct rowlock_link *link)
@@ -196,7 +191,7 @@ static void take_back(struct rowlock_link *link)
 static bool is_open(const struct rowlock_link *link)
 {
     return link->work == WORK_OPEN || link->work == WORK_ABORTED ||
-           (!link->own && !link->autocommits && !is_autocommit(link));
+           (!link->own && !link->autocommits && !is_autocommit(link, NULL));
 }
 
 static enum rowlock_state state(const struct rowlock_link *link)
@@ -294,7 +289,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     rowlock__odbc_arm(link, budget);
     one_by_one = transaction_flags == ROWLOCK_INSIDE && !is_open(link);
     if (transaction_flags & ROWLOCK_BEGIN) {
-        if (!link->own && link->work == WORK_NONE && is_autocommit(link)) {
+        if (!link->own && link->work == WORK_NONE && is_autocommit(link, NULL)) {
             code = set_autocommit(link, false, error);
             link->autocommits = !code;
         }

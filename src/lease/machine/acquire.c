@@ -95,12 +95,6 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
 
 /* ---- a lost session -------------------------------------------------------------------------- */
 
-static step reconnect(machine *m)
-{
-    m->state = CONNECTING;
-    return (step){.act = ROWLOCK_ACT_RECONNECT};
-}
-
 /* A waiter also waits for the database, within the same limit. */
 static bool connecting_is_over(const machine *m, int64_t now)
 {
@@ -125,7 +119,8 @@ static step replace(machine *m, int64_t now, int code, uint32_t dice)
         return rest(m, now, code, dice);
     m->lost_since_ms = now;
     m->pace.pause_ms = 0;
-    return reconnect(m);
+    m->state = CONNECTING;
+    return (step){.act = ROWLOCK_ACT_RECONNECT};
 }
 
 /* The ticket's session lock is gone, so the ticket counts as dead; but a grant may be committed. */
@@ -223,9 +218,10 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case OVERTAKING:
         return rowlock__queue_overtook(m, now, r);
     case CONNECT_PAUSE:
-        if (!connecting_is_over(m, now))
-            return reconnect(m);
-        return rowlock__step_finish(m, m->left ? ROWLOCK_ESERVER : ROWLOCK_ECONN);
+        if (connecting_is_over(m, now))
+            return rowlock__step_finish(m, m->left ? ROWLOCK_ESERVER : ROWLOCK_ECONN);
+        m->state = CONNECTING;
+        return (step){.act = ROWLOCK_ACT_RECONNECT};
     default:
         return rowlock__queue_look(m, now);
     }

@@ -119,13 +119,6 @@ static step take(machine *m, int64_t now)
                   .limit_ms = name_lock_limit(m, now, SLICE_MS)};
 }
 
-static step seize(machine *m)
-{
-    m->state = SEIZING;
-    m->seized = true;
-    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
-}
-
 /* Our ticket was removed as dead: queue again, but release its session lock first. */
 static step queue_again(machine *m, int64_t now)
 {
@@ -222,10 +215,11 @@ step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dic
             return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
         /* one try, which the server commits by itself, then waiting grants: a head that only tried
            would starve */
-        if (m->in.seizes && m->ticket.locked && !m->seized)
-            return seize(m);
-        m->seized = false;
-        return take(m, now);
+        m->seized = m->in.seizes && m->ticket.locked && !m->seized;
+        if (!m->seized)
+            return take(m, now);
+        m->state = SEIZING;
+        return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
     case ROWLOCK_STATUS_LEASED:
         m->ticket.place = 1;
         return wait_for_holder(m, now, r, dice);
@@ -271,7 +265,9 @@ step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
         m->waited_for = 0;
     if (!came || !first || !m->in.seizes || !m->ticket.locked || rowlock__step_is_late(m, now))
         return rowlock__queue_look(m, now);
-    return seize(m);
+    m->state = SEIZING;
+    m->seized = true;
+    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
 }
 
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
