@@ -119,8 +119,8 @@ static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlo
     out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->last_success);
 }
 
-/* Records that the run `former` has no lease any more, and counts it: its job has it no longer, or a
-   claim found it lost. Parameter `outcome` says how it ended. */
+/* Records that the run `former` has no lease now, and counts it: its job has it no longer, or
+   a claim found it lost. Parameter `outcome` says how it ended. */
 static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
