@@ -21,11 +21,6 @@ static const char *const endings[] = {
 
 enum { OUTCOMES = sizeof outcomes / sizeof *outcomes, ENDINGS = sizeof endings / sizeof *endings };
 
-static bool is(const char *text, size_t length, const char *word)
-{
-    return length == strlen(word) && memcmp(text, word, length) == 0;
-}
-
 const char *rowlock_outcome_text(enum rowlock_run_outcome outcome)
 {
     return (unsigned)outcome < OUTCOMES ? outcomes[outcome].text : "unknown";
@@ -39,7 +34,7 @@ const char *rowlock_ending_text(enum rowlock_ending ending)
 enum rowlock_run_outcome rowlock__outcome_of(const char *text, size_t length)
 {
     for (int i = 0; i < OUTCOMES; i++)
-        if (is(text, length, outcomes[i].text))
+        if (strlen(outcomes[i].text) == length && memcmp(text, outcomes[i].text, length) == 0)
             return (enum rowlock_run_outcome)i;
     return ROWLOCK_RUN_LOST;
 }
@@ -47,7 +42,7 @@ enum rowlock_run_outcome rowlock__outcome_of(const char *text, size_t length)
 enum rowlock_ending rowlock__ending_of(const char *text, size_t length)
 {
     for (int i = 0; i < ROWLOCK_ENDED_RUN; i++)
-        if (is(text, length, endings[i]))
+        if (strlen(endings[i]) == length && memcmp(text, endings[i], length) == 0)
             return (enum rowlock_ending)i;
     return ROWLOCK_ENDED_GAVE_UP;
 }

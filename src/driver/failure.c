@@ -472,27 +472,22 @@ static bool ends_with(const struct rowlock_error *error, const char *advice)
     return n > 0 && n + 2 <= length && strcmp(error->text + length - n, advice) == 0;
 }
 
-/* The table's advice at the end of the error's text; NULL: none. */
-static const char *advice_of(const struct rowlock_error *error)
-{
-    for (size_t i = 0; i < sizeof worded / sizeof *worded; i++)
-        if (ends_with(error, worded[i].failure.advice))
-            return worded[i].failure.advice;
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
-        if (ends_with(error, failures[i].advice))
-            return failures[i].advice;
-    return NULL;
-}
-
+/* In place of the table's advice at the end of the error's text, if it has one. */
 void rowlock__advise(struct rowlock_error *error, const char *advice)
 {
-    const char *old = error ? advice_of(error) : NULL;
-    size_t length = error ? strlen(error->text) : 0;
+    const char *old = NULL;
+    size_t length;
 
-    if (old)
-        length -= strlen(old) + 2;
-    if (error)
-        snprintf(error->text + length, sizeof error->text - length, "; %s", advice);
+    if (!error)
+        return;
+    for (size_t i = 0; !old && i < sizeof worded / sizeof *worded; i++)
+        if (ends_with(error, worded[i].failure.advice))
+            old = worded[i].failure.advice;
+    for (size_t i = 0; !old && i < sizeof failures / sizeof *failures; i++)
+        if (ends_with(error, failures[i].advice))
+            old = failures[i].advice;
+    length = strlen(error->text) - (old ? strlen(old) + 2 : 0);
+    snprintf(error->text + length, sizeof error->text - length, "; %s", advice);
 }
 
 int rowlock_is_full(const struct rowlock_error *error)

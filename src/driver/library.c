@@ -11,27 +11,21 @@
 
 /* Prefers the copy that the process has loaded, because a wrapped handle belongs to that copy.
    Binding is lazy, as for a linked library: libpq loads 22 other libraries, and binding all their
-   functions would be an eighth of the client's work in a short `rowlock run`. fill() looks up the
-   functions that we call. */
-static bool open_library(struct rowlock_library *library, void **handle)
-{
-    *handle = rowlock__own_symbols();
-    library->opened = library->file;
-    if (dlsym(*handle, library->names[0]))
-        return true;
-    *handle = dlopen(library->file, RTLD_LAZY | RTLD_LOCAL);
-    if (!*handle && library->other_file) {
-        library->opened = library->other_file;
-        *handle = dlopen(library->other_file, RTLD_LAZY | RTLD_LOCAL);
-    }
-    return *handle != NULL;
-}
-
+   functions would be an eighth of the client's work in a short `rowlock run`. The functions that we
+   call are looked up here. */
 static int fill(struct rowlock_library *library, struct rowlock_error *error)
 {
-    void *handle;
+    void *handle = rowlock__own_symbols(); /* may be NULL, and is not an error */
+    bool loaded = dlsym(handle, library->names[0]) != NULL;
 
-    if (!open_library(library, &handle))
+    library->opened = library->file;
+    if (!loaded)
+        handle = dlopen(library->file, RTLD_LAZY | RTLD_LOCAL);
+    if (!loaded && !handle && library->other_file) {
+        library->opened = library->other_file;
+        handle = dlopen(library->other_file, RTLD_LAZY | RTLD_LOCAL);
+    }
+    if (!loaded && !handle)
         return rowlock__fail(error, ROWLOCK_EDRIVER,
                              "cannot load the client library %s; install the package %s",
                              library->file, library->package);

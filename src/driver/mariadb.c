@@ -46,32 +46,25 @@ static int refuse_pending(const struct rowlock_link *link, struct rowlock_error 
                          rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE);
 }
 
-static int set_database(struct rowlock_link *link, const char *database,
-                        struct rowlock_error *error)
-{
-    char **place = link->own ? &link->url->database : &link->database;
-
-    if (!database)
-        return ROWLOCK_OK;
-    if (!rowlock__mariadb_plain_database(database))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the database's name may hold letters, digits, _, $ and - only");
-    free(*place);
-    *place = strdup(database);
-    return *place ? ROWLOCK_OK : rowlock__no_memory(error);
-}
-
 static int open_source(struct rowlock_link *link, const struct rowlock_source *source,
                        const struct rowlock_budget *budget, struct rowlock_error *error)
 {
+    char **place;
     int code = ROWLOCK_OK;
 
     link->own = source->handle == NULL;
     link->cancel = rowlock__mariadb_cancel;
     if (source->url)
         code = rowlock__mariadb_url(source->url, &link->url, error);
-    if (!code)
-        code = set_database(link, source->database, error);
+    if (!code && source->database && !rowlock__mariadb_plain_database(source->database))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the database's name may hold letters, digits, _, $ and - only");
+    if (!code && source->database) {
+        place = link->own ? &link->url->database : &link->database;
+        free(*place);
+        *place = strdup(source->database);
+        code = *place ? ROWLOCK_OK : rowlock__no_memory(error);
+    }
     if (code)
         return code;
     if (!link->own) {
@@ -158,81 +151,52 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-static void take_installing(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    *(bool *)data = n > 0 && columns[0].type == ROWLOCK_INT && columns[0].number != 0;
-}
-
-/* Undoes what a failed call has begun. False: the caller's transaction is gone. */
-static bool undo_call(struct rowlock_link *link, bool was_open)
-{
-    if (rowlock__mariadb_query(link, "DO 0", NULL, 0) != 0)
-        return false;
-    if (!was_open && rowlock__mariadb_in_transaction(link))
-        return rowlock__mariadb_query(link, "ROLLBACK AND NO CHAIN NO RELEASE", NULL, 0) == 0;
-    return was_open == rowlock__mariadb_in_transaction(link);
-}
-
-/* Whether the missing procedure is the one that the statement calls, so that nothing has happened;
-   and not one that it calls in turn. The server's text: PROCEDURE database.name does not exist. */
-static bool lacks_its_own(const struct rowlock_call *call, const struct rowlock_error *error)
-{
-    static const char before[] = "CALL ";
-    const char *text = call->statement->text;
-    char name[80];
-
-    if (strncmp(text, before, strlen(before)) != 0)
-        return false;
-    text += strlen(before);
-    snprintf(name, sizeof name, ".%.*s does not exist", (int)strcspn(text, " (;"), text);
-    return strstr(error->text, name) != NULL;
-}
-
 /* MySQL cannot replace a procedure at once. While another session upgrades the schema, a call that
    lacks one is repeated, and once more after that. In an open transaction only if it has changed
    nothing: there its changes cannot be undone alone. */
 static int call_surely(struct rowlock_link *link, struct rowlock_call *call,
                        struct rowlock_error *error)
 {
-    struct rowlock_call question = {
-        .row = take_installing, .statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING]};
+    static const char calls[] = "CALL ";
+    int64_t installing = 1;
+    struct rowlock_call question = {.statement = &link->dialect->statements[ROWLOCK_SQL_INSTALLING],
+                                    .row = rowlock__take_number,
+                                    .data = &installing};
     struct rowlock_pause pause = {.next_ms = 10, .most_ms = 100};
     const struct rowlock_budget *budget = &link->wait.budget;
-    bool was_open = rowlock__mariadb_in_transaction(link), installing = true;
+    const char *text = call->statement->text;
+    bool was_open = rowlock__mariadb_in_transaction(link), own;
     struct rowlock_error unseen;
+    char lacking[100];
 
-    question.data = &installing;
     if (!error)
         error = &unseen;
     for (;;) {
         int code = rowlock__mariadb_call(link, call, error);
 
         if (code != ROWLOCK_ESCHEMA || error->native != NO_PROCEDURE || !question.statement->text ||
-            !installing || (was_open && !lacks_its_own(call, error)) ||
-            !undo_call(link, was_open) || rowlock__mariadb_call(link, &question, NULL) ||
+            !installing)
+            return code;
+        /* Whether the missing procedure is the one that the statement calls, so that nothing has
+           happened; and not one that it calls in turn. The server's text: PROCEDURE database.name
+           does not exist. */
+        own = strncmp(text, calls, strlen(calls)) == 0;
+        if (own)
+            snprintf(lacking, sizeof lacking, ".%.*s does not exist",
+                     (int)strcspn(text + strlen(calls), " (;"), text + strlen(calls));
+        if (was_open && !(own && strstr(error->text, lacking)))
+            return code;
+        /* undoes what the failed call has begun, unless the caller's transaction is gone */
+        if (rowlock__mariadb_query(link, "DO 0", NULL, 0) != 0)
+            return code;
+        if (!was_open && rowlock__mariadb_in_transaction(link) &&
+            rowlock__mariadb_query(link, "ROLLBACK AND NO CHAIN NO RELEASE", NULL, 0) != 0)
+            return code;
+        if ((was_open && !rowlock__mariadb_in_transaction(link)) ||
+            rowlock__mariadb_call(link, &question, NULL) ||
             rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms) != ROWLOCK_WAKE_READY)
             return code;
     }
-}
-
-static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
-                      struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
-                      struct rowlock_error *error)
-{
-    int code = rowlock__mariadb_begin(link, transaction_flags, calls, n, error);
-
-    for (size_t i = 0; i < n && !code; i++)
-        code = call_surely(link, &calls[i], error);
-    if (code || !(transaction_flags & ROWLOCK_COMMIT))
-        return code;
-    code =
-        rowlock__check_before_commit(rowlock__mariadb.get_socket(link->mysql), &link->dead, error);
-    if (!code) {
-        outcome->sent_commit = true;
-        if (rowlock__mariadb_query(link, "COMMIT AND NO CHAIN NO RELEASE", NULL, 0) != 0)
-            code = rowlock__mariadb_query_failure(link, error);
-    }
-    return code;
 }
 
 /* After an error the transaction may be gone, although the server would still answer a COMMIT by
@@ -281,7 +245,16 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
         return code;
     link->began = link->began && was_open;
     rowlock__mariadb_arm(link, budget);
-    code = send_calls(link, transaction_flags, calls, n, outcome, error);
+    code = rowlock__mariadb_begin(link, transaction_flags, calls, n, error);
+    for (size_t i = 0; i < n && !code; i++)
+        code = call_surely(link, &calls[i], error);
+    if (!code && (transaction_flags & ROWLOCK_COMMIT))
+        code = rowlock__check_before_commit(rowlock__mariadb.get_socket(link->mysql), &link->dead,
+                                            error);
+    if (!code && (transaction_flags & ROWLOCK_COMMIT)) {
+        outcome->sent_commit = true;
+        code = rowlock__mariadb_execute(link, "COMMIT AND NO CHAIN NO RELEASE", error);
+    }
     rowlock__mariadb_disarm(link);
     if (!code) {
         outcome->left = rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;

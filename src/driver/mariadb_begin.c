@@ -17,27 +17,6 @@ const struct rowlock_dialect *rowlock__mariadb_dialect_of(const char *version, b
     return is_mariadb ? &rowlock__dialect_mariadb : &rowlock__dialect_mysql;
 }
 
-static int tidb_query(struct rowlock_link *link, const char *text, struct rowlock_error *error)
-{
-    return rowlock__mariadb_query(link, text, NULL, 0) ? rowlock__mariadb_query_failure(link, error)
-                                                       : ROWLOCK_OK;
-}
-
-/* Begins at READ COMMITTED, whatever the session's level. On a borrowed handle a variable records
-   the transaction, because the caller may end it and begin another. */
-static int tidb_begin(struct rowlock_link *link, struct rowlock_call *begin,
-                      struct rowlock_error *error)
-{
-    int code = tidb_query(link, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED", error);
-
-    if (!code)
-        code = rowlock__mariadb_call(link, begin, error);
-    if (!code && !link->own)
-        code = tidb_query(link, "SET @rowlock_began = @@tidb_current_ts", error);
-    link->began = !code;
-    return code;
-}
-
 /* An optimistic transaction of the caller's would lock nothing before its COMMIT, and one above
    READ COMMITTED would not see what the previous holder has committed. The fence reads by FOR
    UPDATE, which shows what is committed now at every level. */
@@ -63,29 +42,31 @@ static int tidb_check(struct rowlock_link *link, const struct rowlock_call *call
                          found);
 }
 
-/* Questions about the server and the schema lock nothing. */
-static bool is_question(const struct rowlock_call *call)
-{
-    static const char *const questions[] = {"meta", "ping", "server"};
-
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (strcmp(call->statement->name, questions[i]) == 0)
-            return true;
-    return false;
-}
-
 int rowlock__mariadb_begin(struct rowlock_link *link, unsigned transaction_flags,
                            const struct rowlock_call *calls, size_t n, struct rowlock_error *error)
 {
+    static const char *const questions[] = {"meta", "ping", "server"}; /* which lock nothing */
     const struct rowlock_statement *statement = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
     struct rowlock_call call = {.statement = statement};
+    int code = ROWLOCK_OK;
 
-    if ((transaction_flags & ROWLOCK_BEGIN) && statement->text)
-        return link->dialect->plain ? tidb_begin(link, &call, error)
-                                    : rowlock__mariadb_call(link, &call, error);
+    if ((transaction_flags & ROWLOCK_BEGIN) && statement->text) {
+        /* TiDB begins at READ COMMITTED, whatever the session's level. On a borrowed handle a
+           variable records the transaction, because the caller may end it and begin another. */
+        if (link->dialect->plain)
+            code = rowlock__mariadb_execute(link, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+                                            error);
+        if (!code)
+            code = rowlock__mariadb_call(link, &call, error);
+        if (!code && link->dialect->plain && !link->own)
+            code = rowlock__mariadb_execute(link, "SET @rowlock_began = @@tidb_current_ts", error);
+        link->began = link->dialect->plain ? !code : link->began;
+        return code;
+    }
     if (!link->dialect->plain || !rowlock__mariadb_in_transaction(link) || n == 0)
         return ROWLOCK_OK;
-    if ((link->own && link->began) || is_question(calls))
-        return ROWLOCK_OK;
-    return tidb_check(link, calls, error);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        if (strcmp(calls->statement->name, questions[i]) == 0)
+            return ROWLOCK_OK;
+    return link->own && link->began ? ROWLOCK_OK : tidb_check(link, calls, error);
 }

@@ -176,6 +176,9 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
                              const char *text, struct rowlock_error *error);
 /* The same for the last error of link->mysql. */
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error);
+/* Runs a text as rowlock__mariadb_query does, with that failure's code. */
+int rowlock__mariadb_execute(struct rowlock_link *link, const char *text,
+                             struct rowlock_error *error);
 /* The transaction flag of the server's last answer that had one; the answer with an error has
    none. */
 bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);

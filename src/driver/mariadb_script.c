@@ -54,13 +54,6 @@ char *rowlock__mariadb_qualify(const char *text, const char *database)
     return out;
 }
 
-static int query(struct rowlock_link *link, const char *text, struct rowlock_error *error)
-{
-    if (rowlock__mariadb_query(link, text, NULL, 0) == 0)
-        return ROWLOCK_OK;
-    return rowlock__mariadb_query_failure(link, error);
-}
-
 static size_t trimmed(const char *line, size_t length)
 {
     while (length > 0 && isspace((unsigned char)line[length - 1]))
@@ -167,7 +160,8 @@ struct script {
 
 static int run_dropped(struct script *script, struct rowlock_error *error)
 {
-    int code = script->dropped ? query(script->link, script->dropped, error) : ROWLOCK_OK;
+    int code = script->dropped ? rowlock__mariadb_execute(script->link, script->dropped, error)
+                               : ROWLOCK_OK;
 
     free(script->dropped);
     script->dropped = NULL;
@@ -192,7 +186,7 @@ static int run_statement(struct script *script, const char *statement, struct ro
         script->dropped = strdup(statement);
         return script->dropped ? ROWLOCK_OK : rowlock__no_memory(error);
     }
-    return code ? code : query(script->link, statement, error);
+    return code ? code : rowlock__mariadb_execute(script->link, statement, error);
 }
 
 static int run_statements(struct rowlock_link *link, const char *text, struct rowlock_error *error)
@@ -226,29 +220,23 @@ static int run_statements(struct rowlock_link *link, const char *text, struct ro
     return code;
 }
 
-/* The name can be inserted between backquotes. */
-static int use_database(struct rowlock_link *link, const char *name, struct rowlock_error *error)
-{
-    char text[80];
-
-    snprintf(text, sizeof text, "USE `%s`", name);
-    return query(link, text, error);
-}
-
 int rowlock__mariadb_script(struct rowlock_link *link, const char *text,
                             struct rowlock_error *error)
 {
-    char before[260] = "";
+    char before[260] = "", use[80];
     int code = ROWLOCK_OK;
 
     if (link->database) {
         if (rowlock__mariadb_query(link, "SELECT DATABASE()", before, sizeof before) != 0)
             return rowlock__mariadb_query_failure(link, error);
-        code = use_database(link, link->database, error);
+        snprintf(use, sizeof use, "USE `%s`", link->database);
+        code = rowlock__mariadb_execute(link, use, error);
     }
     if (!code)
         code = run_statements(link, text, error);
-    if (before[0] && !link->dead && rowlock__mariadb_plain_database(before))
-        use_database(link, before, NULL);
+    if (before[0] && !link->dead && rowlock__mariadb_plain_database(before)) {
+        snprintf(use, sizeof use, "USE `%.64s`", before);
+        rowlock__mariadb_execute(link, use, NULL);
+    }
     return code;
 }

@@ -18,38 +18,22 @@ static void set_text(MYSQL *mysql, enum mysql_option option, const char *value)
         rowlock__mariadb.optionsv(mysql, option, value);
 }
 
-/* The TLS handshake waits inside libmariadb, which ignores the pump: it has timeouts in whole
-   seconds. */
-static void set_handshake_limit(MYSQL *mysql, const struct rowlock_budget *budget)
-{
-    int64_t left_ms = budget->deadline_ms - rowlock__now_ms();
-    unsigned seconds = left_ms < 1000 ? 1 : (unsigned)((left_ms + 999) / 1000);
-
-    if (budget->deadline_ms != ROWLOCK_NEVER)
-        rowlock__mariadb.optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-}
-
-/* Whether a Unix socket or TLS protects the password. */
-static bool is_private(const struct rowlock__mariadb_url *url)
-{
-    bool local = !url->host || strcmp(url->host, "localhost") == 0; /* libmariadb: by a socket */
-
-    return url->ssl == 1 || url->socket || (local && !url->port && !url->default_file);
-}
-
 static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
 {
     unsigned protocol = MYSQL_PROTOCOL_TCP;
     my_bool yes = 1, no = 0;
+    /* libmariadb connects by a socket */
+    bool local =
+        (!url->host || strcmp(url->host, "localhost") == 0) && !url->port && !url->default_file;
 
     rowlock__mariadb.optionsv(mysql, MYSQL_OPT_NONBLOCK, (void *)NULL);
     if (url->default_file || url->default_group)
         rowlock__mariadb.optionsv(mysql, MYSQL_READ_DEFAULT_GROUP,
                                   url->default_group ? url->default_group : "client");
     set_text(mysql, MYSQL_READ_DEFAULT_FILE, url->default_file);
-    /* Other methods send the password itself. Those of MySQL encrypt it, but libmariadb takes the
-       key from any server that answers. */
-    if ((url->password || url->default_file) && !is_private(url))
+    /* Unless a Unix socket or TLS protects the password: other methods send it itself. Those of
+       MySQL encrypt it, but libmariadb takes the key from any server that answers. */
+    if ((url->password || url->default_file) && url->ssl != 1 && !url->socket && !local)
         set_text(mysql, MARIADB_OPT_RESTRICTED_AUTH,
                  "mysql_native_password,client_ed25519,parsec,auth_gssapi_client");
     rowlock__mariadb.optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
@@ -83,23 +67,27 @@ static int set_session(struct rowlock_link *link, struct rowlock_error *error)
     };
     /* an optimistic transaction locks nothing before its COMMIT */
     static const char tidb_text[] = "SET SESSION tidb_txn_mode = 'pessimistic'";
+    int code = ROWLOCK_OK;
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (rowlock__mariadb_query(link, texts[i], NULL, 0) != 0)
-            return rowlock__mariadb_query_failure(link, error);
-    if (rowlock__find_caseless(rowlock__mariadb.server_info(link->mysql), ROWLOCK_TIDB) &&
-        rowlock__mariadb_query(link, tidb_text, NULL, 0) != 0)
-        return rowlock__mariadb_query_failure(link, error);
-    return ROWLOCK_OK;
+    for (size_t i = 0; !code && i < sizeof texts / sizeof *texts; i++)
+        code = rowlock__mariadb_execute(link, texts[i], error);
+    if (!code && rowlock__find_caseless(rowlock__mariadb.server_info(link->mysql), ROWLOCK_TIDB))
+        code = rowlock__mariadb_execute(link, tidb_text, error);
+    return code;
 }
 
 static MYSQL *real_connect(struct rowlock_link *link)
 {
     const struct rowlock__mariadb_url *url = link->url;
     MYSQL *connected = NULL;
+    int64_t left_ms = link->wait.budget.deadline_ms - rowlock__now_ms();
+    unsigned seconds = left_ms < 1000 ? 1 : (unsigned)((left_ms + 999) / 1000);
 
     set_options(link->mysql, url);
-    set_handshake_limit(link->mysql, &link->wait.budget);
+    /* the TLS handshake waits inside libmariadb, which ignores the pump: it has timeouts in whole
+       seconds */
+    if (link->wait.budget.deadline_ms != ROWLOCK_NEVER)
+        rowlock__mariadb.optionsv(link->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
     ROWLOCK_MARIADB_PUMPED(link, real_connect, &connected, link->mysql,
                            (&connected, link->mysql, url->host, url->user, url->password,
                             url->database, url->port, url->socket,

@@ -42,25 +42,6 @@ static int statement_failure(struct rowlock_link *link, MYSQL_STMT *stmt,
                                     rowlock__mariadb.stmt_text(stmt), error);
 }
 
-/* The time limit for the server in seconds; 0: none. A handle that blocks has no other deadline. */
-static double server_limit(const struct rowlock_link *link, const struct rowlock_call *call)
-{
-    const struct rowlock__mariadb_wait *wait = &link->wait;
-    int64_t limit = call->limit_ms;
-
-    if (link->dialect != &rowlock__dialect_mariadb)
-        return 0;
-    if (!wait->pumped && wait->budget.deadline_ms != ROWLOCK_NEVER) {
-        int64_t left = wait->budget.deadline_ms - rowlock__now_ms();
-
-        if (left < 1)
-            left = 1;
-        if (limit <= 0 || left < limit)
-            limit = left;
-    }
-    return limit > 0 && limit <= MOST_MS ? (double)limit / 1000 : 0;
-}
-
 static void bind_parameters(struct parameters *p, const struct rowlock_call *call, double limit_s)
 {
     memset(p, 0, sizeof *p);
@@ -118,28 +99,6 @@ static MYSQL_STMT *new_statement(struct rowlock_link *link)
     return stmt;
 }
 
-static int prepare(struct rowlock_link *link, MYSQL_STMT *stmt, const char *text)
-{
-    int failed = 0;
-
-    ROWLOCK_MARIADB_PUMPED(link, stmt_prepare, &failed, stmt, (&failed, stmt, text, strlen(text)));
-    return failed;
-}
-
-static int execute(struct rowlock_link *link, MYSQL_STMT *stmt)
-{
-    int failed = 0;
-
-    ROWLOCK_MARIADB_PUMPED(link, stmt_execute, &failed, stmt, (&failed, stmt));
-    return failed;
-}
-
-static bool is_integer(enum enum_field_types type)
-{
-    return type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_LONG ||
-           type == MYSQL_TYPE_INT24 || type == MYSQL_TYPE_LONGLONG;
-}
-
 /* Buffers for the widest value of each column of the stored result. */
 static int bind_columns(struct columns *c, MYSQL_STMT *stmt, const MYSQL_FIELD *fields)
 {
@@ -151,9 +110,12 @@ static int bind_columns(struct columns *c, MYSQL_STMT *stmt, const MYSQL_FIELD *
     if (!c->memory)
         return -1;
     for (unsigned i = 0; i < c->n; i++) {
+        enum enum_field_types type = fields[i].type;
+
         c->bind[i].length = &c->length[i];
         c->bind[i].is_null = &c->null[i];
-        if (is_integer(fields[i].type)) {
+        if (type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_LONG ||
+            type == MYSQL_TYPE_INT24 || type == MYSQL_TYPE_LONGLONG) {
             c->bind[i].buffer_type = MYSQL_TYPE_LONGLONG;
             c->bind[i].buffer = &c->number[i];
             continue;
@@ -254,28 +216,6 @@ static int read_results(struct rowlock_link *link, MYSQL_STMT *stmt, struct rowl
     return code;
 }
 
-static MYSQL_STMT **find_prepared(struct rowlock_link *link,
-                                  const struct rowlock_statement *statement, bool limited)
-{
-    for (size_t i = 0; i < ROWLOCK_SQL_COUNT; i++) {
-        struct rowlock__mariadb_prepared *p = &link->prepared[i];
-
-        if (!p->statement)
-            p->statement = statement;
-        if (p->statement == statement)
-            return &p->stmt[limited];
-    }
-    return NULL;
-}
-
-/* Older libraries keep the flags of an earlier answer of a CALL ("more results", "no transaction"):
-   an executed statement then waits forever for further results. Observed with 3.2.6 and 3.3.8
-   (Ubuntu 22.04 and 24.04), not with 3.3.20 (Debian 12). */
-static bool can_execute_again(void)
-{
-    return rowlock__mariadb.client_version() >= 30320;
-}
-
 /* Non-blocking. The statement is kept on a session of our own, and closed on a borrowed handle. It
    is also closed if an error cut its results off: the library then keeps the columns of the last
    result that it read, and would read an execution without a result as if it had them. */
@@ -285,10 +225,21 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
     MYSQL_STMT *fresh = NULL, **kept = NULL;
     MYSQL_STMT *stmt;
     char *text = NULL;
-    int code = ROWLOCK_OK;
+    int code = ROWLOCK_OK, failed = 0;
 
-    if (link->own && can_execute_again())
-        kept = find_prepared(link, call->statement, p->limit_s > 0);
+    /* Older libraries keep the flags of an earlier answer of a CALL ("more results", "no
+       transaction"): an executed statement then waits forever for further results. Observed with
+       3.2.6 and 3.3.8 (Ubuntu 22.04 and 24.04), not with 3.3.20 (Debian 12). */
+    for (size_t i = 0;
+         link->own && !kept && rowlock__mariadb.client_version() >= 30320 && i < ROWLOCK_SQL_COUNT;
+         i++) {
+        struct rowlock__mariadb_prepared *prepared = &link->prepared[i];
+
+        if (!prepared->statement)
+            prepared->statement = call->statement;
+        if (prepared->statement == call->statement)
+            kept = &prepared->stmt[p->limit_s > 0];
+    }
     stmt = kept ? *kept : NULL;
     if (!stmt) {
         text = make_text(link, call->statement->text, p->limit_s > 0);
@@ -297,7 +248,9 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
             code = rowlock__no_memory(error);
             goto out;
         }
-        if (prepare(link, stmt, text) != 0) {
+        ROWLOCK_MARIADB_PUMPED(link, stmt_prepare, &failed, stmt,
+                               (&failed, stmt, text, strlen(text)));
+        if (failed != 0) {
             code = statement_failure(link, stmt, error);
             goto out;
         }
@@ -306,10 +259,12 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
             fresh = NULL;
         }
     }
-    if ((p->n > 0 && rowlock__mariadb.stmt_bind_param(stmt, p->bind) != 0) ||
-        execute(link, stmt) != 0)
+    failed = p->n > 0 && rowlock__mariadb.stmt_bind_param(stmt, p->bind) != 0;
+    if (!failed)
+        ROWLOCK_MARIADB_PUMPED(link, stmt_execute, &failed, stmt, (&failed, stmt));
+    if (failed != 0) {
         code = statement_failure(link, stmt, error);
-    else if ((code = read_results(link, stmt, call, error)) != ROWLOCK_OK && kept) {
+    } else if ((code = read_results(link, stmt, call, error)) != ROWLOCK_OK && kept) {
         *kept = NULL;
         fresh = stmt;
     }
@@ -348,14 +303,23 @@ out:
 int rowlock__mariadb_call(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error)
 {
+    const struct rowlock__mariadb_wait *wait = &link->wait;
+    int64_t limit_ms = call->limit_ms, left_ms;
     struct parameters p;
 
     if (call->statement->parameters + 1 > PARAMETERS)
         return rowlock__fail(error, ROWLOCK_EINVAL, "a statement of more than %d parameters",
                              PARAMETERS - 1);
-    bind_parameters(&p, call, server_limit(link, call));
+    /* the time limit for the server; a handle that blocks has no other deadline */
+    if (!wait->pumped && wait->budget.deadline_ms != ROWLOCK_NEVER) {
+        left_ms = rowlock__most(wait->budget.deadline_ms - rowlock__now_ms(), 1);
+        limit_ms = limit_ms > 0 ? rowlock__least(limit_ms, left_ms) : left_ms;
+    }
+    if (link->dialect != &rowlock__dialect_mariadb || limit_ms > MOST_MS)
+        limit_ms = 0;
+    bind_parameters(&p, call, limit_ms > 0 ? (double)limit_ms / 1000 : 0);
     call->affected = 0;
-    if (link->wait.pumped)
+    if (wait->pumped)
         return call_prepared(link, call, &p, error);
     return call_direct(link, call, &p, error);
 }

@@ -38,35 +38,6 @@ static int decode(const char *from, const char *to, const char *what, char **out
     return ROWLOCK_OK;
 }
 
-static int parse_user(struct rowlock__mariadb_url *url, const char *from, const char *to,
-                      struct rowlock_error *error)
-{
-    const char *colon = memchr(from, ':', (size_t)(to - from));
-    int code = ROWLOCK_OK;
-
-    if ((colon ? colon : to) > from)
-        code = decode(from, colon ? colon : to, "user", &url->user, error);
-    if (!code && colon)
-        code = decode(colon + 1, to, "password", &url->password, error);
-    return code;
-}
-
-static int parse_port(struct rowlock__mariadb_url *url, const char *from, const char *to,
-                      struct rowlock_error *error)
-{
-    for (; from < to; from++) {
-        if (*from < '0' || *from > '9' || url->port > 65535)
-            return rowlock__fail(
-                error, ROWLOCK_EINVAL,
-                "the URL's port is not a number; a / in a password is written %%2F, and @ follows "
-                "the password: mariadb://user:password@host:port/database");
-        url->port = url->port * 10 + (unsigned)(*from - '0');
-    }
-    if (url->port > 65535)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "the URL's port is above 65535");
-    return ROWLOCK_OK;
-}
-
 static int parse_host(struct rowlock__mariadb_url *url, const char *from, const char *to,
                       struct rowlock_error *error)
 {
@@ -86,8 +57,17 @@ static int parse_host(struct rowlock__mariadb_url *url, const char *from, const 
     }
     if (end > from)
         code = decode(from, end, "host", &url->host, error);
-    if (!code && colon)
-        code = parse_port(url, colon + 1, to, error);
+    for (from = colon ? colon + 1 : to; !code && from < to; from++) {
+        if (*from < '0' || *from > '9' || url->port > 65535)
+            code = rowlock__fail(
+                error, ROWLOCK_EINVAL,
+                "the URL's port is not a number; a / in a password is written %%2F, and @ follows "
+                "the password: mariadb://user:password@host:port/database");
+        else
+            url->port = url->port * 10 + (unsigned)(*from - '0');
+    }
+    if (!code && url->port > 65535)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "the URL's port is above 65535");
     if (!code && url->host && url->host[0] == '/') {
         free(url->socket);
         url->socket = url->host;
@@ -156,25 +136,10 @@ static int parse_option(struct rowlock__mariadb_url *url, const char *from, cons
                          "ssl-verify-server-cert, tls-version");
 }
 
-static int parse_options(struct rowlock__mariadb_url *url, const char *at,
-                         struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK;
-
-    while (!code && *at) {
-        size_t length = strcspn(at, "&");
-
-        if (length > 0)
-            code = parse_option(url, at, at + length, error);
-        at += length;
-        at += *at == '&';
-    }
-    return code;
-}
-
 static int parse(struct rowlock__mariadb_url *url, const char *text, struct rowlock_error *error)
 {
-    const char *from = strchr(text, ':'), *path, *query, *at = NULL;
+    const char *from = strchr(text, ':'), *path, *query, *at = NULL, *colon;
+    size_t length;
     int code = ROWLOCK_OK;
 
     if (!from || strncmp(from, "://", 3) != 0)
@@ -187,14 +152,22 @@ static int parse(struct rowlock__mariadb_url *url, const char *text, struct rowl
     for (const char *c = from; c < path; c++)
         if (*c == '@')
             at = c;
-    if (at)
-        code = parse_user(url, from, at, error);
+    colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
+    if (at && (colon ? colon : at) > from)
+        code = decode(from, colon ? colon : at, "user", &url->user, error);
+    if (!code && colon)
+        code = decode(colon + 1, at, "password", &url->password, error);
     if (!code)
         code = parse_host(url, at ? at + 1 : from, path, error);
     if (!code && query > path + 1)
         code = decode(path + 1, query, "database", &url->database, error);
-    if (!code && *query)
-        code = parse_options(url, query + 1, error);
+    for (const char *option = *query ? query + 1 : query; !code && *option;) {
+        length = strcspn(option, "&");
+        if (length > 0)
+            code = parse_option(url, option, option + length, error);
+        option += length;
+        option += *option == '&';
+    }
     if (!code && url->ssl < 0 && (url->ssl_ca || url->ssl_capath || url->ssl_cert))
         url->ssl = 1;
     return code;

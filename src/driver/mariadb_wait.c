@@ -11,31 +11,11 @@
 #include "driver/failure.h"
 #include "driver/mariadb_link.h"
 
-/* A borrowed handle gets libmariadb's non-blocking context once, unless its owner gave it one. */
-static bool make_pumpable(MYSQL *mysql)
-{
-    my_bool has = 0;
-
-    if (rowlock__mariadb.get_optionv(mysql, MYSQL_OPT_NONBLOCK, &has) == 0 && has)
-        return true;
-    return rowlock__mariadb.optionsv(mysql, MYSQL_OPT_NONBLOCK, (void *)NULL) == 0;
-}
-
-/* libmariadb reads the socket of a TLS session through OpenSSL, whose reads return early only if
-   the socket itself is non-blocking; libmariadb's own blocking calls undo that. */
-static void make_nonblocking(struct rowlock_link *link)
-{
-    my_socket fd = rowlock__mariadb.get_socket(link->mysql);
-    int flags = fcntl(fd, F_GETFL);
-
-    if (flags < 0 || (flags & O_NONBLOCK) || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-        return;
-    if (!link->own)
-        link->wait.flags = flags;
-}
-
 void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget *budget)
 {
+    my_bool has = 0;
+    int flags;
+
     link->wait = (struct rowlock__mariadb_wait){
         .budget = *budget,
         .stage = STAGE_CALM,
@@ -44,10 +24,21 @@ void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget
         .pumped = link->own,
         .flags = -1,
     };
-    if (!link->own && link->url) /* a call that ignores the interrupt still obeys the deadline */
-        link->wait.pumped = make_pumpable(link->mysql);
-    if (link->tls && link->wait.pumped)
-        make_nonblocking(link);
+    /* A borrowed handle gets libmariadb's non-blocking context once, unless its owner gave it one:
+       a call that ignores the interrupt still obeys the deadline. */
+    if (!link->own && link->url)
+        link->wait.pumped =
+            (rowlock__mariadb.get_optionv(link->mysql, MYSQL_OPT_NONBLOCK, &has) == 0 && has) ||
+            rowlock__mariadb.optionsv(link->mysql, MYSQL_OPT_NONBLOCK, (void *)NULL) == 0;
+    if (!link->tls || !link->wait.pumped)
+        return;
+    /* libmariadb reads the socket of a TLS session through OpenSSL, whose reads return early only
+       if the socket itself is non-blocking; libmariadb's own blocking calls undo that. */
+    flags = fcntl(rowlock__mariadb.get_socket(link->mysql), F_GETFL);
+    if (flags >= 0 && !(flags & O_NONBLOCK) &&
+        fcntl(rowlock__mariadb.get_socket(link->mysql), F_SETFL, flags | O_NONBLOCK) >= 0 &&
+        !link->own)
+        link->wait.flags = flags;
 }
 
 void rowlock__mariadb_disarm(struct rowlock_link *link)
@@ -153,21 +144,12 @@ bool rowlock__mariadb_in_transaction(const struct rowlock_link *link)
     return (flags & SERVER_STATUS_IN_TRANS) != 0;
 }
 
-/* After these errors the session has ended, whichever side reports them. */
-static bool is_fatal(unsigned number)
-{
-    static const unsigned fatal[] = {1053, 1158, 1159, 1160, 1161, 1927, 2002, 2003,
-                                     2006, 2012, 2013, 2026, 2027, 2055, 4031};
-
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        if (fatal[i] == number)
-            return true;
-    return false;
-}
-
 int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const char *sqlstate,
                              const char *text, struct rowlock_error *error)
 {
+    /* after these errors the session has ended, whichever side reports them */
+    static const unsigned fatal[] = {1053, 1158, 1159, 1160, 1161, 1927, 2002, 2003,
+                                     2006, 2012, 2013, 2026, 2027, 2055, 4031};
     const struct rowlock__mariadb_wait *wait = &link->wait;
     char answer[sizeof error->text];
     int code;
@@ -175,7 +157,8 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
     strncpy(answer, text, sizeof answer - 1); /* `text` may be in memory that is freed below */
     answer[sizeof answer - 1] = '\0';
     code = rowlock__failure(error, "mariadb", sqlstate, (int)number, answer);
-    link->dead = link->dead || is_fatal(number);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        link->dead = link->dead || fatal[i] == number;
     if (link->dead)
         rowlock__mariadb_forget_tls_errors();
     if (wait->stage != STAGE_CANCELED && wait->stage != STAGE_GIVEN_UP)
@@ -183,6 +166,14 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
     if (!link->dead && number != 1317 && number != 1969 && number != 3024)
         return code; /* it failed by itself before it could be cancelled */
     return rowlock__cut_off(error, wait->why, wait->connecting, wait->stage == STAGE_GIVEN_UP);
+}
+
+int rowlock__mariadb_execute(struct rowlock_link *link, const char *text,
+                             struct rowlock_error *error)
+{
+    if (rowlock__mariadb_query(link, text, NULL, 0) == 0)
+        return ROWLOCK_OK;
+    return rowlock__mariadb_query_failure(link, error);
 }
 
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error)

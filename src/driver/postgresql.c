@@ -55,45 +55,6 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
 
 /* ---- the result of a round trip -------------------------------------------------------------- */
 
-static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bool had_one)
-{
-    return rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
-}
-
-/* Whether the server may have executed the COMMIT, or a statement alone: it was sent, and no answer
-   proves that the server stopped before it. */
-static bool may_have_committed(const struct rowlock_link *link,
-                               const struct rowlock_round_trip *round_trip)
-{
-    if (link->hung_up || link->n_steps == 0)
-        return false;
-    if (link->alone)
-        return !round_trip->reported;
-    if (link->steps[link->n_steps - 1].statement != &commit_statement)
-        return false;
-    return !round_trip->reported || round_trip->failed >= link->n_steps - 1;
-}
-
-static int judge(const struct rowlock_link *link, const struct rowlock_round_trip *round_trip,
-                 bool unknown, struct rowlock_error *error)
-{
-    int code = rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
-
-    if (round_trip->lost && unknown) {
-        rowlock__wrap_error(error, ROWLOCK_EUNKNOWN,
-                            link->unconfirmed ? "COMMIT" : "connection lost during COMMIT");
-        code = ROWLOCK_EUNKNOWN;
-    } else if (round_trip->reason &&
-               (round_trip->lost || strcmp(round_trip->sqlstate, "57014") == 0)) {
-        code = round_trip->reason;
-    } else if (round_trip->lost && !round_trip->sqlstate[0]) {
-        return rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip->text);
-    }
-    if (error)
-        error->code = code;
-    return code;
-}
-
 /* Statements that the server no longer knows (DISCARD ALL), or whose result changed when the schema
    was reinstalled, are prepared again. True: nothing was done and no transaction was lost, so the
    round trip can be repeated. */
@@ -114,20 +75,42 @@ static bool forget_prepared(struct rowlock_link *link, const struct rowlock_roun
 static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *round_trip,
                     bool had_one, struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
-    bool unknown = may_have_committed(link, round_trip);
+    const struct rowlock_step *last = link->n_steps ? &link->steps[link->n_steps - 1] : NULL;
     bool failed = round_trip->lost || round_trip->text[0];
+    /* The server may have executed the COMMIT, or a statement alone: it was sent, and no answer
+       proves that the server stopped before it. */
+    bool unknown =
+        last && !link->hung_up &&
+        (link->alone ? !round_trip->reported
+                     : last->statement == &commit_statement &&
+                           (!round_trip->reported || round_trip->failed >= link->n_steps - 1));
     int code = ROWLOCK_OK;
 
     outcome->sent_commit = unknown;
-    outcome->left = what_is_left(link, had_one && (failed || round_trip->rolled_back));
-    if (failed) {
-        code = judge(link, round_trip, unknown, error);
-    } else if (round_trip->rolled_back) {
+    had_one = had_one && (failed || round_trip->rolled_back);
+    outcome->left = rowlock__left_in(pg_state(link), had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE);
+    if (!failed && !round_trip->rolled_back)
+        return ROWLOCK_OK;
+    if (!failed) {
         code = rowlock__fail(error, ROWLOCK_EABORTED,
                              "the server rolled back instead of committing, because an earlier "
                              "statement of the transaction had failed");
+        return rowlock__left(error, code, outcome->left);
     }
-    return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
+    code = rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
+    if (round_trip->lost && unknown) {
+        rowlock__wrap_error(error, ROWLOCK_EUNKNOWN,
+                            link->unconfirmed ? "COMMIT" : "connection lost during COMMIT");
+        code = ROWLOCK_EUNKNOWN;
+    } else if (round_trip->reason &&
+               (round_trip->lost || strcmp(round_trip->sqlstate, "57014") == 0)) {
+        code = round_trip->reason;
+    } else if (round_trip->lost && !round_trip->sqlstate[0]) {
+        code = rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip->text);
+    }
+    if (error)
+        error->code = code;
+    return rowlock__left(error, code, outcome->left);
 }
 
 /* ---- run ----------------------------------------------------------------------------------- */
@@ -180,7 +163,7 @@ static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct 
     if (!code)
         code = pack(link, transaction_flags, calls, n, error);
     if (code) {
-        outcome->left = what_is_left(link, false);
+        outcome->left = rowlock__left_in(pg_state(link), ROWLOCK_TX_NONE);
         return rowlock__left(error, code, outcome->left);
     }
     rowlock__pg_round_trip(link, budget, &round_trip);
@@ -248,20 +231,12 @@ static void pg_close(struct rowlock_link *link)
     free(link);
 }
 
-/* From the parameters that the server reported on connecting: sends nothing on the handle. */
-static const struct rowlock_dialect *dialect_of(PGconn *conn)
-{
-    const char *version = PQ.PQparameterStatus(conn, "server_version");
-
-    return version && strstr(version, YUGABYTEDB) ? &rowlock__dialect_yugabytedb
-                                                  : &rowlock__dialect_postgresql;
-}
-
 static int pg_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
                    struct rowlock_link **out, const struct rowlock_dialect **dialect,
                    struct rowlock_error *error)
 {
     struct rowlock_link *link;
+    const char *version;
     int code = rowlock__load(&rowlock__postgresql_client, error);
 
     if (code)
@@ -278,8 +253,11 @@ static int pg_open(const struct rowlock_source *source, const struct rowlock_bud
         pg_close(link);
         return code;
     }
-    if (link->borrowed)
-        link->dialect = dialect_of(link->conn);
+    if (link->borrowed) { /* the server reported it on connecting: sends nothing on the handle */
+        version = PQ.PQparameterStatus(link->conn, "server_version");
+        if (version && strstr(version, YUGABYTEDB))
+            link->dialect = &rowlock__dialect_yugabytedb;
+    }
     *out = link;
     *dialect = link->dialect;
     return ROWLOCK_OK;

@@ -63,24 +63,6 @@ static bool names_no_database(const char *url)
     return none && !getenv("PGDATABASE") && !getenv("PGSERVICE");
 }
 
-/* Without a host and @, libpq takes the password for a port, and would quote it in its message. */
-static bool ports_are_numbers(const PQconninfoOption *option)
-{
-    for (; option->keyword; option++)
-        if (strcmp(option->keyword, "port") == 0 && option->val &&
-            option->val[strspn(option->val, "0123456789,")] != '\0')
-            return false;
-    return true;
-}
-
-static bool is_encoded(const char *url)
-{
-    for (; (url = strchr(url, '%')) != NULL; url++)
-        if (rowlock__hex_byte(url + 1) < 0)
-            return false;
-    return true;
-}
-
 /* If libpq splits a URL elsewhere than its author meant, a piece of the password gets into the
    host, the port or the database, and so into messages. */
 static int check_url(const char *url, struct rowlock_error *error)
@@ -89,7 +71,7 @@ static int check_url(const char *url, struct rowlock_error *error)
     char *quoting = NULL; /* libpq's message, which quotes the part that it could not parse */
     PQconninfoOption *options;
     size_t length;
-    bool numbers;
+    bool numbers = true;
 
     if (!rest)
         return rowlock__fail(error, ROWLOCK_EINVAL,
@@ -103,9 +85,10 @@ static int check_url(const char *url, struct rowlock_error *error)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the URL cannot be read: in user and password write @ as %%40, / as "
                              "%%2F, ? as %%3F");
-    if (!is_encoded(url))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the URL has a %% without two hex digits: write %% as %%25");
+    for (const char *percent = url; (percent = strchr(percent, '%')) != NULL; percent++)
+        if (rowlock__hex_byte(percent + 1) < 0)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "the URL has a %% without two hex digits: write %% as %%25");
     options = PQ.PQconninfoParse(url, &quoting);
     PQ.PQfreemem(quoting);
     if (!options)
@@ -114,7 +97,11 @@ static int check_url(const char *url, struct rowlock_error *error)
                                  ? "libpq does not know an option of the URL, or cannot read it: "
                                    "what follows ? is as in ?connect_timeout=3&sslmode=require"
                                  : "the URL is not postgresql://user:password@host:port/database");
-    numbers = ports_are_numbers(options);
+    /* without a host and @, libpq takes the password for a port, and would quote it */
+    for (const PQconninfoOption *option = options; option->keyword; option++)
+        if (strcmp(option->keyword, "port") == 0 && option->val &&
+            option->val[strspn(option->val, "0123456789,")] != '\0')
+            numbers = false;
     PQ.PQconninfoFree(options);
     if (!numbers)
         return rowlock__fail(error, ROWLOCK_EINVAL,
@@ -125,32 +112,22 @@ static int check_url(const char *url, struct rowlock_error *error)
 }
 
 /* "FATAL:  28P01: password authentication failed\nLOCATION: ..." -> state, text. */
-static void take_apart(const char *message, char *state, char *text, size_t size)
+static int refused(struct rowlock_link *link, struct rowlock_error *error)
 {
-    const char *start = NULL, *end;
+    const char *message = PQ.PQerrorMessage(link->conn), *start = NULL, *end;
+    char state[6] = "", text[400];
+    int code;
 
-    for (const char *at = message; (at = strstr(at, ":  ")) != NULL; at += 3) {
-        size_t n = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-
-        if (n == 5 && at[8] == ':')
+    for (const char *at = message; (at = strstr(at, ":  ")) != NULL; at += 3)
+        if (strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == 5 && at[8] == ':')
             start = at + 3; /* for several hosts the last */
-    }
-    state[0] = '\0';
     if (start) {
         memcpy(state, start, 5);
-        state[5] = '\0';
         message = start + 7;
     }
     end = strstr(message, "\nLOCATION:");
-    snprintf(text, size, "%.*s", (int)(end ? (size_t)(end - message) : strlen(message)), message);
-}
-
-static int refused(struct rowlock_link *link, struct rowlock_error *error)
-{
-    char state[6], text[400];
-    int code;
-
-    take_apart(PQ.PQerrorMessage(link->conn), state, text, sizeof text);
+    snprintf(text, sizeof text, "%.*s", (int)(end ? (size_t)(end - message) : strlen(message)),
+             message);
     if (state[0])
         return rowlock__failure(error, "postgresql", state, 0, text);
     if (PQ.PQconnectionNeedsPassword(link->conn)) /* the client's error, which has no state */
@@ -269,29 +246,14 @@ static void element(const char *list, size_t i, char *out, size_t size)
     snprintf(out, size, "%.*s", length < size ? (int)length : 0, list);
 }
 
-/* Whether the lists can be taken apart: libpq has its own meaning for an empty element, and an
-   error for lists of different lengths. */
-static bool are_separate(const struct hosts *hosts)
-{
-    const char *lists[] = {hosts->name, hosts->address, hosts->port};
-
-    for (size_t i = 0; i < 3; i++) {
-        const char *list = lists[i];
-
-        if (!*list)
-            continue;
-        if (elements(list) != hosts->n && (i < 2 || elements(list) != 1))
-            return false;
-        if (*list == ',' || strstr(list, ",,") || list[strlen(list) - 1] == ',')
-            return false;
-    }
-    return hosts->n > 1;
-}
-
-/* The only host that can lock is the primary, so several hosts without a choice mean it. */
+/* The only host that can lock is the primary, so several hosts without a choice mean it. libpq has
+   its own meaning for an empty element of a list, and an error for lists of different lengths: such
+   lists are not taken apart. */
 static struct hosts hosts_of(const char *url)
 {
     struct hosts hosts = {.options = PQ.PQconninfoParse(url, NULL), .n = 1};
+    const char *lists[3];
+    size_t n;
 
     hosts.name = option_of(hosts.options, "host");
     hosts.address = option_of(hosts.options, "hostaddr");
@@ -301,25 +263,18 @@ static struct hosts hosts_of(const char *url)
     if (hosts.n > 1 && !*option_of(hosts.options, "target_session_attrs") &&
         !getenv("PGTARGETSESSIONATTRS"))
         hosts.attributes = "primary";
-    if (!are_separate(&hosts))
-        hosts.n = 1;
+    lists[0] = hosts.name;
+    lists[1] = hosts.address;
+    lists[2] = hosts.port;
+    n = hosts.n;
+    for (size_t i = 0; i < 3; i++) {
+        const char *list = lists[i];
+
+        if (*list && ((elements(list) != n && (i < 2 || elements(list) != 1)) || *list == ',' ||
+                      strstr(list, ",,") || list[strlen(list) - 1] == ','))
+            hosts.n = 1;
+    }
     return hosts;
-}
-
-/* The budget for one host: an equal part of the remaining time. */
-static struct rowlock_budget part_of(const struct rowlock_budget *budget, const struct hosts *hosts,
-                                     size_t i)
-{
-    struct rowlock_budget part = *budget;
-    int64_t now = rowlock__now_ms();
-
-    if (i + 1 < hosts->n)
-        part.deadline_ms = budget->deadline_ms == ROWLOCK_NEVER
-                               ? now + HOST_MS
-                               : now + (budget->deadline_ms - now) / (int64_t)(hosts->n - i);
-    if (hosts->timeout_ms > 0)
-        part.deadline_ms = rowlock__least(part.deadline_ms, now + hosts->timeout_ms);
-    return part;
 }
 
 static int connect_to(struct rowlock_link *link, const char *url, const struct hosts *hosts,
@@ -360,23 +315,12 @@ static int connect_to(struct rowlock_link *link, const char *url, const struct h
     return code;
 }
 
-/* The error of the last host, with those of the earlier ones before it. */
-static void join_errors(struct rowlock_error *error, const char *earlier)
-{
-    char last[sizeof error->text];
-
-    if (!*earlier)
-        return;
-    memcpy(last, error->text, sizeof last);
-    snprintf(error->text, sizeof error->text, "%.*s; %.*s", (int)sizeof last / 2 - 2, earlier,
-             (int)sizeof last / 2 - 2, last);
-}
-
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
     struct rowlock_error ignored = {0};
-    char earlier[sizeof error->text] = "";
+    char earlier[sizeof error->text] = "", last[sizeof error->text];
+    int half = (int)sizeof last / 2 - 2;
     struct hosts hosts;
     int code = check_url(url, error);
 
@@ -385,8 +329,16 @@ int rowlock__pg_connect(struct rowlock_link *link, const char *url,
     error = error ? error : &ignored;
     hosts = hosts_of(url);
     for (size_t i = 0; i < hosts.n && (i == 0 || code == ROWLOCK_ECONN); i++) {
-        struct rowlock_budget part = part_of(budget, &hosts, i);
+        struct rowlock_budget part = *budget;
+        int64_t now = rowlock__now_ms();
 
+        /* each host gets an equal part of the remaining time */
+        if (i + 1 < hosts.n)
+            part.deadline_ms = budget->deadline_ms == ROWLOCK_NEVER
+                                   ? now + HOST_MS
+                                   : now + (budget->deadline_ms - now) / (int64_t)(hosts.n - i);
+        if (hosts.timeout_ms > 0)
+            part.deadline_ms = rowlock__least(part.deadline_ms, now + hosts.timeout_ms);
         /* Leaves the previous host. Closing must not wait for it. */
         if (link->conn) {
             PQ.PQsetnonblocking(link->conn, 1);
@@ -396,10 +348,12 @@ int rowlock__pg_connect(struct rowlock_link *link, const char *url,
         link->dead = link->prepares = false;
         link->farewell[0] = '\0';
         code = connect_to(link, url, &hosts, i, &part, error);
-        if (code) {
-            join_errors(error, earlier);
-            memcpy(earlier, error->text, sizeof earlier);
+        if (code && *earlier) { /* the error of this host, with those of the earlier ones before */
+            memcpy(last, error->text, sizeof last);
+            snprintf(error->text, sizeof error->text, "%.*s; %.*s", half, earlier, half, last);
         }
+        if (code)
+            memcpy(earlier, error->text, sizeof earlier);
     }
     if (!code && *earlier)
         rowlock__clear_error(error);

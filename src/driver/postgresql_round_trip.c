@@ -272,16 +272,6 @@ static void take_answer(struct progress *j, PGresult *result)
     }
 }
 
-static void next_answer(struct progress *j)
-{
-    if (j->parsing) {
-        j->parsing = false;
-    } else {
-        j->step++;
-        j->parsing = j->step < j->link->n_steps && j->link->steps[j->step].parse;
-    }
-}
-
 /* Reads until the answer to the sync (pipeline) or the end (script). */
 static void read_answers(struct progress *j, bool pipeline)
 {
@@ -301,12 +291,16 @@ static void read_answers(struct progress *j, bool pipeline)
         status = PQ.PQresultStatus(result);
         if (!result && (!pipeline || PQ.PQstatus(conn) != CONNECTION_OK))
             break;
-        if (!result)
-            next_answer(j);
-        else if (status == PGRES_FATAL_ERROR)
+        if (!result && j->parsing) {
+            j->parsing = false;
+        } else if (!result) {
+            j->step++;
+            j->parsing = j->step < j->link->n_steps && j->link->steps[j->step].parse;
+        } else if (status == PGRES_FATAL_ERROR) {
             note_error(j, result);
-        else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+        } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
             take_answer(j, result);
+        }
         PQ.PQclear(result);
         if (status == PGRES_PIPELINE_SYNC && result)
             break;

@@ -46,42 +46,24 @@ void rowlock__describe_drivers(FILE *out)
     "sqlite:PATH, postgresql://user@host:port/database, mariadb://user@host:port/database, " \
     "mysql://user@host:port/database, odbc:DSN=..., odbc:Driver={...};... or jdbc:..."
 
-static int lists(const char *schemes, const char *scheme, size_t length)
-{
-    for (const char *at = schemes; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, scheme, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return 1;
-    return 0;
-}
-
 static const struct rowlock_driver *driver_of(const char *scheme, size_t length)
 {
-    for (size_t i = 0; drivers[i]; i++)
-        if (length > 0 && lists(drivers[i]->schemes, scheme, length))
-            return drivers[i];
+    for (size_t i = 0; length > 0 && drivers[i]; i++)
+        for (const char *at = drivers[i]->schemes; *at; at += strcspn(at, ","), at += *at == ',')
+            if (strcspn(at, ",") == length && strncmp(at, scheme, length) == 0)
+                return drivers[i];
     return NULL;
 }
 
-/* Detects "URL,URL": a driver would read the second URL as a part of the database's name, and so
+/* Refuses "URL,URL": a driver would read the second URL as a part of the database's name, and so
    show its password. A host with the name of a scheme is followed by a port, which begins with a
    digit. */
-static bool has_second(const char *url)
-{
-    for (const char *at = strchr(url, ','); at; at = strchr(at + 1, ',')) {
-        size_t length = strcspn(at + 1, ":/?@,");
-        const char *end = at + 1 + length;
-
-        if (*end == ':' && end[1] && !strchr("0123456789", end[1]) && driver_of(at + 1, length))
-            return true;
-    }
-    return false;
-}
-
 const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct rowlock_error *error)
 {
     const char *colon = url ? strchr(url, ':') : NULL;
     const char *unseen = url ? rowlock__utf8_unseen(url, NULL) : NULL;
     const struct rowlock_driver *driver;
+    bool two = false;
 
     if (unseen && strstr(url, "://")) { /* a path may have one */
         rowlock__fail(error, ROWLOCK_EINVAL,
@@ -92,7 +74,13 @@ const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct row
         rowlock__fail(error, ROWLOCK_EINVAL, "not a database URL: write " FORMS);
         return NULL;
     }
-    if (has_second(url)) {
+    for (const char *at = strchr(url, ','); at && !two; at = strchr(at + 1, ',')) {
+        size_t length = strcspn(at + 1, ":/?@,");
+        const char *end = at + 1 + length;
+
+        two = *end == ':' && end[1] && !strchr("0123456789", end[1]) && driver_of(at + 1, length);
+    }
+    if (two) {
         rowlock__fail(error, ROWLOCK_EINVAL,
                       "two URLs, joined by a comma: name one database; several hosts of one "
                       "database are postgresql://user@host1,host2/database");

@@ -31,21 +31,17 @@ static bool is_blank(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static const char *skip_blanks_and_comments(const char *at)
-{
-    for (;;) {
-        const char *end = at[0] == '-' || at[0] == '/' ? skip_opaque(at) : at;
-
-        if (end == at && !is_blank(*at) && *at != ';')
-            return at;
-        at = end == at ? at + 1 : end;
-    }
-}
-
 bool rowlock__script_next(const char **at, const char **statement, size_t *length)
 {
-    const char *start = skip_blanks_and_comments(*at), *end = start, *last = start;
+    const char *start = *at, *end, *last;
 
+    for (;;) { /* skips blanks and comments */
+        end = start[0] == '-' || start[0] == '/' ? skip_opaque(start) : start;
+        if (end == start && !is_blank(*start) && *start != ';')
+            break;
+        start = end == start ? start + 1 : end;
+    }
+    end = last = start;
     while (*end && *end != ';') {
         const char *next = skip_opaque(end);
         bool comment = next > end && (*end == '-' || *end == '/');

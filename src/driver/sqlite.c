@@ -46,26 +46,6 @@ static int checkpoint(void *data, sqlite3 *db, const char *name, int pages)
 
 #define MUST_EXIST "?mode=rw" /* as in SQLite's own URIs */
 
-/* `*must_exist`: the URL forbids creating the file. The caller frees `*out`. */
-static int path_of(const char *url, char **out, bool *must_exist, struct rowlock_error *error)
-{
-    const char *path = strchr(url, ':') + 1, *options;
-    size_t length;
-
-    if (strncmp(path, "///", 3) == 0)
-        path += 2;
-    length = strcspn(path, "?");
-    options = path + length;
-    *must_exist = strcmp(options, MUST_EXIST) == 0;
-    if (length == 0 || (*options && !*must_exist) || strcmp(path, ":memory:") == 0 ||
-        strncmp(path, "file:", 5) == 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "sqlite: the URL must be the path of a file that all programs share, "
-                             "without options other than " MUST_EXIST);
-    *out = strndup(path, length);
-    return *out ? ROWLOCK_OK : rowlock__no_memory(error);
-}
-
 static int exec_retrying(struct rowlock_link *link, const char *text,
                          const struct rowlock_budget *budget, struct rowlock_error *error)
 {
@@ -113,24 +93,30 @@ static int open_path(struct rowlock_link *link, const char *path,
 static int open_file(struct rowlock_link *link, const char *url,
                      const struct rowlock_budget *budget, struct rowlock_error *error)
 {
-    bool must_exist;
-    char *path = NULL;
-    int code = path_of(url, &path, &must_exist, error);
+    const char *text = strchr(url, ':') + 1, *options;
+    bool must_exist; /* the URL forbids creating the file */
+    size_t length;
+    char *path;
+    int code;
 
-    if (!code)
-        code =
-            must_exist ? rowlock__sqlite_check(path, error) : rowlock__sqlite_create(path, error);
+    if (strncmp(text, "///", 3) == 0)
+        text += 2;
+    length = strcspn(text, "?");
+    options = text + length;
+    must_exist = strcmp(options, MUST_EXIST) == 0;
+    if (length == 0 || (*options && !must_exist) || strcmp(text, ":memory:") == 0 ||
+        strncmp(text, "file:", 5) == 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "sqlite: the URL must be the path of a file that all programs share, "
+                             "without options other than " MUST_EXIST);
+    path = strndup(text, length);
+    if (!path)
+        return rowlock__no_memory(error);
+    code = rowlock__sqlite_check(path, !must_exist, error);
     if (!code)
         code = open_path(link, path, budget, error);
     free(path);
     return code;
-}
-
-static int check_handle(sqlite3 *db, struct rowlock_error *error)
-{
-    const char *path = S.sqlite3_db_filename(db, "main");
-
-    return path && *path ? rowlock__sqlite_check_links(path, error) : ROWLOCK_OK; /* in memory */
 }
 
 static void sqlite_close(struct rowlock_link *link);
@@ -140,6 +126,7 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
                        struct rowlock_error *error)
 {
     struct rowlock_link *link;
+    const char *path;
     int code = rowlock__load(&rowlock__sqlite_client, error);
 
     if (code)
@@ -149,8 +136,11 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
         return rowlock__no_memory(error);
     link->borrowed = source->handle != NULL;
     link->db = source->handle;
-    code = link->borrowed ? check_handle(link->db, error)
-                          : open_file(link, source->url, budget, error);
+    path = link->borrowed ? S.sqlite3_db_filename(link->db, "main") : NULL; /* "": in memory */
+    if (!link->borrowed)
+        code = open_file(link, source->url, budget, error);
+    else if (path && *path)
+        code = rowlock__sqlite_check_links(path, error);
     if (code) {
         sqlite_close(link);
         return code;
@@ -213,52 +203,35 @@ static bool sqlite_replaced(struct rowlock_link *link)
     return link->replaced;
 }
 
-/* A transaction of our own is checked when it begins, and before its COMMIT. */
-static bool must_check(const struct rowlock_link *link, bool was_open, unsigned transaction_flags)
-{
-    return link->borrowed || !was_open || (transaction_flags & ROWLOCK_COMMIT);
-}
-
-/* An open transaction is left for the caller to roll back. */
-static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *outcome,
-                           struct rowlock_error *error)
-{
-    int code = rowlock__fail(error, ROWLOCK_ESERVER,
-                             "'%.200s' (or its -wal or -shm file) was deleted or replaced while it "
-                             "was open, so a lock in it excludes no other process: open it again",
-                             S.sqlite3_db_filename(link->db, "main"));
-
-    outcome->left = left_of(link, 0);
-    return rowlock__left(error, code, outcome->left);
-}
-
-static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
-                  struct rowlock_error *error)
-{
-    static const struct rowlock_statement statement = {"commit", "COMMIT", 0, NULL, NULL};
-    int code = rowlock__sqlite_execute(link, &statement, NULL, budget, error);
-
-    link->commits += !code;
-    return code;
-}
-
+/* A transaction of our own is checked when it begins, and before its COMMIT. If the file was
+   replaced, an open transaction is left for the caller to roll back. */
 static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
                       struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
+    static const struct rowlock_statement commit = {"commit", "COMMIT", 0, NULL, NULL};
     int was_open = !S.sqlite3_get_autocommit(link->db), code = ROWLOCK_OK;
+    bool checks = link->borrowed || !was_open || (transaction_flags & ROWLOCK_COMMIT);
 
     outcome->sent_commit = false;
-    if (link->replaced || (must_check(link, was_open, transaction_flags) && sqlite_replaced(link)))
-        return refuse_replaced(link, outcome, error);
+    if (link->replaced || (checks && sqlite_replaced(link))) {
+        code = rowlock__fail(error, ROWLOCK_ESERVER,
+                             "'%.200s' (or its -wal or -shm file) was deleted or replaced while it "
+                             "was open, so a lock in it excludes no other process: open it again",
+                             S.sqlite3_db_filename(link->db, "main"));
+        outcome->left = left_of(link, 0);
+        return rowlock__left(error, code, outcome->left);
+    }
     enter(link);
     if (transaction_flags & ROWLOCK_BEGIN)
         code = rowlock__sqlite_execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN],
                                        NULL, budget, error);
     for (size_t i = 0; !code && i < n; i++)
         code = rowlock__sqlite_execute(link, calls[i].statement, &calls[i], budget, error);
-    if (!code && transaction_flags & ROWLOCK_COMMIT)
-        code = commit(link, budget, error);
+    if (!code && transaction_flags & ROWLOCK_COMMIT) {
+        code = rowlock__sqlite_execute(link, &commit, NULL, budget, error);
+        link->commits += !code;
+    }
     outcome->left = left_of(link, code && was_open);
     if (code)
         rowlock__left(error, code, outcome->left);

@@ -24,30 +24,6 @@ static bool is_gone(void)
     return errno == ENOENT || errno == ENOTDIR;
 }
 
-static bool is_another(struct rowlock_sqlite_files *files, int which, const char *path)
-{
-    struct stat now;
-
-    if (stat(path, &now))
-        return files->file[which].inode && is_gone();
-    if (!files->file[which].inode) {
-        files->file[which].device = now.st_dev;
-        files->file[which].inode = now.st_ino;
-    }
-    return files->file[which].inode != now.st_ino || files->file[which].device != now.st_dev;
-}
-
-/* SQLite compares the inode with that of the file that it opened, however long ago. It reports
-   every inaccessible file as moved. */
-static bool has_moved(sqlite3 *db, const char *database)
-{
-    struct stat now;
-    int moved = 0;
-
-    return S.sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
-           moved && (stat(database, &now) == 0 || is_gone());
-}
-
 /* While we have the log open, no other program may remove it or its index: programs that open a new
    log do not see our locks. SQLite is asked once, after the inode was recorded: when both agree,
    our own comparison suffices from then on. */
@@ -57,18 +33,34 @@ bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_
     const char *database = S.sqlite3_db_filename(db, "main");
     size_t length = database ? strlen(database) : 0;
     bool is_known = files->file[0].inode != 0;
+    struct stat now;
     char path[PATH_SIZE];
-    int n = borrowed ? 1 : ROWLOCK_SQLITE_FILES;
+    int n = borrowed ? 1 : ROWLOCK_SQLITE_FILES, moved = 0;
 
     if (length == 0 || length + SUFFIX_SIZE > sizeof path)
         return false; /* in memory */
     memcpy(path, database, length);
     for (int i = 0; i < n; i++) {
+        bool seen = files->file[i].inode != 0;
+
         memcpy(path + length, suffixes[i], SUFFIX_SIZE);
-        if (is_another(files, i, path))
+        if (stat(path, &now) != 0) {
+            if (seen && is_gone())
+                return true;
+            continue;
+        }
+        if (!seen) {
+            files->file[i].device = now.st_dev;
+            files->file[i].inode = now.st_ino;
+        }
+        if (files->file[i].inode != now.st_ino || files->file[i].device != now.st_dev)
             return true;
     }
-    return !is_known && has_moved(db, database);
+    /* SQLite compares the inode with that of the file that it opened, however long ago. It reports
+       every inaccessible file as moved. */
+    return !is_known &&
+           S.sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved && (stat(database, &now) == 0 || is_gone());
 }
 
 /* Creates a SQLite file with the right mode, and explains why a path cannot be used. */
@@ -99,19 +91,6 @@ static int refuse_path(const char *path, const char *verb, int number, struct ro
                          strerror(number));
 }
 
-/* 0, or why the file cannot be read. Does not open it: closing it again would drop the locks that
-   another connection of this process has on it. */
-static int what_forbids(const char *path)
-{
-    struct stat is;
-
-    if (stat(path, &is))
-        return errno;
-    if (S_ISDIR(is.st_mode))
-        return EISDIR;
-    return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) ? errno : 0;
-}
-
 int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error)
 {
     struct stat is;
@@ -132,25 +111,29 @@ int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-int rowlock__sqlite_create(const char *path, struct rowlock_error *error)
+int rowlock__sqlite_check(const char *path, bool creates, struct rowlock_error *error)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), why;
+    struct stat is;
+    int fd, why = 0;
 
-    if (fd >= 0) {
-        close(fd);
-        return ROWLOCK_OK;
+    if (creates) {
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0) {
+            close(fd);
+            return ROWLOCK_OK;
+        }
+        if (errno != EEXIST)
+            return refuse_path(path, "created", errno, error);
     }
-    if (errno != EEXIST)
-        return refuse_path(path, "created", errno, error);
-    why = what_forbids(path);
-    return why ? refuse_path(path, "opened", why, error) : rowlock__sqlite_check_links(path, error);
-}
-
-int rowlock__sqlite_check(const char *path, struct rowlock_error *error)
-{
-    int why = what_forbids(path);
-
-    if (why == ENOENT)
+    /* Does not open it: closing it again would drop the locks that another connection of this
+       process has on it. */
+    if (stat(path, &is))
+        why = errno;
+    else if (S_ISDIR(is.st_mode))
+        why = EISDIR;
+    else if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
+        why = errno;
+    if (!creates && why == ENOENT)
         return rowlock__fail(error, ROWLOCK_ESERVER,
                              "'%s' does not exist: no lock was ever taken there; correct the URL, "
                              "or create the file: "

@@ -114,17 +114,15 @@ void rowlock__sqlite_forget(struct rowlock_link *link);
 
 /* The path of a SQLite database: creates its file, and explains why a path cannot be used. */
 
-/* Creates the file with mode 0600, unless it exists. ECONN: a temporary failure; ESERVER, EDENIED:
-   the path, or its permissions, must be corrected. */
-int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
-
-/* Does not create it: ESERVER if the file does not exist; other errors as above. */
-int rowlock__sqlite_check(const char *path, struct rowlock_error *error);
+/* Whether the file can be used. With `creates`, creates it with mode 0600 unless it exists; else
+   fails with ESERVER if it does not exist. ECONN: a temporary failure; ESERVER, EDENIED: the path,
+   or its permissions, must be corrected. */
+int rowlock__sqlite_check(const char *path, bool creates, struct rowlock_error *error);
 
 /* ESERVER if the file has, or may have, a second path: hard links, or a mount of the file alone.
    SQLite names the log after the path, so callers by two paths would not see each other's locks. A
    caller by the original path cannot notice such a mount, but every caller by the mount is refused.
-   Both functions above include this check. */
+   The function above includes this check. */
 int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error);
 
 #endif

@@ -47,20 +47,6 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
     return ROWLOCK_OK;
 }
 
-static void bind(sqlite3_stmt *stmt, const struct rowlock_value *values, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        int at = (int)i + 1;
-
-        if (values[i].type == ROWLOCK_INT)
-            S.sqlite3_bind_int64(stmt, at, values[i].number);
-        else if (values[i].type == ROWLOCK_BYTES)
-            S.sqlite3_bind_text(stmt, at, values[i].bytes, (int)values[i].length, SQLITE_STATIC);
-        else
-            S.sqlite3_bind_null(stmt, at);
-    }
-}
-
 static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
 {
     struct rowlock_value columns[ROWLOCK_COLUMNS] = {{0}};
@@ -82,29 +68,16 @@ static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
     call->row(call->data, columns, n < ROWLOCK_COLUMNS ? (unsigned)n : ROWLOCK_COLUMNS);
 }
 
-static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
+/* A transaction that has only read holds a snapshot, which waiting for the writer would make
+   stale. */
+static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct rowlock_call *call,
+                     int *busy, struct rowlock_error *error)
 {
-    int native;
+    int native, code = ROWLOCK_OK;
 
     while ((native = S.sqlite3_step(stmt)) == SQLITE_ROW)
         if (call && call->row)
             deliver(stmt, call);
-    return native;
-}
-
-/* A transaction that has only read holds a snapshot, which waiting for the writer
-   would make stale. */
-static int cannot_become_writer(struct rowlock_link *link)
-{
-    return !S.sqlite3_get_autocommit(link->db) &&
-           S.sqlite3_txn_state(link->db, "main") == SQLITE_TXN_READ;
-}
-
-static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct rowlock_call *call,
-                     int *busy, struct rowlock_error *error)
-{
-    int native = step_all(stmt, call), code = ROWLOCK_OK;
-
     *busy = 0;
     if (native != SQLITE_DONE) {
         code = rowlock__sqlite_failure(link, error);
@@ -112,7 +85,8 @@ static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct
                 S.sqlite3_extended_errcode(link->db) != SQLITE_BUSY_SNAPSHOT;
     }
     S.sqlite3_reset(stmt);
-    if (!*busy || !cannot_become_writer(link))
+    if (!*busy || S.sqlite3_get_autocommit(link->db) ||
+        S.sqlite3_txn_state(link->db, "main") != SQLITE_TXN_READ)
         return code;
     *busy = 0;
     return rowlock__failure(error, "sqlite", "", SQLITE_BUSY_SNAPSHOT,
@@ -129,46 +103,35 @@ bool rowlock__sqlite_waits(struct rowlock_pause *pause, const struct rowlock_bud
     return wake == ROWLOCK_WAKE_READY;
 }
 
-static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
-                          const struct rowlock_call *call, const struct rowlock_budget *budget,
-                          struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
-    int busy, code;
-
-    do
-        code = step_once(link, stmt, call, &busy, error);
-    while (busy && rowlock__sqlite_waits(&pause, budget, &code, error));
-    return code;
-}
-
-/* Compiling reads the schema, so it may find the file busy while another process opens or closes
-   it. */
-static int find_retrying(struct rowlock_link *link, const struct rowlock_statement *statement,
-                         sqlite3_stmt **out, const struct rowlock_budget *budget,
-                         struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
-    int code;
-
-    do
-        code = find(link, statement, out, error);
-    while (code == ROWLOCK_ETIMEDOUT && rowlock__sqlite_waits(&pause, budget, &code, error));
-    return code;
-}
-
 int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error)
 {
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE, again = ROWLOCK_PAUSE_SQLITE;
     sqlite3_stmt *stmt = NULL;
-    int code = find_retrying(link, statement, &stmt, budget, error);
+    int busy, code;
 
+    /* compiling reads the schema, so it may find the file busy while another process opens or
+       closes it */
+    do
+        code = find(link, statement, &stmt, error);
+    while (code == ROWLOCK_ETIMEDOUT && rowlock__sqlite_waits(&pause, budget, &code, error));
     if (code)
         return code;
-    if (call)
-        bind(stmt, call->values, statement->parameters);
-    code = step_patiently(link, stmt, call, budget, error);
+    for (unsigned i = 0; call && i < statement->parameters; i++) {
+        const struct rowlock_value *value = &call->values[i];
+        int at = (int)i + 1;
+
+        if (value->type == ROWLOCK_INT)
+            S.sqlite3_bind_int64(stmt, at, value->number);
+        else if (value->type == ROWLOCK_BYTES)
+            S.sqlite3_bind_text(stmt, at, value->bytes, (int)value->length, SQLITE_STATIC);
+        else
+            S.sqlite3_bind_null(stmt, at);
+    }
+    do
+        code = step_once(link, stmt, call, &busy, error);
+    while (busy && rowlock__sqlite_waits(&again, budget, &code, error));
     if (call) /* a query does not set it */
         call->affected = S.sqlite3_stmt_readonly(stmt) ? 0 : S.sqlite3_changes(link->db);
     S.sqlite3_clear_bindings(stmt);

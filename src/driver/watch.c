@@ -97,11 +97,13 @@ struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch)
     return end;
 }
 
-/* Waits for the turn to open a session. */
-static int take_turn(struct rowlock_watcher *watcher, const struct rowlock_budget *budget,
-                     struct rowlock_error *error)
+int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_budget *budget,
+                           int port, struct rowlock_error *error)
 {
-    while (!rowlock__wakeup_take(&watcher->turn))
+    struct rowlock_watcher *watcher = watch->watcher;
+    int code;
+
+    while (!rowlock__wakeup_take(&watcher->turn)) /* waits for the turn to open a session */
         switch (
             rowlock__wait_fd(watcher->turn.fd, POLLIN, budget->interrupt_fd, budget->deadline_ms)) {
         case ROWLOCK_WAKE_DEADLINE:
@@ -112,22 +114,12 @@ static int take_turn(struct rowlock_watcher *watcher, const struct rowlock_budge
         case ROWLOCK_WAKE_READY:
             break;
         }
-    return ROWLOCK_OK;
-}
-
-int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_budget *budget,
-                           int port, struct rowlock_error *error)
-{
-    int code = take_turn(watch->watcher, budget, error);
-
-    if (code)
-        return code;
     watch->before = rowlock__descriptors();
     watch->port = port;
     code = rowlock__rows_complete(&watch->before, ROWLOCK_OK, error);
     if (code) {
         rowlock__rows_clear(&watch->before);
-        rowlock__wakeup_send(&watch->watcher->turn);
+        rowlock__wakeup_send(&watcher->turn);
         return code;
     }
     watch->opening = true;

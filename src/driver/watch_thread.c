@@ -236,35 +236,29 @@ static void handle_forks(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
-static struct rowlock_watcher *start_watcher(void)
-{
-    struct rowlock_watcher *watcher = calloc(1, sizeof *watcher);
-    bool opened;
-
-    if (!watcher)
-        return NULL;
-    watcher->planned_ms = ROWLOCK_NEVER;
-    watcher->room = 8;
-    watcher->fds = calloc(watcher->room, sizeof *watcher->fds);
-    opened = rowlock__wakeup_open(&watcher->wake) == 0;
-    opened = rowlock__wakeup_open(&watcher->turn) == 0 && opened;
-    if (opened)
-        rowlock__wakeup_send(&watcher->turn);
-    if (watcher->fds && opened &&
-        rowlock__thread_start(&watcher->thread, watch_calls, watcher) == 0)
-        return watcher;
-    free_watcher(watcher);
-    return NULL;
-}
-
 struct rowlock_watcher *rowlock__watcher_join(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct rowlock_watcher *watcher = current;
+    bool opened;
 
     pthread_once(&once, handle_forks);
-    if (!current)
-        current = start_watcher();
-    if (current)
-        current->watches++;
-    return current;
+    if (!watcher && (watcher = calloc(1, sizeof *watcher))) {
+        watcher->planned_ms = ROWLOCK_NEVER;
+        watcher->room = 8;
+        watcher->fds = calloc(watcher->room, sizeof *watcher->fds);
+        opened = rowlock__wakeup_open(&watcher->wake) == 0;
+        opened = rowlock__wakeup_open(&watcher->turn) == 0 && opened;
+        if (opened)
+            rowlock__wakeup_send(&watcher->turn);
+        if (!watcher->fds || !opened ||
+            rowlock__thread_start(&watcher->thread, watch_calls, watcher) != 0) {
+            free_watcher(watcher);
+            watcher = NULL;
+        }
+    }
+    if (watcher)
+        watcher->watches++;
+    current = watcher;
+    return watcher;
 }

@@ -182,36 +182,24 @@ static int add(struct rowlock_work *work, const struct ending *ending, int64_t t
 }
 
 /* The history of runs is in their own table. */
-static int has_run(struct rowlock_work *work, const char *key, int64_t token, bool *has)
-{
-    struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
-    char prefix[ROWLOCK_KEY_SIZE];
-    int64_t found = 0;
-    int code = ROWLOCK_OK;
-
-    rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, prefix);
-    if (strncmp(key, prefix, strlen(prefix)) == 0)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_number, &found);
-    *has = !code && found != 0;
-    return code;
-}
-
 static int log_lease(struct rowlock_work *work, int64_t token, const struct rules *rules,
                      int64_t ended_ms, const char *how)
 {
     struct rowlock_rows rows = {.size = sizeof(struct ending)};
-    struct rowlock_value value = rowlock__int_value(token);
+    struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
+    char of_jobs[ROWLOCK_KEY_SIZE];
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_OF, &value, lease_row, &rows);
     const struct ending *ending = rows.row;
 
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, of_jobs);
     for (size_t i = 0; !code && i < rows.n; i++) {
-        int64_t held_ms = ended_ms - ending[i].acquired_ms;
-        bool has = false;
+        int64_t held_ms = ended_ms - ending[i].acquired_ms, run = 0;
 
         if (!rowlock__judge_history(rules->level, how, ending[i].waited_ms, held_ms))
             continue;
-        code = has_run(work, ending[i].key, token, &has);
-        if (!code && !has)
+        if (strncmp(ending[i].key, of_jobs, strlen(of_jobs)) == 0)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_number, &run);
+        if (!code && !run)
             code =
                 add(work, &ending[i], token, held_ms < 0 ? ending[i].acquired_ms : ended_ms, how);
     }
@@ -239,24 +227,24 @@ static int prune_sometimes(struct rowlock_work *work, const struct rules *rules,
     return code;
 }
 
-static int log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
+int rowlock__log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
 {
     struct rules rules;
-    int code = read_rules(work, &rules);
-    bool expired = expires_ms <= rules.now_ms;
-    const char *how = rowlock__judge_end(stopped, expired);
+    const char *how;
+    bool expired;
+    int code;
 
+    if (!may_log(work))
+        return ROWLOCK_OK;
+    code = read_rules(work, &rules);
+    expired = expires_ms <= rules.now_ms;
+    how = rowlock__judge_end(stopped, expired);
     if (!code && rowlock__judge_history(rules.level, how, INT64_MAX, INT64_MAX))
         code = log_lease(work, token, &rules, expired ? expires_ms : rules.now_ms, how);
     if (!code)
         code = prune_sometimes(work, &rules, token);
     work->log_failed = work->log_failed || code;
     return code;
-}
-
-int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
-{
-    return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
 }
 
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
@@ -271,7 +259,7 @@ int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
     if (may_log(work)) /* locks it first, so that no other session writes the same end */
         code = rowlock__lock_beat(work, token, &beat, &found);
     if (!code && found)
-        code = log_end(work, token, beat.expires_ms, beat.stopped);
+        code = rowlock__log_end(work, token, beat.expires_ms, beat.stopped);
     return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value);
 }
 

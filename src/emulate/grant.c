@@ -37,14 +37,6 @@ void rowlock__answer_grant(struct rowlock_work *work, enum rowlock_status status
                          5);
 }
 
-static void answer(const struct granting *g)
-{
-    bool refused = g->status != ROWLOCK_STATUS_OK && g->at < g->n;
-
-    rowlock__answer_grant(g->work, g->status, refused ? g->wish[g->at].key : NULL,
-                          rowlock__int_value(g->token), g->number, g->detail);
-}
-
 struct drawn {
     int64_t number, level;
 };
@@ -78,11 +70,6 @@ int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
     return code ? code : read_drawn(work, number, level);
 }
 
-static struct rowlock_asked asked_of(const struct granting *g, size_t i)
-{
-    return (struct rowlock_asked){g->wish[i].kind, g->wish[i].limit, g->wish[i].count, g->ticket};
-}
-
 static void refuse(struct granting *g, size_t i, enum rowlock_status status, int64_t number)
 {
     g->at = i;
@@ -90,36 +77,28 @@ static void refuse(struct granting *g, size_t i, enum rowlock_status status, int
     g->number = number;
 }
 
-/* Adopts the lease that an earlier try of this call was granted: it lasts ttl_ms from now. If it
-   was broken since, it is released. */
-static int adopt(struct granting *g, int64_t token)
-{
-    struct rowlock_value values[] = {rowlock__int_value(g->ttl_ms), rowlock__int_value(g->ttl_ms),
-                                     rowlock__int_value(token)};
-    bool was;
-    int code = rowlock__work_do(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values);
-
-    g->adopted = !code && g->work->affected > 0;
-    if (g->adopted)
-        g->token = token;
-    else if (!code)
-        code = rowlock__end_lease_rows(g->work, token, &was);
-    return code;
-}
-
-/* Adopts the owner's lease of the first name. If it cannot be adopted, it was released, and the
-   leases are read again. */
+/* Adopts the lease of the first name that an earlier try of this call was granted: it lasts ttl_ms
+   from now. If it was broken since, it is released, and the leases are read again. */
 static int adopt_own(struct granting *g, struct rowlock_rows *leases)
 {
     const struct rowlock_lease_row *row = leases->row;
+    struct rowlock_value values[3];
     int64_t own = 0;
+    bool was;
     int code;
 
     for (size_t i = 0; i < leases->n; i++)
         own = row[i].held.own ? row[i].held.token : own;
     if (!own)
         return ROWLOCK_OK;
-    code = adopt(g, own);
+    values[0] = values[1] = rowlock__int_value(g->ttl_ms);
+    values[2] = rowlock__int_value(own);
+    code = rowlock__work_do(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values);
+    g->adopted = !code && g->work->affected > 0;
+    if (g->adopted)
+        g->token = own;
+    else if (!code)
+        code = rowlock__end_lease_rows(g->work, own, &was);
     if (code || g->adopted)
         return code;
     rowlock__rows_clear(leases);
@@ -146,31 +125,26 @@ static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases
     return code;
 }
 
-static int judge_leases(struct granting *g, size_t i, const struct rowlock_rows *leases)
-{
-    struct rowlock_asked asked = asked_of(g, i);
-    struct rowlock_judged judged = rowlock__judge_leases(leases, &asked);
-
-    if (judged.status == ROWLOCK_STATUS_EXPIRED)
-        return clear(g, i, leases);
-    if (judged.status != ROWLOCK_STATUS_OK)
-        refuse(g, i, judged.status, judged.number);
-    if (judged.status == ROWLOCK_STATUS_LIMIT)
-        snprintf(g->detail, sizeof g->detail,
-                 "it is held with limit %lld, but limit %lld was requested",
-                 (long long)judged.limit, (long long)asked.limit);
-    return ROWLOCK_OK;
-}
-
 static int look_leases(struct granting *g, size_t i)
 {
+    const struct rowlock_wish *wish = &g->wish[i];
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, g->ticket};
+    struct rowlock_judged judged = {.status = ROWLOCK_STATUS_OK};
     int code = rowlock__read_leases(g->work, g->wish[i].key, &g->owner, &leases);
 
     if (!code && i == 0)
         code = adopt_own(g, &leases);
     if (!code && !g->adopted)
-        code = judge_leases(g, i, &leases);
+        judged = rowlock__judge_leases(&leases, &asked);
+    if (judged.status == ROWLOCK_STATUS_EXPIRED)
+        code = clear(g, i, &leases);
+    else if (judged.status != ROWLOCK_STATUS_OK)
+        refuse(g, i, judged.status, judged.number);
+    if (judged.status == ROWLOCK_STATUS_LIMIT)
+        snprintf(g->detail, sizeof g->detail,
+                 "it is held with limit %lld, but limit %lld was requested",
+                 (long long)judged.limit, (long long)asked.limit);
     rowlock__rows_clear(&leases);
     return code;
 }
@@ -193,27 +167,25 @@ static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
     return code;
 }
 
-static void take_own(struct granting *g, const struct rowlock_waiter_row *row)
-{
-    int64_t waited_ms = row->now_ms - row->since_ms;
-
-    if (row->queued.own && row->queued.ticket != g->ticket)
-        g->stray = true;
-    if ((row->queued.own || row->queued.ticket == g->ticket) && waited_ms > g->waited_ms)
-        g->waited_ms = waited_ms;
-}
-
 static int look_queue(struct granting *g, size_t i)
 {
+    const struct rowlock_wish *wish = &g->wish[i];
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
-    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_asked asked = {wish->kind, wish->limit, wish->count, g->ticket};
     struct rowlock_judged judged;
+    const struct rowlock_waiter_row *row;
     int code = rowlock__read_waiters(g->work, g->wish[i].key, g->ticket, &g->owner, &waiters);
 
     if (!code)
         code = drop_dead(g, &waiters);
-    for (size_t j = 0; j < waiters.n; j++)
-        take_own(g, &((const struct rowlock_waiter_row *)waiters.row)[j]);
+    row = waiters.row;
+    for (size_t j = 0; j < waiters.n; j++) {
+        bool ours = row[j].queued.ticket == g->ticket;
+
+        g->stray = g->stray || (row[j].queued.own && !ours);
+        if (row[j].queued.own || ours)
+            g->waited_ms = rowlock__most(g->waited_ms, row[j].now_ms - row[j].since_ms);
+    }
     if (!code) {
         judged = rowlock__judge_queue(&waiters, &asked);
         if (judged.status != ROWLOCK_STATUS_OK)
@@ -223,20 +195,23 @@ static int look_queue(struct granting *g, size_t i)
     return code;
 }
 
-static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
+/* Inserts the lease, with a row for each permit, and its heartbeat. `level`: of the history. */
+static int insert(struct granting *g, int64_t level)
 {
     const struct rowlock_work *work = g->work;
-    char kind[2] = {wish->kind, '\0'};
-    int64_t rows = wish->kind == 'p' ? wish->count : 1;
+    struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms),
+                                   rowlock__int_value(rowlock__judge_quiet(level, g->waited_ms))};
     int code = ROWLOCK_OK;
 
-    for (int64_t i = 0; !code && i < rows; i++) {
+    for (size_t i = 0; !code && i < g->n; i++) {
+        const struct rowlock_wish *wish = &g->wish[i];
+        bool permits = wish->kind == 'p';
+        char kind[2] = {wish->kind, '\0'};
         struct rowlock_value values[] = {rowlock__text_value(wish->key),
                                          rowlock__int_value(g->token),
-                                         rowlock__int_value(i),
+                                         rowlock__int_value(0),
                                          rowlock__text_value(kind),
-                                         wish->kind == 'p' ? rowlock__int_value(wish->limit)
-                                                           : rowlock__text_value(NULL),
+                                         rowlock__optional_value(permits, wish->limit),
                                          g->owner,
                                          rowlock__work_value(work, 6),
                                          rowlock__work_value(work, 7),
@@ -244,71 +219,37 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
                                          rowlock__work_value(work, 9),
                                          rowlock__int_value(g->waited_ms)};
 
-        code = rowlock__work_do(g->work, ROWLOCK_PLAIN_LEASE_ADD, values);
+        for (int64_t row = 0; !code && row < (permits ? wish->count : 1); row++) {
+            values[2] = rowlock__int_value(row);
+            code = rowlock__work_do(g->work, ROWLOCK_PLAIN_LEASE_ADD, values);
+        }
     }
-    return code;
-}
-
-/* Inserts the lease and its heartbeat. `level`: of the history. */
-static int insert(struct granting *g, int64_t level)
-{
-    int code = ROWLOCK_OK;
-    struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms),
-                                   rowlock__int_value(rowlock__judge_quiet(level, g->waited_ms))};
-
-    for (size_t i = 0; !code && i < g->n; i++)
-        code = insert_rows(g, &g->wish[i]);
     if (!code)
         code = rowlock__work_do(g->work, ROWLOCK_PLAIN_HEARTBEAT_ADD, beat);
     return code;
 }
 
-static int leave_queue(struct granting *g)
-{
-    struct rowlock_value ticket = rowlock__int_value(g->ticket);
-
-    if (g->stray)
-        return rowlock__work_do(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner);
-    if (!g->ticket)
-        return ROWLOCK_OK;
-    return rowlock__work_do(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket);
-}
-
-/* Draws the token at once if the name has no leases and no tickets, where the engine has one
-   statement for both. */
-static int draw_if_free(struct granting *g, int64_t *level)
-{
-    struct rowlock_value key = rowlock__text_value(g->wish[0].key), values[] = {key, key};
-    int code;
-
-    if (g->n != 1 || g->ticket || !rowlock__work_can(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE))
-        return ROWLOCK_OK;
-    code = rowlock__work_do(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE, values);
-    if (code || g->work->affected != 1)
-        return code;
-    return read_drawn(g->work, &g->token, level);
-}
-
-static int look_and_draw(struct granting *g, int64_t *level)
-{
-    int code = ROWLOCK_OK;
-
-    for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
-        code = look_leases(g, i);
-    for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
-        code = look_queue(g, i);
-    if (!code && !g->adopted && g->status == ROWLOCK_STATUS_OK)
-        code = rowlock__draw(g->work, &g->token, level);
-    return code;
-}
-
 static int grant_under_locks(struct granting *g)
 {
+    struct rowlock_value key = rowlock__text_value(g->wish[0].key), values[] = {key, key};
     int64_t level = 0;
-    int code = draw_if_free(g, &level);
+    int code = ROWLOCK_OK;
 
-    if (!code && !g->token)
-        code = look_and_draw(g, &level);
+    /* draws the token at once if the name has no leases and no tickets, where the engine has one
+       statement for both */
+    if (g->n == 1 && !g->ticket && rowlock__work_can(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE)) {
+        code = rowlock__work_do(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE, values);
+        if (!code && g->work->affected == 1)
+            code = read_drawn(g->work, &g->token, &level);
+    }
+    if (!code && !g->token) {
+        for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+            code = look_leases(g, i);
+        for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+            code = look_queue(g, i);
+        if (!code && !g->adopted && g->status == ROWLOCK_STATUS_OK)
+            code = rowlock__draw(g->work, &g->token, &level);
+    }
     if (!code && g->status == ROWLOCK_STATUS_OK && !g->adopted)
         code = insert(g, level);
     return code;
@@ -322,16 +263,22 @@ int rowlock__emulate_grant(struct rowlock_work *work)
                          .ttl_ms = rowlock__work_int(work, 2),
                          .wait_ms = rowlock__work_int(work, 3),
                          .ticket = rowlock__work_int(work, 4)};
+    struct rowlock_value ticket = rowlock__int_value(g.ticket);
+    bool refused;
     int code = rowlock__wishes(work, &work->call->values[0], &g.wish, &g.n);
 
     if (!code)
         code = rowlock__name_lock_all(work, g.wish, g.n, g.wait_ms, &g.status, &g.at);
     if (!code && g.status == ROWLOCK_STATUS_OK)
         code = grant_under_locks(&g);
-    if (!code && g.status == ROWLOCK_STATUS_OK)
-        code = leave_queue(&g);
+    if (!code && g.status == ROWLOCK_STATUS_OK && g.stray)
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_LEAVE, &g.owner);
+    else if (!code && g.status == ROWLOCK_STATUS_OK && g.ticket)
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_DROP, &ticket);
+    refused = g.status != ROWLOCK_STATUS_OK && g.at < g.n;
     if (!code)
-        answer(&g);
+        rowlock__answer_grant(work, g.status, refused ? g.wish[g.at].key : NULL,
+                              rowlock__int_value(g.token), g.number, g.detail);
     free(g.wish);
     return code;
 }

@@ -37,17 +37,6 @@ static int by_token(const void *token, const void *run)
     return rowlock__order(right, left);
 }
 
-/* Whether the list has the run of this token. The runs are sorted, latest first. */
-static bool is_listed_run(const struct asked *asked, int64_t token)
-{
-    const struct rowlock_run_row *run =
-        token && asked->runs.n
-            ? bsearch(&token, asked->runs.row, asked->runs.n, asked->runs.size, by_token)
-            : NULL;
-
-    return run && run->finished;
-}
-
 static void put(struct asked *asked, const struct past *past)
 {
     struct past *row = rowlock__rows_add(&asked->pasts);
@@ -57,21 +46,26 @@ static void put(struct asked *asked, const struct past *past)
 }
 
 /* name, kind, permits, token, host, pid, command, note, acquired, waited, ended, how; the texts of
-   a row that is not asked for are not copied */
+   a row that is not asked for are not copied. A run that the list has is not listed twice. The runs
+   are sorted, latest first. */
 static void past_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct asked *asked = data;
     struct rowlock_rows *rows = &asked->pasts;
+    const struct rowlock_run_row *run = NULL;
+    int64_t token = n < 12 ? 0 : rowlock__value_number(&columns[3]);
     char name[256];
     struct past past;
 
-    if (n < 12 || is_listed_run(asked, rowlock__value_number(&columns[3])))
+    if (token && asked->runs.n)
+        run = bsearch(&token, asked->runs.row, asked->runs.n, asked->runs.size, by_token);
+    if (n < 12 || (run && run->finished))
         return;
     rowlock__key_name(asked->work, columns[0], name);
     past = (struct past){.name = name,
                          .mode = rowlock__mode_of(rowlock__kind_of(&columns[1])),
                          .permits = rowlock__value_number(&columns[2]),
-                         .token = rowlock__value_number(&columns[3]),
+                         .token = token,
                          .pid = rowlock__value_number(&columns[5]),
                          .acquired_ms = rowlock__value_number(&columns[8]),
                          .waited_ms = rowlock__value_number(&columns[9]),
@@ -123,21 +117,6 @@ static int latest_first(const void *a, const void *b)
     return order ? order : rowlock__order(right->token, left->token);
 }
 
-static void answer(struct rowlock_work *work, const struct past *past)
-{
-    rowlock__work_answer(work,
-                         (struct rowlock_value[]){
-                             rowlock__text_value(past->name), rowlock__text_value(past->mode),
-                             rowlock__int_value(past->permits), rowlock__int_value(past->token),
-                             rowlock__text_value(past->host), rowlock__int_value(past->pid),
-                             rowlock__text_value(past->command), rowlock__text_value(past->note),
-                             rowlock__int_value(past->acquired_ms),
-                             rowlock__int_value(past->waited_ms),
-                             rowlock__int_value(past->ended_ms), rowlock__text_value(past->how),
-                             rowlock__int_value(past->exit), rowlock__int_value(past->is_run)},
-                         14);
-}
-
 static void answer_all(struct asked *asked)
 {
     const struct past *past;
@@ -145,8 +124,18 @@ static void answer_all(struct asked *asked)
     put_runs(asked);
     past = asked->pasts.row;
     rowlock__rows_sort(&asked->pasts, latest_first);
-    for (size_t i = 0; i < asked->pasts.n && (int64_t)i < asked->limit; i++)
-        answer(asked->work, &past[i]);
+    for (size_t i = 0; i < asked->pasts.n && (int64_t)i < asked->limit; i++, past++)
+        rowlock__work_answer(
+            asked->work,
+            (struct rowlock_value[]){
+                rowlock__text_value(past->name), rowlock__text_value(past->mode),
+                rowlock__int_value(past->permits), rowlock__int_value(past->token),
+                rowlock__text_value(past->host), rowlock__int_value(past->pid),
+                rowlock__text_value(past->command), rowlock__text_value(past->note),
+                rowlock__int_value(past->acquired_ms), rowlock__int_value(past->waited_ms),
+                rowlock__int_value(past->ended_ms), rowlock__text_value(past->how),
+                rowlock__int_value(past->exit), rowlock__int_value(past->is_run)},
+            14);
 }
 
 /* Reads backwards in growing windows until there are enough rows, because callers ask for few of

@@ -119,58 +119,38 @@ static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlo
     out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->last_success);
 }
 
-/* Counts a run that its job has no longer, or that a claim found lost. */
-static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
-                 enum rowlock_run_outcome outcome)
-{
-    struct rowlock_value values[N_COUNTED + 1];
-    struct rowlock_job_row job;
-    int code = find_job(work, run->job, &job);
-
-    if (code || !job.name)
-        return code;
-    count_values(values, &job, run, outcome, run->now);
-    values[N_COUNTED] = rowlock__text_value(run->job);
-    return rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, values);
-}
-
-/* Records that the run `former` has no lease any more; parameter `outcome` says how it ended. */
+/* Records that the run `former` has no lease now, and counts it: its job has it no longer, or
+   a claim found it lost. Parameter `outcome` says how it ended. */
 static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
     struct rowlock_value said = rowlock__work_value(work, outcome);
-    struct rowlock_value values[] = {said, rowlock__int_value(former)};
+    struct rowlock_value values[] = {said, rowlock__int_value(former)}, counted[N_COUNTED + 1];
+    struct rowlock_job_row job = {0};
+    const struct rowlock_run_row *run;
     int code = ROWLOCK_OK;
 
     if (former)
         code = rowlock__read_run(work, former, &runs);
     if (!code && runs.n)
         code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_SETTLE, values);
+    run = runs.row;
     if (!code && runs.n && work->affected > 0)
-        code = count(work, runs.row, rowlock__value_outcome(&said));
-    rowlock__rows_clear(&runs);
-    return code;
-}
-
-/* Keeps as many runs of the job as the claim says. */
-static int forget_old(struct rowlock_work *work, const char *key)
-{
-    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    int code = rowlock__read_run_tokens(work, key, &runs);
-    size_t kept = (size_t)rowlock__work_int(work, ROWLOCK_CLAIM_HISTORY);
-    const struct rowlock_run_row *run = runs.row;
-
-    for (size_t i = kept; !code && i < runs.n; i++) {
-        struct rowlock_value token = rowlock__int_value(run[i].token);
-
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_DROP, &token);
+        code = find_job(work, run->job, &job);
+    if (!code && job.name) {
+        count_values(counted, &job, run, rowlock__value_outcome(&said), run->now);
+        counted[N_COUNTED] = rowlock__text_value(run->job);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_COUNT, counted);
     }
     rowlock__rows_clear(&runs);
     return code;
 }
 
+/* Keeps as many runs of the job as the claim says. */
 static int add_run(struct rowlock_work *work, const char *key)
 {
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    const struct rowlock_run_row *run;
     struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_CLAIM_TOKEN),
                                      rowlock__text_value(key),
                                      rowlock__work_value(work, ROWLOCK_CLAIM_NODE),
@@ -182,7 +162,17 @@ static int add_run(struct rowlock_work *work, const char *key)
 
     if (!code)
         code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_ADD, values);
-    return code ? code : forget_old(work, key);
+    if (!code)
+        code = rowlock__read_run_tokens(work, key, &runs);
+    run = runs.row;
+    for (size_t i = (size_t)rowlock__work_int(work, ROWLOCK_CLAIM_HISTORY); !code && i < runs.n;
+         i++) {
+        struct rowlock_value token = rowlock__int_value(run[i].token);
+
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_DROP, &token);
+    }
+    rowlock__rows_clear(&runs);
+    return code;
 }
 
 /* -> 1, or 0: another version. In the transaction of the grant. */
@@ -224,25 +214,13 @@ static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
     return code ? code : rowlock__end_expired(work, token, SETTLE_MS, ended);
 }
 
-/* The token of a run that did not start: the job keeps it until a new claim; 0: none. */
-static int kept_run(struct rowlock_work *work, const char *key, int64_t *kept)
-{
-    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    struct rowlock_job_row job;
-    int code = find_job(work, key, &job);
-
-    if (!code && job.name)
-        code = rowlock__read_run(work, job.running, &runs);
-    *kept = run_is(&runs, ROWLOCK_RUN_NOTSTARTED) ? job.running : 0;
-    rowlock__rows_clear(&runs);
-    return code;
-}
-
 /* -> 1, or 0: another version, or the lease of `former` is alive */
 int rowlock__emulate_job_plan(struct rowlock_work *work)
 {
     const char *key = rowlock__work_key(work, ROWLOCK_PLAN_NAME);
-    int64_t former = rowlock__work_int(work, ROWLOCK_PLAN_FORMER), kept = 0;
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_job_row job = {0};
+    int64_t former = rowlock__work_int(work, ROWLOCK_PLAN_FORMER), kept;
     bool ended = true, faster = false;
     int code = ROWLOCK_OK;
 
@@ -251,7 +229,12 @@ int rowlock__emulate_job_plan(struct rowlock_work *work)
     if (!code && ended && rowlock__work_int(work, ROWLOCK_PLAN_VERSION) == 0)
         code = add_job(work, key, ROWLOCK_PLAN_SCHEDULE, ROWLOCK_PLAN_DUE, &faster);
     if (!code && ended && !faster)
-        code = kept_run(work, key, &kept);
+        code = find_job(work, key, &job);
+    if (!code && job.name)
+        code = rowlock__read_run(work, job.running, &runs);
+    /* the job keeps a run that did not start until a new claim */
+    kept = run_is(&runs, ROWLOCK_RUN_NOTSTARTED) ? job.running : 0;
+    rowlock__rows_clear(&runs);
     if (!code && ended && !faster) {
         struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_PLAN_SCHEDULE),
                                          rowlock__work_value(work, ROWLOCK_PLAN_DUE),
@@ -301,53 +284,35 @@ static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
     return code;
 }
 
-static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
+static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
+                  struct rowlock_run_end *end)
 {
     struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_value values[] = {rowlock__text_value(rowlock_outcome_text(end->becomes)),
-                                     rowlock__work_value(work, 2), rowlock__work_value(work, 3),
-                                     rowlock__int_value(end->now_ms), token};
-    struct rowlock_value until[] = {rowlock__int_value(end->taken_until_ms), token};
-    int code = ROWLOCK_OK;
+    struct rowlock_value values[] = {
+        {0}, rowlock__work_value(work, 2), rowlock__work_value(work, 3), {0}, token};
+    struct rowlock_value until[] = {{0}, token};
+    struct rowlock_job_row job;
     bool was;
+    int code = find_job(work, run->job, &job);
 
-    if (end->becomes)
+    if (code)
+        return code;
+    end->is_current = job.running == run->token;
+    end->was = run->outcome;
+    end->now_ms = run->now;
+    end->taken_until_ms = run->taken_until;
+    rowlock__judge_run_end(end);
+    code = end_job(work, &job, run, end);
+    values[0] = rowlock__text_value(rowlock_outcome_text(end->becomes));
+    values[3] = rowlock__int_value(end->now_ms);
+    until[0] = rowlock__int_value(end->taken_until_ms);
+    if (!code && end->becomes)
         code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_END, values);
     if (!code && end->keeps_lease)
         code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_UNTIL, until);
     else if (!code && end->has_lease)
         code = rowlock__end_lease_rows(work, token.number, &was);
     return code;
-}
-
-static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
-                  struct rowlock_run_end *end)
-{
-    struct rowlock_job_row job;
-    int code = find_job(work, run->job, &job);
-
-    end->is_current = job.running == run->token;
-    end->was = run->outcome;
-    end->now_ms = run->now;
-    end->taken_until_ms = run->taken_until;
-    if (!code) {
-        rowlock__judge_run_end(end);
-        code = end_job(work, &job, run, end);
-    }
-    return code ? code : end_run(work, end);
-}
-
-/* Reads the run again after its job and it were locked. */
-static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
-{
-    struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_value job = rowlock__text_value(((struct rowlock_run_row *)runs->row)->job);
-    int code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_LOCK, &job);
-
-    if (!code)
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_LOCK, &token);
-    runs->n = 0;
-    return code ? code : rowlock__read_run(work, token.number, runs);
 }
 
 /* token, outcome, exit, output -> status */
@@ -358,14 +323,22 @@ int rowlock__emulate_job_finish(struct rowlock_work *work)
     struct rowlock_run_end end = {.outcome = rowlock__value_outcome(&said),
                                   .status = ROWLOCK_STATUS_LOST};
     struct rowlock_beat beat; /* until the transaction ends, no session ends or renews the lease */
-    int64_t token = rowlock__work_int(work, 0);
-    int code = rowlock__lock_beat(work, token, &beat, &end.has_lease);
+    struct rowlock_value token = rowlock__work_value(work, 0), job;
+    int64_t number = rowlock__work_int(work, 0);
+    int code = rowlock__lock_beat(work, number, &beat, &end.has_lease);
 
     end.stopped = beat.stopped;
     if (!code)
-        code = rowlock__read_run(work, token, &runs);
-    if (!code && runs.n)
-        code = lock_run(work, &runs);
+        code = rowlock__read_run(work, number, &runs);
+    if (!code && runs.n) { /* reads the run again after its job and it were locked */
+        job = rowlock__text_value(((struct rowlock_run_row *)runs.row)->job);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_LOCK, &job);
+        if (!code)
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_LOCK, &token);
+        runs.n = 0;
+        if (!code)
+            code = rowlock__read_run(work, number, &runs);
+    }
     if (!code && runs.n)
         code = finish(work, runs.row, &end);
     rowlock__rows_clear(&runs);

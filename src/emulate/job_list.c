@@ -62,12 +62,6 @@ static size_t find(const struct rowlock_rows *rows, const void *sought,
     return from;
 }
 
-static bool is_failure(enum rowlock_run_outcome outcome)
-{
-    return outcome == ROWLOCK_RUN_FAILED || outcome == ROWLOCK_RUN_TIMEDOUT ||
-           outcome == ROWLOCK_RUN_NOTSTARTED;
-}
-
 /* Finds the runs of the job, and how they went. */
 static void look(struct listed *listed, const struct rowlock_rows *runs)
 {
@@ -78,6 +72,10 @@ static void look(struct listed *listed, const struct rowlock_rows *runs)
 
     for (size_t i = find(runs, &sought, by_job);
          i < runs->n && run[i].job && strcmp(run[i].job, job->name) == 0; i++) {
+        bool failed = run[i].outcome == ROWLOCK_RUN_FAILED ||
+                      run[i].outcome == ROWLOCK_RUN_TIMEDOUT ||
+                      run[i].outcome == ROWLOCK_RUN_NOTSTARTED;
+
         if (run[i].token == job->running)
             listed->run = &run[i];
         else if (!listed->ended && run[i].finished) /* else claimed after the job was read */
@@ -86,25 +84,11 @@ static void look(struct listed *listed, const struct rowlock_rows *runs)
             job->done++;
             done_ms = rowlock__after(
                 done_ms, rowlock__most(0, rowlock__between(run[i].started, run[i].finished)));
-        } else if (!job->done && is_failure(run[i].outcome)) {
+        } else if (!job->done && failed) {
             job->since = run[i].started;
         }
     }
     job->average_ms = job->done ? done_ms / job->done : 0;
-}
-
-static void add_pauses(struct sources *from)
-{
-    const struct rowlock_lease_row *row = from->leases.row;
-
-    for (size_t i = 0; i < from->leases.n; i++) {
-        struct rowlock_lease_row *pause =
-            row[i].held.alive && !row[i].has_pid ? rowlock__rows_add(&from->pauses) : NULL;
-
-        if (pause)
-            *pause = row[i];
-    }
-    rowlock__rows_sort(&from->pauses, by_key);
 }
 
 /* The lease that no process keeps and that lasts longest; token 0: none. */
@@ -144,33 +128,19 @@ static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run,
     return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
 }
 
-static struct rowlock_value outcome_value(enum rowlock_run_outcome outcome)
-{
-    return rowlock__text_value(rowlock_outcome_text(outcome));
-}
-
+#define outcome_value(outcome) rowlock__text_value(rowlock_outcome_text(outcome))
 #define text_value rowlock__text_value
 #define number_value rowlock__int_value
 #define instant_value rowlock__int_value
 
-static void list_job(struct rowlock_work *work, const struct listed *listed)
-{
-    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS)], *next = columns;
-    const struct rowlock_job_row *job = &listed->row;
-    const struct rowlock_run_row *run = listed->run, *ended = listed->ended;
-    const struct pause *pause = listed->pause.token ? &listed->pause : NULL, *pausing = pause;
-
-#define ROWLOCK_XX(kind, member, source, column) \
-    *next++ = source ? kind##_value(source->column) : rowlock__text_value(NULL);
-    ROWLOCK_JOB_COLUMNS(ROWLOCK_XX)
-#undef ROWLOCK_XX
-    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS));
-}
-
 static void list_one(struct rowlock_work *work, const struct rowlock_job_row *row,
                      const struct sources *from, int64_t now_ms)
 {
+    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS)], *next = columns;
     struct listed listed = {.row = *row};
+    const struct rowlock_job_row *job = &listed.row;
+    const struct rowlock_run_row *run, *ended;
+    const struct pause *pause, *pausing;
     bool alive;
     char name[256];
 
@@ -183,7 +153,14 @@ static void list_one(struct rowlock_work *work, const struct rowlock_job_row *ro
                        : listed.run ? outcome_shown(listed.run, false)
                                     : ROWLOCK_RUN_LOST;
     listed.pause = pause_of(work, name, &from->pauses);
-    list_job(work, &listed);
+    run = listed.run;
+    ended = listed.ended;
+    pause = pausing = listed.pause.token ? &listed.pause : NULL;
+#define ROWLOCK_XX(kind, member, source, column) \
+    *next++ = source ? kind##_value(source->column) : rowlock__text_value(NULL);
+    ROWLOCK_JOB_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS));
 }
 
 /* Of one job, or of all (NULL). A job's run and its pauses are leases of job:NAME. */
@@ -192,6 +169,7 @@ static int read_sources(struct rowlock_work *work, const struct rowlock_value *n
 {
     char key[ROWLOCK_KEY_SIZE] = "", lease[ROWLOCK_KEY_SIZE] = "";
     const char *only = name ? key : NULL;
+    const struct rowlock_lease_row *row;
     int code;
 
     if (name) {
@@ -206,7 +184,15 @@ static int read_sources(struct rowlock_work *work, const struct rowlock_value *n
         code = rowlock__read_runs(work, only, &out->runs);
     rowlock__rows_sort(&out->runs, by_job);
     rowlock__rows_sort(&out->leases, by_token);
-    add_pauses(out);
+    row = out->leases.row;
+    for (size_t i = 0; i < out->leases.n; i++) {
+        struct rowlock_lease_row *pause =
+            row[i].held.alive && !row[i].has_pid ? rowlock__rows_add(&out->pauses) : NULL;
+
+        if (pause)
+            *pause = row[i];
+    }
+    rowlock__rows_sort(&out->pauses, by_key);
     return rowlock__rows_complete(&out->pauses, code, work->error);
 }
 
@@ -232,24 +218,12 @@ int rowlock__emulate_job_list(struct rowlock_work *work)
     return code;
 }
 
-static void list_run(struct rowlock_work *work, const struct rowlock_run_row *row, bool alive)
-{
-    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS)], *next = columns;
-    struct rowlock_run_row run = *row;
-
-    run.outcome = outcome_shown(row, alive);
-#define ROWLOCK_XX(kind, member, column) *next++ = kind##_value(run.column);
-    ROWLOCK_RUN_COLUMNS(ROWLOCK_XX)
-#undef ROWLOCK_XX
-    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS));
-}
-
 /* name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first */
 int rowlock__emulate_run_list(struct rowlock_work *work)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)}, again = runs;
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-    const struct rowlock_run_row *run;
+    const struct rowlock_run_row *listed;
     char key[ROWLOCK_KEY_SIZE];
     int code = rowlock__read_runs(work, rowlock__work_key(work, 0), &runs);
 
@@ -258,16 +232,24 @@ int rowlock__emulate_run_list(struct rowlock_work *work)
         code = rowlock__read_leases(work, key, NULL, &leases);
         rowlock__rows_sort(&leases, by_token);
     }
-    run = runs.row;
+    listed = runs.row;
     for (size_t i = 0; !code && i < runs.n; i++) {
-        bool alive = is_alive(&leases, run[i].token);
+        struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS)], *next = columns;
+        bool alive = is_alive(&leases, listed[i].token);
+        struct rowlock_run_row run;
 
         again.n = 0;
-        if (run[i].outcome == ROWLOCK_RUN_RUNNING &&
+        if (listed[i].outcome == ROWLOCK_RUN_RUNNING &&
             !alive) /* it may have ended since it was read */
-            code = rowlock__read_run(work, run[i].token, &again);
-        if (!code)
-            list_run(work, again.n ? again.row : &run[i], alive);
+            code = rowlock__read_run(work, listed[i].token, &again);
+        if (code)
+            break;
+        run = again.n ? *(struct rowlock_run_row *)again.row : listed[i];
+        run.outcome = outcome_shown(&run, alive);
+#define ROWLOCK_XX(kind, member, column) *next++ = kind##_value(run.column);
+        ROWLOCK_RUN_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+        rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS));
     }
     rowlock__rows_clear(&runs);
     rowlock__rows_clear(&again);

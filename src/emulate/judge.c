@@ -109,30 +109,13 @@ int64_t rowlock__other_limit(const struct rowlock_rows *leases, const struct row
 
 /* ---- jobs and subjects ----------------------------------------------------------------------- */
 
-static enum rowlock_run_outcome outcome_of_run(const struct rowlock_run_end *end)
-{
-    if (end->has_lease)
-        return end->stopped ? ROWLOCK_RUN_BROKEN : end->outcome;
-    if (end->was == ROWLOCK_RUN_BROKEN || end->outcome == ROWLOCK_RUN_NOTSTARTED)
-        return end->was == ROWLOCK_RUN_BROKEN ? end->was : end->outcome;
-    return ROWLOCK_RUN_LATE;
-}
-
-static enum rowlock_status status_of_run(enum rowlock_run_outcome outcome, bool is_current)
-{
-    if (outcome == ROWLOCK_RUN_BROKEN)
-        return ROWLOCK_STATUS_STOPPED;
-    if (outcome == ROWLOCK_RUN_LATE || (outcome == ROWLOCK_RUN_LOST && !is_current))
-        return ROWLOCK_STATUS_LOST;
-    return ROWLOCK_STATUS_OK;
-}
-
 void rowlock__judge_run_end(struct rowlock_run_end *end)
 {
     bool lost = end->outcome == ROWLOCK_RUN_LOST;
     bool not_started = end->outcome == ROWLOCK_RUN_NOTSTARTED, is_current = end->is_current;
     bool open = end->was == ROWLOCK_RUN_RUNNING || end->was == ROWLOCK_RUN_LOST ||
                 end->was == ROWLOCK_RUN_BROKEN;
+    enum rowlock_run_outcome outcome = end->outcome;
 
     end->ends_job = end->has_lease && is_current;
     end->stays = end->ends_job && (lost || not_started) && !end->stopped;
@@ -141,11 +124,20 @@ void rowlock__judge_run_end(struct rowlock_run_end *end)
         is_current = end->stays;
     end->touches = not_started && is_current;
     end->becomes = ROWLOCK_RUN_RUNNING;
+    if (end->has_lease ? end->stopped : end->was == ROWLOCK_RUN_BROKEN)
+        outcome = ROWLOCK_RUN_BROKEN;
+    else if (!end->has_lease && !not_started)
+        outcome = ROWLOCK_RUN_LATE;
     if (open && !(end->was == ROWLOCK_RUN_LOST && is_current))
-        end->becomes = outcome_of_run(end);
+        end->becomes = outcome;
     end->keeps_lease = end->has_lease && !end->stopped && !lost && !not_started &&
                        end->now_ms < end->taken_until_ms;
-    end->status = status_of_run(end->becomes ? end->becomes : end->was, is_current);
+    outcome = end->becomes ? end->becomes : end->was;
+    end->status = ROWLOCK_STATUS_OK;
+    if (outcome == ROWLOCK_RUN_BROKEN)
+        end->status = ROWLOCK_STATUS_STOPPED;
+    else if (outcome == ROWLOCK_RUN_LATE || (outcome == ROWLOCK_RUN_LOST && !is_current))
+        end->status = ROWLOCK_STATUS_LOST;
 }
 
 /* ---- the history ----------------------------------------------------------------------------- */

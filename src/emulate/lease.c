@@ -23,13 +23,6 @@ static void identity_row(void *data, const struct rowlock_value *columns, unsign
         identity->fits = true;
 }
 
-/* A lease's rows are never updated, so a read without a lock is true as long as they exist. */
-static int identify(struct rowlock_work *work, struct rowlock_value token,
-                    struct identity *identity)
-{
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, identity);
-}
-
 /* The parameters name and owner, from `name` on. */
 static struct identity identity_of(const struct rowlock_work *work, unsigned name)
 {
@@ -54,7 +47,8 @@ static int renew(struct rowlock_work *work, struct rowlock_value token, struct r
                  struct identity *identity, enum rowlock_status *status)
 {
     struct rowlock_value values[] = {ttl, ttl, token};
-    int code = identify(work, token, identity);
+    /* a lease's rows are never updated, so a read without a lock is true as long as they exist */
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, identity);
 
     *status = ROWLOCK_STATUS_LOST;
     if (code || !identity->fits)
@@ -102,40 +96,31 @@ int rowlock__emulate_renew_all(struct rowlock_work *work)
     return code;
 }
 
-/* Releases the lease where the engine has one statement that identifies the lease and ends it or
-   writes its history. `*was`: the lease is released, and all its rows are deleted. */
-static int release_at_once(struct rowlock_work *work, bool *was)
+/* token, name, owner -> status. Some engines have one statement that identifies the lease and ends
+   it or writes its history. */
+int rowlock__emulate_release(struct rowlock_work *work)
 {
+    struct identity identity = identity_of(work, 1);
     struct rowlock_value token = rowlock__work_value(work, 0);
     struct rowlock_value name = rowlock__text_value(rowlock__work_key(work, 1));
     struct rowlock_value values[] = {token, token, name, rowlock__work_value(work, 2),
                                      token, token};
-    int code;
+    bool was = false;
+    int code = ROWLOCK_OK;
 
-    *was = false;
-    if (!rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_QUIET))
-        return ROWLOCK_OK;
-    code = rowlock__work_do(work, ROWLOCK_PLAIN_RELEASE_QUIET, values);
-    *was = !code && work->affected > 0;
-    if (!code && !*was) {
-        code = rowlock__log_released(work, values, was);
-        if (!code && *was)
-            code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, values);
+    if (rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_QUIET)) {
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_RELEASE_QUIET, values);
+        was = !code && work->affected > 0;
+        if (!code && !was) {
+            code = rowlock__log_released(work, values, &was);
+            if (!code && was)
+                code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_END, values);
+        }
+        if (!code && was)
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_END, values);
     }
-    if (!code && *was)
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_LEASE_END, values);
-    return code;
-}
-
-/* token, name, owner -> status */
-int rowlock__emulate_release(struct rowlock_work *work)
-{
-    struct identity identity = identity_of(work, 1);
-    bool was;
-    int code = release_at_once(work, &was);
-
     if (!code && !was)
-        code = identify(work, rowlock__work_value(work, 0), &identity);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, identity_row, &identity);
     if (!code && identity.fits)
         code = rowlock__end_lease_rows(work, rowlock__work_int(work, 0), &was);
     return code ? code : rowlock__work_number(work, was ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST);
@@ -171,49 +156,40 @@ int rowlock__emulate_check(struct rowlock_work *work)
 
 /* ---- break ----------------------------------------------------------------------------------- */
 
-static bool has_finished(enum rowlock_run_outcome outcome)
-{
-    return outcome == ROWLOCK_RUN_DONE || outcome == ROWLOCK_RUN_FAILED ||
-           outcome == ROWLOCK_RUN_TIMEDOUT;
-}
-
-/* Records that the run was broken. A node that has read the job before must decide again. */
-static int break_run(struct rowlock_work *work, const struct rowlock_run_row *run)
-{
-    struct rowlock_value values[] = {rowlock__text_value(run->job), rowlock__int_value(run->token)};
-    int code;
-
-    if (run->outcome != ROWLOCK_RUN_RUNNING)
-        return ROWLOCK_OK;
-    code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_TOUCH, values);
-    return code ? code : rowlock__work_do(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1]);
-}
-
 /* The lease of a finished job has no process that renews it: the rest of its minimum hold ends at
-   once. A run ends under the lock of its heartbeat. */
+   once. A run ends under the lock of its heartbeat. A node that has read the job of a broken run
+   before must decide again. */
 static int break_one(struct rowlock_work *work, int64_t token, bool now, bool alive,
                      int64_t *broken)
 {
     struct rowlock_value value = rowlock__int_value(token);
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_value values[2];
     const struct rowlock_run_row *run; /* none: it is not the lease of a job */
-    bool was = false;
+    bool was = false, finished;
     int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value);
 
     if (!code)
         code = rowlock__read_run(work, token, &runs);
     run = runs.row;
+    finished = runs.n && (run->outcome == ROWLOCK_RUN_DONE || run->outcome == ROWLOCK_RUN_FAILED ||
+                          run->outcome == ROWLOCK_RUN_TIMEDOUT);
     if (!code && now && alive) /* otherwise the history says that it expired */
         code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value);
-    if (!code && (now || (runs.n && has_finished(run->outcome)))) {
+    if (!code && (now || finished)) {
         code = rowlock__end_lease_rows(work, token, &was);
     } else if (!code) {
         code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value);
         was = !code && work->affected > 0;
     }
     *broken += was;
-    if (!code && runs.n)
-        code = break_run(work, run);
+    if (!code && runs.n && run->outcome == ROWLOCK_RUN_RUNNING) {
+        values[0] = rowlock__text_value(run->job);
+        values[1] = rowlock__int_value(run->token);
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_JOB_TOUCH, values);
+        if (!code)
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1]);
+    }
     rowlock__rows_clear(&runs);
     return code;
 }

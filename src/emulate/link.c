@@ -16,23 +16,6 @@ static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
 #undef ROWLOCK_XX
 };
 
-/* Functions that only read: they need no transaction of their own. */
-static bool only_reads(size_t id)
-{
-    static const enum rowlock_statement_id reads[] = {
-        ROWLOCK_SQL_HOLDER,        ROWLOCK_SQL_IN_USE,         ROWLOCK_SQL_INSTALLED,
-        ROWLOCK_SQL_PARTS,         ROWLOCK_SQL_EXPIRED,        ROWLOCK_SQL_JOB_STATE,
-        ROWLOCK_SQL_JOB_LIST,      ROWLOCK_SQL_RUN_LIST,       ROWLOCK_SQL_SUBJECT_LOOK,
-        ROWLOCK_SQL_CHECK,         ROWLOCK_SQL_SUBJECT_LIST,   ROWLOCK_SQL_LIST,
-        ROWLOCK_SQL_CLOCK,         ROWLOCK_SQL_EXAMINE_SCHEMA, ROWLOCK_SQL_HISTORY,
-        ROWLOCK_SQL_HISTORY_RULES, ROWLOCK_SQL_LIST_LONGEST};
-
-    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
-        if (reads[i] == id)
-            return true;
-    return false;
-}
-
 /* ---- open and close -------------------------------------------------------------------------- */
 
 int rowlock__emulate_over(const struct rowlock_driver *driver, struct rowlock_link *inner,
@@ -119,30 +102,27 @@ static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
     return procedures[id](work);
 }
 
+/* Functions that only read need no transaction of their own. */
 static bool all_read(const struct rowlock_link *link, const struct rowlock_call *calls, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!*calls[i].statement->text &&
-            !only_reads((size_t)(calls[i].statement - link->dialect->statements)))
+    static const bool reads[ROWLOCK_SQL_COUNT] = {
+        [ROWLOCK_SQL_HOLDER] = true,       [ROWLOCK_SQL_IN_USE] = true,
+        [ROWLOCK_SQL_INSTALLED] = true,    [ROWLOCK_SQL_PARTS] = true,
+        [ROWLOCK_SQL_EXPIRED] = true,      [ROWLOCK_SQL_JOB_STATE] = true,
+        [ROWLOCK_SQL_JOB_LIST] = true,     [ROWLOCK_SQL_RUN_LIST] = true,
+        [ROWLOCK_SQL_SUBJECT_LOOK] = true, [ROWLOCK_SQL_CHECK] = true,
+        [ROWLOCK_SQL_SUBJECT_LIST] = true, [ROWLOCK_SQL_LIST] = true,
+        [ROWLOCK_SQL_CLOCK] = true,        [ROWLOCK_SQL_EXAMINE_SCHEMA] = true,
+        [ROWLOCK_SQL_HISTORY] = true,      [ROWLOCK_SQL_HISTORY_RULES] = true,
+        [ROWLOCK_SQL_LIST_LONGEST] = true};
+
+    for (size_t i = 0; i < n; i++) {
+        size_t id = (size_t)(calls[i].statement - link->dialect->statements);
+
+        if (!*calls[i].statement->text && !(id < ROWLOCK_SQL_COUNT && reads[id]))
             return false;
-    return true;
-}
-
-/* Ends the batch as its flags say. */
-static int end_batch(struct rowlock_work *work, unsigned flags, size_t n)
-{
-    bool nothing_sent = work->begins != 0;
-    int code = ROWLOCK_OK;
-
-    if (flags & ROWLOCK_COMMIT) {
-        if (!nothing_sent)
-            code = rowlock__work_commit(work);
-        if (!code)
-            work->outcome->left = ROWLOCK_TX_NONE;
-    } else if ((flags & ROWLOCK_BEGIN) && nothing_sent && !work->undone && n == 0) {
-        code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget);
     }
-    return code;
+    return true;
 }
 
 static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
@@ -153,7 +133,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     struct rowlock_work work = {
         .link = link, .budget = budget, .outcome = outcome, .error = error ? error : &unseen};
     bool idle = rowlock__inner_state(link) == ROWLOCK_STATE_IDLE;
-    bool reads = idle && flags == ROWLOCK_INSIDE && all_read(link, calls, n);
+    bool reads = idle && flags == ROWLOCK_INSIDE && all_read(link, calls, n), nothing_sent;
     int code = ROWLOCK_OK;
 
     if (flags == ROWLOCK_INSIDE && idle && !reads)
@@ -168,8 +148,15 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     work.own = reads || work.begins;
     for (size_t i = 0; !code && i < n; i++)
         code = carry_out(&work, &calls[i]);
-    if (!code)
-        code = end_batch(&work, flags, n);
+    nothing_sent = work.begins != 0;
+    if (!code && (flags & ROWLOCK_COMMIT)) {
+        if (!nothing_sent)
+            code = rowlock__work_commit(&work);
+        if (!code)
+            outcome->left = ROWLOCK_TX_NONE;
+    } else if (!code && (flags & ROWLOCK_BEGIN) && nothing_sent && !work.undone && n == 0) {
+        code = rowlock__inner_run(&work, ROWLOCK_BEGIN, NULL, budget);
+    }
     if (reads && link->inner && rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         rowlock__work_undo(&work);
     if (reads && code == ROWLOCK_EUNKNOWN) /* the lost COMMIT changed nothing */
@@ -187,45 +174,32 @@ static int rows_rollback(struct rowlock_link *link, const struct rowlock_budget 
 
 /* ---- scripts --------------------------------------------------------------------------------- */
 
-/* The table that a statement creates, drops or fills: the third word. */
-static void table_of(const char *statement, char *out, size_t size)
-{
-    for (int i = 0; i < 2; i++) {
-        statement += strcspn(statement, " ");
-        statement += strspn(statement, " ");
-    }
-    snprintf(out, size, "%.*s", (int)strspn(statement, "abcdefghijklmnopqrstuvwxyz_"), statement);
-}
-
 static bool starts(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Whether the table has the column that ALTER TABLE T ADD creates. */
-static int is_added(struct rowlock_work *work, const char *statement, const char *table,
-                    bool *there)
-{
-    const char *at = strstr(statement, " ADD ");
-    char column[64];
-
-    *there = false;
-    if (!at)
-        return ROWLOCK_OK;
-    at += strlen(" ADD ");
-    snprintf(column, sizeof column, "%.*s", (int)strcspn(at, " "), at);
-    return rowlock__work_has_column(work, table, column, there);
 }
 
 /* Whether the object exists that the statement creates or drops. `*there` stays as it is if the
    statement does neither. */
 static int look(struct rowlock_work *work, const char *statement, bool *there)
 {
-    char table[64];
+    const char *word = statement, *column;
+    char table[64], name[64];
 
-    table_of(statement, table, sizeof table);
-    if (starts(statement, "ALTER TABLE "))
-        return is_added(work, statement, table, there);
+    for (int i = 0; i < 2; i++) { /* the table is the third word */
+        word += strcspn(word, " ");
+        word += strspn(word, " ");
+    }
+    snprintf(table, sizeof table, "%.*s", (int)strspn(word, "abcdefghijklmnopqrstuvwxyz_"), word);
+    if (starts(statement, "ALTER TABLE ")) {
+        column = strstr(statement, " ADD ");
+        *there = false;
+        if (!column)
+            return ROWLOCK_OK;
+        column += strlen(" ADD ");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(column, " "), column);
+        return rowlock__work_has_column(work, table, name, there);
+    }
     if (starts(statement, "CREATE TABLE ") || starts(statement, "DROP TABLE "))
         return rowlock__work_has_table(work, table, there);
     return ROWLOCK_OK;
@@ -252,11 +226,6 @@ static int try_statement(struct rowlock_work *work, const char *statement)
     return ROWLOCK_OK;
 }
 
-static bool is_disturbed(int code)
-{
-    return code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EABORTED;
-}
-
 /* Tries again after a failure: two installers may conflict in the catalog, or deadlock there, and
    the next try finds the object. */
 static int run_statement(struct rowlock_work *work, const char *statement)
@@ -264,7 +233,9 @@ static int run_statement(struct rowlock_work *work, const char *statement)
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     int code = try_statement(work, statement);
 
-    for (int i = 0; i < TRIES && is_disturbed(code); i++) {
+    for (int i = 0; i < TRIES && (code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK ||
+                                  code == ROWLOCK_EABORTED);
+         i++) {
         if (rowlock__pause(&pause, work->budget->interrupt_fd, work->budget->deadline_ms) ==
             ROWLOCK_WAKE_INTERRUPT)
             return rowlock__fail(work->error, ROWLOCK_ECANCELED, "interrupted");

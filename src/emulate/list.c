@@ -10,21 +10,18 @@
 
 #define TIME_SIZE 40
 
-static bool is_same_lease(const struct rowlock_lease_row *a, const struct rowlock_lease_row *b)
-{
-    return a->held.token == b->held.token && strcmp(a->key, b->key) == 0;
-}
-
 /* The number of permits of the lease whose first row is row `i`: the rows of one name and token are
    one lease, and are together. 0: row `i` is not its first. */
 static int64_t permits_from(const struct rowlock_rows *rows, size_t i)
 {
     const struct rowlock_lease_row *row = rows->row;
+    const struct rowlock_lease_row *first = &row[i], *before = i > 0 ? &row[i - 1] : NULL;
     size_t end = i;
 
-    if (i > 0 && is_same_lease(&row[i - 1], &row[i]))
+    if (before && before->held.token == first->held.token && strcmp(before->key, first->key) == 0)
         return 0;
-    while (end < rows->n && is_same_lease(&row[end], &row[i]))
+    while (end < rows->n && row[end].held.token == first->held.token &&
+           strcmp(row[end].key, first->key) == 0)
         end++;
     return (int64_t)(end - i);
 }
@@ -269,22 +266,16 @@ static const char *utc_text(int64_t ms, char *out, size_t size)
     return out;
 }
 
-static int64_t count_waiters(const struct rowlock_rows *waiters)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < waiters->n; i++)
-        count += ((struct rowlock_waiter_row *)waiters->row)[i].queued.alive;
-    return count;
-}
-
 /* name -> kind, pid, host, program, since, expires, note, waiting */
 int rowlock__emulate_holder(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
     char since[TIME_SIZE], expires[TIME_SIZE];
+    int64_t waiting = 0;
     int code = read_all(work, rowlock__work_key(work, 0), &rows);
 
+    for (size_t i = 0; i < rows.waiters.n; i++)
+        waiting += ((struct rowlock_waiter_row *)rows.waiters.row)[i].queued.alive;
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;
 
@@ -297,7 +288,7 @@ int rowlock__emulate_holder(struct rowlock_work *work)
                 rowlock__text_value(row->host), rowlock__text_value(row->command),
                 rowlock__text_value(utc_text(row->acquired_ms, since, sizeof since)),
                 rowlock__text_value(utc_text(row->held.expires_ms, expires, sizeof expires)),
-                rowlock__text_value(row->note), rowlock__int_value(count_waiters(&rows.waiters))},
+                rowlock__text_value(row->note), rowlock__int_value(waiting)},
             8);
     }
     rowlock__name_rows_clear(&rows);

@@ -22,43 +22,33 @@ static int64_t left_of(int64_t limit_ms, int64_t deadline_ms)
 
 /* ---- the name lock --------------------------------------------------------------------------- */
 
-static enum rowlock_plain_id statement_of(const struct rowlock_work *work, bool shared, bool tries)
-{
-    if (shared && tries && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY_SHARE))
-        return ROWLOCK_PLAIN_NAME_TRY_SHARE;
-    if (shared && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_SHARE))
-        return ROWLOCK_PLAIN_NAME_SHARE;
-    if (tries && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY))
-        return ROWLOCK_PLAIN_NAME_TRY;
-    return ROWLOCK_PLAIN_NAME_LOCK;
-}
-
-/* Takes the lock of the whole file. Our own transaction has it from its beginning if the file can
-   be written; the caller's transaction may not have it yet. */
-static int whole_lock(struct rowlock_work *work, int64_t limit_ms, enum rowlock_status *status)
-{
-    int code = rowlock__work_begin_within(work, limit_ms);
-
-    if (!code)
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_LOCK, NULL);
-    *status = ROWLOCK_STATUS_OK;
-    if (code != ROWLOCK_ETIMEDOUT)
-        return code;
-    *status = limit_ms ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_BUSY;
-    rowlock__clear_error(work->error);
-    return ROWLOCK_OK;
-}
-
 int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, int64_t limit_ms,
                        enum rowlock_status *status)
 {
     struct rowlock_value name = rowlock__text_value(key);
-    enum rowlock_plain_id id = statement_of(work, shared, limit_ms == 0);
-    bool busy = false;
+    enum rowlock_plain_id id = ROWLOCK_PLAIN_NAME_LOCK;
+    bool busy = false, tries = limit_ms == 0;
     int code = ROWLOCK_OK;
 
-    if (rowlock__work_is_whole(work))
-        return whole_lock(work, limit_ms, status);
+    if (shared && tries && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY_SHARE))
+        id = ROWLOCK_PLAIN_NAME_TRY_SHARE;
+    else if (shared && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_SHARE))
+        id = ROWLOCK_PLAIN_NAME_SHARE;
+    else if (tries && rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY))
+        id = ROWLOCK_PLAIN_NAME_TRY;
+    if (rowlock__work_is_whole(work)) {
+        /* Takes the lock of the whole file. Our own transaction has it from its beginning if the
+           file can be written; the caller's transaction may not have it yet. */
+        code = rowlock__work_begin_within(work, limit_ms);
+        if (!code)
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_LOCK, NULL);
+        *status = ROWLOCK_STATUS_OK;
+        if (code != ROWLOCK_ETIMEDOUT)
+            return code;
+        *status = limit_ms ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_BUSY;
+        rowlock__clear_error(work->error);
+        return ROWLOCK_OK;
+    }
     *status = ROWLOCK_STATUS_UNPREPARED;
     for (int i = 0; !code && !busy && *status == ROWLOCK_STATUS_UNPREPARED && i < LOOKS; i++) {
         code = rowlock__work_ask_within(work, id, &name, limit_ms, &busy);
@@ -70,11 +60,18 @@ int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, 
     return code;
 }
 
-static int lock_each(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
-                     int64_t limit_ms, int64_t deadline_ms, enum rowlock_status *status, size_t *at)
+static int lock_slice(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
+                      int64_t limit_ms, int64_t deadline_ms, int64_t slice_ms,
+                      enum rowlock_status *status, size_t *at)
 {
+    int64_t end_ms = rowlock__after(rowlock__now_ms(), slice_ms);
     int code = ROWLOCK_OK;
 
+    if (limit_ms != 0 && work->own && work->link->dialect->plain->forgets_waiters &&
+        end_ms < deadline_ms) {
+        limit_ms = slice_ms;
+        deadline_ms = end_ms;
+    }
     *status = ROWLOCK_STATUS_OK;
     for (*at = 0; !code && *at < n; ++*at) {
         code = rowlock__name_lock(work, wish[*at].key, wish[*at].kind == 's',
@@ -83,18 +80,6 @@ static int lock_each(struct rowlock_work *work, const struct rowlock_wish *wish,
             break;
     }
     return code;
-}
-
-static int lock_slice(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
-                      int64_t limit_ms, int64_t deadline_ms, int64_t slice_ms,
-                      enum rowlock_status *status, size_t *at)
-{
-    int64_t end_ms = rowlock__after(rowlock__now_ms(), slice_ms);
-
-    if (limit_ms == 0 || !work->own || !work->link->dialect->plain->forgets_waiters ||
-        end_ms >= deadline_ms)
-        return lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
-    return lock_each(work, wish, n, slice_ms, end_ms, status, at);
 }
 
 /* Repeats a wait that a limit of the server's own, or a slice, has ended too early. Each slice
@@ -203,7 +188,7 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
             rowlock__work_ask_within(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &value, limit_ms, &busy);
     swept = !code && !busy && work->affected > 0;
     if (swept && beat.expires_ms)
-        code = rowlock__log_swept(work, token, beat.expires_ms, beat.stopped);
+        code = rowlock__log_end(work, token, beat.expires_ms, beat.stopped);
     *ended = !code && swept;
     if (!code && !busy && !swept) {
         code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT, &value);
@@ -302,31 +287,28 @@ int rowlock__emulate_lock(struct rowlock_work *work)
     return code;
 }
 
-/* Creates the row of a name. Looks first, because an INSERT would wait for a session that holds an
-   existing row. */
-static int prepare_one(struct rowlock_work *work, const char *key)
-{
-    struct rowlock_value name = rowlock__text_value(key);
-    bool busy;
-    int code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_NAME_KNOWN, &name, LOOK_MS, &busy);
-
-    if (code || busy || work->affected)
-        return code;
-    code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_ADD, &name);
-    if (rowlock__work_is_duplicate(work, code))
-        return ROWLOCK_OK;
-    return code ? code : rowlock__work_commit(work);
-}
-
-/* wants. Each name gets a transaction of its own, because a duplicate key may abort it. */
+/* wants. Creates the rows of the names, each in a transaction of its own, because a duplicate key
+   may abort it. Looks first, because an INSERT would wait for a session that holds an existing
+   row. */
 int rowlock__emulate_prepare(struct rowlock_work *work)
 {
     struct rowlock_wish *wish = NULL;
     size_t n = 0;
     int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
 
-    for (size_t i = 0; !code && i < n && !rowlock__work_is_whole(work); i++)
-        code = prepare_one(work, wish[i].key);
+    for (size_t i = 0; !code && i < n && !rowlock__work_is_whole(work); i++) {
+        struct rowlock_value name = rowlock__text_value(wish[i].key);
+        bool busy;
+
+        code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_NAME_KNOWN, &name, LOOK_MS, &busy);
+        if (code || busy || work->affected)
+            continue;
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_ADD, &name);
+        if (rowlock__work_is_duplicate(work, code))
+            code = ROWLOCK_OK;
+        else if (!code)
+            code = rowlock__work_commit(work);
+    }
     free(wish);
     return code;
 }

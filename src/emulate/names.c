@@ -91,16 +91,6 @@ static void join(struct rowlock_lease_row *row, const struct rowlock_beat *beat)
     row->now_ms = beat->now_ms;
 }
 
-static bool seen_before(const struct rowlock_rows *rows, size_t i)
-{
-    const struct rowlock_lease_row *row = rows->row;
-
-    for (size_t j = 0; j < i; j++)
-        if (row[j].held.token == row[i].held.token)
-            return true;
-    return false;
-}
-
 static int read_beat(struct rowlock_work *work, int64_t token, struct rowlock_rows *rows)
 {
     struct rowlock_beat beat = {0};
@@ -145,14 +135,19 @@ int rowlock__read_leases(struct rowlock_work *work, const char *key,
 {
     struct reading reading = {rows, owner};
     struct rowlock_value value = rowlock__text_value(key);
+    const struct rowlock_lease_row *row;
     int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_LEASES : ROWLOCK_PLAIN_LEASES_ALL,
                                  &value, lease_row, &reading);
 
     if (!code && !key && rows->n)
         code = read_beats(work, rows);
-    for (size_t i = 0; !code && key && i < rows->n; i++)
-        if (!seen_before(rows, i))
-            code = read_beat(work, ((struct rowlock_lease_row *)rows->row)[i].held.token, rows);
+    row = rows->row;
+    for (size_t i = 0, before; !code && key && i < rows->n; i++) {
+        for (before = 0; row[before].held.token != row[i].held.token; before++)
+            continue;
+        if (before == i) /* the first row of its lease */
+            code = read_beat(work, row[i].held.token, rows);
+    }
     return rowlock__rows_complete(rows, code, work->error);
 }
 

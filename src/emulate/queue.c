@@ -220,19 +220,6 @@ static void far_row(void *data, const struct rowlock_value *columns, unsigned n)
         is_stale(look, rowlock__value_number(&columns[3]), rowlock__value_number(&columns[4]));
 }
 
-/* The look of a waiter far behind living ones, where the engine has a statement for it. */
-static int look_from_far(struct look *look)
-{
-    const struct rowlock_wish *wish = look->r.wish;
-    struct rowlock_value values[] = {rowlock__int_value(PLACES), rowlock__text_value(wish->key),
-                                     rowlock__int_value(look->r.ticket)};
-
-    if (look->r.n != 1 || wish->kind != 'x' ||
-        !rowlock__work_can(look->r.work, ROWLOCK_PLAIN_WAITER_FAR))
-        return ROWLOCK_OK;
-    return rowlock__work_ask(look->r.work, ROWLOCK_PLAIN_WAITER_FAR, values, far_row, look);
-}
-
 /* Takes the write lock of a whole file for a sign of life. A crowd that polled for it as often as
    the holder does would delay the release. The signs of the first waiters are short: they poll as
    the driver does, so that a long transaction of another session costs none of them its place. */
@@ -274,20 +261,13 @@ static int stay_alive(struct look *look)
     return code;
 }
 
-static enum rowlock_status place_of(const struct look *look)
-{
-    if (look->own_rows < look->r.n)
-        return ROWLOCK_STATUS_UNQUEUED;
-    if (look->limited)
-        return ROWLOCK_STATUS_LIMIT;
-    if (look->number)
-        return ROWLOCK_STATUS_QUEUED;
-    return look->leased_at ? ROWLOCK_STATUS_LEASED : ROWLOCK_STATUS_OK;
-}
-
 static void answer_place(const struct look *look)
 {
-    enum rowlock_status status = place_of(look);
+    enum rowlock_status status = look->own_rows < look->r.n ? ROWLOCK_STATUS_UNQUEUED
+                                 : look->limited            ? ROWLOCK_STATUS_LIMIT
+                                 : look->number             ? ROWLOCK_STATUS_QUEUED
+                                 : look->leased_at          ? ROWLOCK_STATUS_LEASED
+                                                            : ROWLOCK_STATUS_OK;
     bool queued = status == ROWLOCK_STATUS_QUEUED, leased = status == ROWLOCK_STATUS_LEASED;
     bool limited = status == ROWLOCK_STATUS_LIMIT;
     int64_t left_ms = look->way_expires_ms - look->now_ms;
@@ -323,12 +303,19 @@ int rowlock__emulate_place(struct rowlock_work *work)
         .good_ms = rowlock__work_int(work, 3),
         .dead = {.size = sizeof(int64_t)}};
     unsigned begins = work->begins;
+    struct rowlock_value values[3];
     int code = rowlock__wishes(work, &work->call->values[0], &look.r.wish, &look.r.n);
 
     if (rowlock__work_is_whole(work)) /* a look without a write delays no renewal */
         work->begins = 0;
-    if (!code)
-        code = look_from_far(&look);
+    /* the look of a waiter far behind living ones, where the engine has a statement for it */
+    if (!code && look.r.n == 1 && look.r.wish->kind == 'x' &&
+        rowlock__work_can(work, ROWLOCK_PLAIN_WAITER_FAR)) {
+        values[0] = rowlock__int_value(PLACES);
+        values[1] = rowlock__text_value(look.r.wish->key);
+        values[2] = rowlock__int_value(look.r.ticket);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_FAR, values, far_row, &look);
+    }
     for (size_t i = 0; !code && !look.far && i < look.r.n; i++)
         code = look_at(&look, i);
     work->begins = rowlock__work_is_whole(work) ? begins : work->begins;

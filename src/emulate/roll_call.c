@@ -34,28 +34,6 @@ static int visit(const struct request *r, int64_t limit_ms, bool *free_now)
     return code;
 }
 
-static int call_roll(const struct request *r, int64_t *number)
-{
-    int code = rowlock__draw(r->work, number, NULL);
-
-    for (size_t i = 0; !code && i < r->n; i++) {
-        struct rowlock_value values[] = {rowlock__int_value(*number),
-                                         rowlock__text_value(r->wish[i].key),
-                                         rowlock__int_value(r->ticket)};
-
-        code = rowlock__work_do(r->work, ROWLOCK_PLAIN_WAITER_CALL, values);
-    }
-    return code;
-}
-
-static bool is_ours(const struct request *r, const char *key)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->wish[i].key, key) == 0)
-            return true;
-    return false;
-}
-
 /* Whether a waiter is silent because it waits for the name lock of another name. It is not frozen
    then. */
 static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
@@ -67,9 +45,12 @@ static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
     const struct rowlock_key_row *row = names.row;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
 
-    for (size_t i = 0; !code && status == ROWLOCK_STATUS_OK && i < names.n; i++)
-        if (!is_ours(r, row[i].key))
+    for (size_t i = 0, own; !code && status == ROWLOCK_STATUS_OK && i < names.n; i++) {
+        for (own = 0; own < r->n && strcmp(r->wish[own].key, row[i].key) != 0; own++)
+            continue;
+        if (own == r->n) /* a name that we have not locked */
             code = rowlock__name_lock(r->work, row[i].key, false, 0, &status);
+    }
     *blocked = status == ROWLOCK_STATUS_BUSY;
     rowlock__rows_clear(&names);
     return code;
@@ -96,20 +77,9 @@ static int find_silent(const struct request *r, int64_t called, struct rowlock_r
     return code;
 }
 
-/* Removes a waiter that is still silent: it may have answered after its row was read. Also drops
-   its rows of other names, which the roll call may not have marked. */
-static int strike(struct rowlock_work *work, int64_t ticket, int64_t called)
-{
-    struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};
-    int code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_STRIKE, values);
-
-    if (!code && work->affected)
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_DROP, values);
-    return code;
-}
-
-/* A refused name lock may undo the transaction: then nothing was removed, and the visit is
-   repeated. */
+/* Removes the waiters that are still silent: one may have answered after its row was read. Also
+   drops their rows of other names, which the roll call may not have marked. A refused name lock may
+   undo the transaction: then nothing was removed, and the visit is repeated. */
 static int drop_silent(const struct request *r, int64_t called, int64_t *number)
 {
     struct rowlock_rows silent = {.size = sizeof(int64_t)};
@@ -119,10 +89,14 @@ static int drop_silent(const struct request *r, int64_t called, int64_t *number)
     *number = called;
     for (size_t i = 0; !code && !r->work->undone && i < silent.n; i++) {
         int64_t ticket = ((int64_t *)silent.row)[i];
+        struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};
 
         code = is_blocked(r, ticket, &blocked);
-        if (!code && !blocked)
-            code = strike(r->work, ticket, called);
+        if (code || blocked)
+            continue;
+        code = rowlock__work_do(r->work, ROWLOCK_PLAIN_WAITER_STRIKE, values);
+        if (!code && r->work->affected)
+            code = rowlock__work_do(r->work, ROWLOCK_PLAIN_WAITER_DROP, values);
     }
     if (r->work->undone)
         *number = 0;
@@ -140,8 +114,17 @@ int rowlock__emulate_overtake(struct rowlock_work *work)
 
     if (!code)
         code = visit(&r, rowlock__work_int(work, 3), &free_now);
-    if (!code && free_now)
-        code = called ? drop_silent(&r, called, &number) : call_roll(&r, &number);
+    if (!code && free_now && called)
+        code = drop_silent(&r, called, &number);
+    else if (!code && free_now)
+        code = rowlock__draw(work, &number, NULL);
+    for (size_t i = 0; !code && free_now && !called && i < r.n; i++) { /* calls the roll */
+        struct rowlock_value values[] = {rowlock__int_value(number),
+                                         rowlock__text_value(r.wish[i].key),
+                                         rowlock__int_value(r.ticket)};
+
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_WAITER_CALL, values);
+    }
     if (!code)
         rowlock__work_number(work, number);
     free(r.wish);

@@ -51,15 +51,6 @@ int rowlock__emulate_installed(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, there);
 }
 
-/* Whether a line of a piece's parts is "table T", not "column T.c", "key T" or "index I"; and T. */
-static bool is_of_table(const char *line, size_t length, char *table, size_t size)
-{
-    if (strncmp(line, "table ", 6) != 0)
-        return false;
-    snprintf(table, size, "%.*s", (int)length - 6, line + 6);
-    return true;
-}
-
 /* The objects of one piece: a table is there with all its columns and indexes, or not at all. */
 static int list_parts(struct rowlock_work *work, const struct rowlock_piece *piece)
 {
@@ -71,10 +62,12 @@ static int list_parts(struct rowlock_work *work, const struct rowlock_piece *pie
         size_t length = strcspn(line, "\n");
         struct rowlock_value part = rowlock__bytes_value(line, length);
 
-        if (is_of_table(line, length, table, sizeof table))
+        if (strncmp(line, "table ", 6) == 0) { /* its columns, keys and indexes follow */
+            snprintf(table, sizeof table, "%.*s", (int)length - 6, line + 6);
             code = rowlock__work_has_table(work, table, &there);
-        else if (strncmp(line, "function ", 9) == 0) /* it was created before the last table */
+        } else if (strncmp(line, "function ", 9) == 0) { /* it was created before the last table */
             code = rowlock__work_has_table(work, "rowlock_meta", &there);
+        }
         if (!code && there && length)
             rowlock__work_answer(work, &part, 1);
         line += length + (line[length] == '\n');
@@ -124,13 +117,6 @@ static void answer_use(struct use *use, const char *kind)
                              3);
 }
 
-static void use_key(struct use *use, const char *key)
-{
-    struct rowlock_value value = rowlock__text_value(key);
-
-    use_name(use, &value, 1);
-}
-
 static int use_of_leases(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
@@ -144,10 +130,10 @@ static int use_of_leases(struct rowlock_work *work)
     waiter = rows.waiters.row;
     for (size_t i = 0; i < rows.leases.n; i++)
         if (lease[i].held.alive)
-            use_key(&leases, lease[i].key);
+            use_name(&leases, (struct rowlock_value[]){rowlock__text_value(lease[i].key)}, 1);
     for (size_t i = 0; i < rows.waiters.n; i++)
         if (waiter[i].queued.alive)
-            use_key(&waiters, waiter[i].key);
+            use_name(&waiters, (struct rowlock_value[]){rowlock__text_value(waiter[i].key)}, 1);
     if (!code) {
         answer_use(&leases, "leases");
         answer_use(&waiters, "waiters");
@@ -275,54 +261,39 @@ int rowlock__emulate_sweep_some(struct rowlock_work *work)
     return code;
 }
 
-/* Deletes the row of a name. A session that waits for the row finds it deleted, and creates it
-   again. */
-static int drop_name(struct rowlock_work *work, const char *key, int64_t *removed)
-{
-    struct rowlock_value name = rowlock__text_value(key);
-    enum rowlock_status status;
-    int code = rowlock__name_lock(work, key, false, 0, &status);
-
-    if (!code && status == ROWLOCK_STATUS_OK) {
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_DROP, &name);
-        *removed += !code && work->affected > 0;
-    }
-    return code ? code : rowlock__work_commit(work);
-}
-
-/* Deletes the rows of names without a holder. Keeps all where a try may cost the session. */
+/* Deletes the rows of names without a holder. A session that waits for a row finds it deleted, and
+   creates it again. Keeps all where a try may cost the session. */
 static int drop_names(struct rowlock_work *work, int64_t *removed)
 {
     struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
+    const struct rowlock_key_row *row;
     int code = ROWLOCK_OK;
 
     if (rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY) || work->link->dialect->plain->wait)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LIST, NULL, rowlock__take_key, &names);
     if (!code)
         code = rowlock__work_commit(work);
-    for (size_t i = 0; !code && i < names.n; i++)
-        code = drop_name(work, ((struct rowlock_key_row *)names.row)[i].key, removed);
+    row = names.row;
+    for (size_t i = 0; !code && i < names.n; i++) {
+        struct rowlock_value name = rowlock__text_value(row[i].key);
+        enum rowlock_status status;
+
+        code = rowlock__name_lock(work, row[i].key, false, 0, &status);
+        if (!code && status == ROWLOCK_STATUS_OK) {
+            code = rowlock__work_do(work, ROWLOCK_PLAIN_NAME_DROP, &name);
+            *removed += !code && work->affected > 0;
+        }
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
     rowlock__rows_clear(&names);
     return code;
-}
-
-/* Prunes the history. Ignores a history that is missing, or that the account may not change. */
-static int prune_all(struct rowlock_work *work)
-{
-    int64_t pruned;
-    int code = rowlock__prune(work, INT64_MAX, &pruned);
-
-    if (code != ROWLOCK_ESCHEMA && code != ROWLOCK_EDENIED && code != ROWLOCK_EDB)
-        return code;
-    rowlock__work_undo(work);
-    rowlock__clear_error(work->error);
-    return rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? code : ROWLOCK_OK;
 }
 
 /* -> rows removed. Each step is a transaction of its own, so that it holds one lock at a time. */
 int rowlock__emulate_vacuum(struct rowlock_work *work)
 {
-    int64_t removed = 0;
+    int64_t removed = 0, pruned;
     int code = expire_waiters(work);
 
     if (!code)
@@ -331,8 +302,16 @@ int rowlock__emulate_vacuum(struct rowlock_work *work)
         code = end_heartbeats(work);
     if (!code)
         code = drop_names(work, &removed);
-    if (!code)
-        code = prune_all(work);
+    if (code)
+        return code;
+    code = rowlock__prune(work, INT64_MAX, &pruned);
+    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_EDENIED || code == ROWLOCK_EDB) {
+        /* a history that is missing, or that the account may not change, is ignored */
+        rowlock__work_undo(work);
+        rowlock__clear_error(work->error);
+        if (rowlock__inner_state(work->link) != ROWLOCK_STATE_DEAD)
+            code = ROWLOCK_OK;
+    }
     return code ? code : rowlock__work_number(work, removed);
 }
 

@@ -39,14 +39,11 @@ static char *put(char *out, const struct rowlock_value *value, bool lacks, size_
     return out;
 }
 
-static bool fits(const struct rowlock_value *value, size_t longest)
-{
-    return value->type != ROWLOCK_BYTES || !longest || value->length <= longest;
-}
-
 static bool can_stay(const struct rowlock_value *value, bool lacks, size_t longest)
 {
-    return fits(value, longest) && (!lacks || is_ascii(value));
+    bool fits = value->type != ROWLOCK_BYTES || !longest || value->length <= longest;
+
+    return fits && (!lacks || is_ascii(value));
 }
 
 int rowlock__storable(const struct rowlock_value *values, unsigned n, bool lacks, int longest,

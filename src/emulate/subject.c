@@ -97,24 +97,14 @@ static bool is_stale(const struct subject_row *row, int64_t expired_ms, int64_t 
                                 row->was_updated ? row->updated_ms : -1, row->now_ms, max_age_ms);
 }
 
-/* An unknown subject gets a row at once, so that rowlock_expire finds it during its first
-   refresh. */
-static int make_known(struct rowlock_work *work, const char *key)
-{
-    struct rowlock_value name = rowlock__text_value(key);
-    int code = ROWLOCK_OK;
-
-    if (work->own)
-        code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name);
-    return rowlock__work_is_duplicate(work, code) ? ROWLOCK_OK : code;
-}
-
-/* name, max_age_ms -> stale, age_ms; no row: unknown */
+/* name, max_age_ms -> stale, age_ms; no row: unknown. An unknown subject gets a row at once, so
+   that rowlock_expire finds it during its first refresh. */
 int rowlock__emulate_subject_look(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     int64_t expired_ms = -1, max_age_ms = rowlock__work_int(work, 1);
     const char *key = rowlock__work_key(work, 0);
+    struct rowlock_value name = rowlock__text_value(key);
     bool busy;
     int code = look_at_subject(work, key, &rows, &busy);
     const struct subject_row *row = rows.row;
@@ -125,14 +115,17 @@ int rowlock__emulate_subject_look(struct rowlock_work *work)
     }
     if (!code)
         code = read_expiry(work, key, &expired_ms);
-    if (!code && rows.n)
+    if (!code && rows.n) {
         rowlock__work_answer(
             work,
             (struct rowlock_value[]){rowlock__int_value(is_stale(row, expired_ms, max_age_ms)),
                                      rowlock__optional_value(row->was_updated, age_of(row))},
             2);
-    else if (!code)
-        code = make_known(work, key);
+    } else if (!code && work->own) {
+        code = rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name);
+        if (rowlock__work_is_duplicate(work, code))
+            code = ROWLOCK_OK;
+    }
     rowlock__rows_clear(&rows);
     return code;
 }
@@ -167,23 +160,12 @@ static int mark(struct rowlock_work *work, const struct subject_row *row, int64_
     return code;
 }
 
-static void answer_begun(struct rowlock_work *work, const struct subject_row *row, bool stale,
-                         int64_t version)
-{
-    rowlock__work_answer(
-        work,
-        (struct rowlock_value[]){rowlock__int_value(stale),
-                                 rowlock__optional_value(row->was_updated, age_of(row)),
-                                 rowlock__int_value(version)},
-        3);
-}
-
 /* name, max_age_ms, token, description, host, pid, program -> stale, age_ms, version. Under the
    lock of subject:NAME. */
 int rowlock__emulate_subject_begin(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
-    int64_t expired_ms = -1, stale = 0, token = rowlock__work_int(work, 2);
+    int64_t expired_ms = -1, stale = 0, version = 0, token = rowlock__work_int(work, 2);
     const char *key = rowlock__work_key(work, 0);
     struct rowlock_value name = rowlock__text_value(key);
     const struct subject_row *row;
@@ -196,14 +178,21 @@ int rowlock__emulate_subject_begin(struct rowlock_work *work)
     }
     row = rows.row;
     if (!code && rows.n && token && row->token == token && is(row, "PROCESSING")) {
-        answer_begun(work, row, true, row->version); /* by an earlier try of this call */
+        stale = 1; /* by an earlier try of this call */
+        version = row->version;
     } else if (!code && rows.n) {
         code = read_expiry(work, key, &expired_ms);
         if (!code)
             code = mark(work, row, expired_ms, &stale);
-        if (!code)
-            answer_begun(work, row, stale, row->version + stale);
+        version = row->version + stale;
     }
+    if (!code && rows.n)
+        rowlock__work_answer(
+            work,
+            (struct rowlock_value[]){rowlock__int_value(stale),
+                                     rowlock__optional_value(row->was_updated, age_of(row)),
+                                     rowlock__int_value(version)},
+            3);
     rowlock__rows_clear(&rows);
     return code;
 }
@@ -240,12 +229,6 @@ int rowlock__emulate_subject_done(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, status);
 }
 
-static bool may_fail(const struct subject_row *row, int64_t version)
-{
-    return row->version == version - 1 ||
-           (row->version == version && is(row, "PROCESSING") && row->token == 0);
-}
-
 static int refuse(struct rowlock_work *work, const struct subject_row *row, int64_t *result)
 {
     struct rowlock_value description = rowlock__work_value(work, 2);
@@ -273,7 +256,8 @@ int rowlock__emulate_subject_fail(struct rowlock_work *work)
     int64_t version = rowlock__work_int(work, 1), result = 0;
     const char *key = rowlock__work_key(work, 0);
     struct rowlock_value name = rowlock__text_value(key);
-    bool busy = false;
+    const struct subject_row *row;
+    bool busy = false, fails;
     int code = rowlock__work_begin_within(work, -1); /* waits for other writers of a file */
 
     if (!code)
@@ -289,30 +273,14 @@ int rowlock__emulate_subject_fail(struct rowlock_work *work)
     }
     if (busy)
         result = LOCKED;
-    if (!code && rows.n && may_fail(rows.row, version))
-        code = refuse(work, rows.row, &result);
+    row = rows.row;
+    fails = !code && rows.n &&
+            (row->version == version - 1 ||
+             (row->version == version && is(row, "PROCESSING") && row->token == 0));
+    if (fails)
+        code = refuse(work, row, &result);
     rowlock__rows_clear(&rows);
     return code ? code : rowlock__work_number(work, result);
-}
-
-static int fail(struct rowlock_work *work, const struct subject_row *row,
-                struct rowlock_value error, struct rowlock_value exit_status)
-{
-    struct rowlock_value values[] = {error, exit_status, rowlock__text_value(row->key),
-                                     rowlock__int_value(row->version)};
-
-    return rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ERROR, values);
-}
-
-static int record_end(struct rowlock_work *work, const struct subject_row *row, bool has_lease)
-{
-    struct rowlock_value exit_status = rowlock__work_value(work, 4);
-
-    if (!has_lease)
-        return fail(work, row, rowlock__text_value("its lease was lost before it finished"),
-                    exit_status);
-    return rowlock__work_int(work, 2) ? fail(work, row, rowlock__work_value(work, 3), exit_status)
-                                      : complete(work, row, exit_status);
 }
 
 /* name, token, failed, error, exit -> status; ends the lease */
@@ -320,6 +288,8 @@ int rowlock__emulate_subject_finish(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     struct rowlock_value token = rowlock__work_value(work, 1);
+    struct rowlock_value exited = rowlock__work_value(work, 4);
+    struct rowlock_value values[] = {rowlock__work_value(work, 3), exited, {0}, {0}};
     const struct subject_row *row;
     bool has_lease = false, was;
     int code = rowlock__work_do(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token);
@@ -328,8 +298,15 @@ int rowlock__emulate_subject_finish(struct rowlock_work *work)
     if (!code)
         code = read_subject(work, rowlock__work_key(work, 0), &rows);
     row = rows.row;
-    if (!code && rows.n && is(row, "PROCESSING") && row->token == token.number)
-        code = record_end(work, row, has_lease);
+    if (!code && rows.n && is(row, "PROCESSING") && row->token == token.number) {
+        if (!has_lease)
+            values[0] = rowlock__text_value("its lease was lost before it finished");
+        values[2] = rowlock__text_value(row->key);
+        values[3] = rowlock__int_value(row->version);
+        code = !has_lease || rowlock__work_int(work, 2)
+                   ? rowlock__work_do(work, ROWLOCK_PLAIN_SUBJECT_ERROR, values)
+                   : complete(work, row, exited);
+    }
     if (!code && has_lease)
         code = rowlock__end_lease_rows(work, token.number, &was);
     rowlock__rows_clear(&rows);
@@ -390,50 +367,37 @@ int rowlock__emulate_subject_expire(struct rowlock_work *work)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static int is_alive(struct rowlock_work *work, int64_t token, bool *alive)
-{
-    struct rowlock_value value = rowlock__int_value(token);
-    struct rowlock_beat beat = {0};
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, &beat);
-
-    *alive = beat.expires_ms > beat.now_ms;
-    return code;
-}
-
-static const char *error_of(const struct subject_row *row, bool died)
-{
-    if (!died)
-        return row->error;
-    return row->token ? "its holder died" : "its transaction was committed before it finished";
-}
-
 static int list_subject(struct rowlock_work *work, const struct subject_row *row)
 {
+    struct rowlock_value token = rowlock__int_value(row->token);
+    struct rowlock_beat beat = {0};
+    const char *error = row->error;
     int64_t expired_ms = -1;
-    bool alive = false, died, counts;
+    bool died, counts;
     char name[256];
     int code = read_expiry(work, row->key, &expired_ms);
 
     if (!code && is(row, "PROCESSING") && row->token)
-        code = is_alive(work, row->token, &alive);
-    died = is(row, "PROCESSING") && !alive;
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, rowlock__take_beat, &beat);
+    died = is(row, "PROCESSING") && beat.expires_ms <= beat.now_ms;
+    if (died)
+        error = row->token ? "its holder died" : "its transaction was committed before it finished";
     counts = row->has_data && row->basis_ms > expired_ms && row->was_updated;
     rowlock__key_name(work, rowlock__text_value(row->key), name);
     if (!code)
-        rowlock__work_answer(work,
-                             (struct rowlock_value[]){
-                                 rowlock__text_value(name), rowlock__text_value(row->description),
-                                 rowlock__text_value(died ? "ERROR" : row->status),
-                                 rowlock__optional_value(row->has_began, row->began_ms),
-                                 rowlock__optional_value(row->has_ended, row->ended_ms),
-                                 rowlock__optional_value(counts, row->updated_ms),
-                                 rowlock__optional_value(counts, age_of(row)),
-                                 rowlock__text_value(row->program), rowlock__text_value(row->host),
-                                 rowlock__optional_value(row->has_pid, row->pid),
-                                 rowlock__text_value(error_of(row, died)),
-                                 rowlock__optional_value(row->has_exit, row->exit),
-                                 rowlock__int_value(row->has_data)},
-                             13);
+        rowlock__work_answer(
+            work,
+            (struct rowlock_value[]){
+                rowlock__text_value(name), rowlock__text_value(row->description),
+                rowlock__text_value(died ? "ERROR" : row->status),
+                rowlock__optional_value(row->has_began, row->began_ms),
+                rowlock__optional_value(row->has_ended, row->ended_ms),
+                rowlock__optional_value(counts, row->updated_ms),
+                rowlock__optional_value(counts, age_of(row)), rowlock__text_value(row->program),
+                rowlock__text_value(row->host), rowlock__optional_value(row->has_pid, row->pid),
+                rowlock__text_value(error), rowlock__optional_value(row->has_exit, row->exit),
+                rowlock__int_value(row->has_data)},
+            13);
     return code;
 }
 

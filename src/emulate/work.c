@@ -123,34 +123,11 @@ static int send(struct rowlock_work *work, enum rowlock_plain_id id,
     return code;
 }
 
-static int begin(struct rowlock_work *work)
-{
-    int code = ROWLOCK_OK;
-
-    if (work->begins)
-        code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget);
-    work->begins = 0;
-    return code;
-}
-
-/* {ms} and {s} become the limit. */
-static void write_limit(const char *text, int64_t limit_ms, char *out, size_t size)
-{
-    const char *at = strchr(text, '{');
-    int64_t number = limit_ms < 1 ? 1 : limit_ms;
-
-    if (at && strncmp(at, "{s}", 3) == 0)
-        number = (number + 999) / 1000;
-    if (at)
-        snprintf(out, size, "%.*s%" PRId64 "%s", (int)(at - text), text, number,
-                 strchr(at, '}') + 1);
-    else
-        snprintf(out, size, "%s", text);
-}
-
 static int set_limit(struct rowlock_work *work, int64_t limit_ms)
 {
     const struct rowlock_plain *plain = work->link->dialect->plain;
+    const char *pattern, *at; /* {ms} and {s} become the limit */
+    int64_t number;
     char text[200];
     int code;
 
@@ -158,8 +135,18 @@ static int set_limit(struct rowlock_work *work, int64_t limit_ms)
         limit_ms = -1;
     if (!plain->wait || (limit_ms < 0 && work->link->limit_ms < 0))
         return ROWLOCK_OK;
-    code = begin(work);
-    write_limit(limit_ms < 0 ? plain->no_wait_limit : plain->wait, limit_ms, text, sizeof text);
+    code = work->begins ? rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget) : ROWLOCK_OK;
+    work->begins = 0;
+    pattern = limit_ms < 0 ? plain->no_wait_limit : plain->wait;
+    at = strchr(pattern, '{');
+    number = rowlock__most(limit_ms, 1);
+    if (at && strncmp(at, "{s}", 3) == 0)
+        number = (number + 999) / 1000;
+    if (at)
+        snprintf(text, sizeof text, "%.*s%" PRId64 "%s", (int)(at - pattern), pattern, number,
+                 strchr(at, '}') + 1);
+    else
+        snprintf(text, sizeof text, "%s", pattern);
     if (!code)
         code = inner_script(work, text);
     work->link->limit_ms = limit_ms;
@@ -328,21 +315,6 @@ static int give_up(struct rowlock_work *work, int code)
     return ROWLOCK_OK;
 }
 
-/* The time of a try that our own clock ends. On a slow machine even a free lock takes long, so a
-   try gets the time of several statements; another statement measures it. */
-static int measure_try(struct rowlock_work *work, int64_t *try_ms)
-{
-    int64_t began_ms = rowlock__now_ms(), now_ms;
-    int code = rowlock__work_now(work, &now_ms);
-
-    *try_ms = (rowlock__now_ms() - began_ms) * TRY_STATEMENTS;
-    if (*try_ms > TRY_MOST_MS)
-        *try_ms = TRY_MOST_MS;
-    if (*try_ms < TRY_MS)
-        *try_ms = TRY_MS;
-    return code;
-}
-
 int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id,
                              const struct rowlock_value *values, int64_t limit_ms, bool *busy)
 {
@@ -364,12 +336,16 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
 
     *busy = false;
     if (!code && !server_limits && !fails_at_once && limit_ms >= 0) {
-        int64_t until, least_ms = 0;
+        int64_t until, began_ms = rowlock__now_ms(), now_ms;
+        int64_t least_ms = work->link->dialect->plain->whole ? FILE_TRY_MS : 0;
 
-        if (work->link->dialect->plain->whole)
-            least_ms = FILE_TRY_MS;
-        else if (limit_ms <= TRY_MS)
-            code = measure_try(work, &least_ms);
+        /* The time of a try that our own clock ends. On a slow machine even a free lock takes long,
+           so a try gets the time of several statements; another statement measures it. */
+        if (!least_ms && limit_ms <= TRY_MS) {
+            code = rowlock__work_now(work, &now_ms);
+            least_ms = (rowlock__now_ms() - began_ms) * TRY_STATEMENTS;
+            least_ms = rowlock__most(rowlock__least(least_ms, TRY_MOST_MS), TRY_MS);
+        }
         until = rowlock__after(rowlock__now_ms(), limit_ms > least_ms ? limit_ms : least_ms);
         if (until < budget.deadline_ms)
             budget.deadline_ms = until;
@@ -398,12 +374,6 @@ int rowlock__work_execute(struct rowlock_work *work, const char *text)
     return code;
 }
 
-static bool is_unanswered(int code)
-{
-    return code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ECANCELED ||
-           code == ROWLOCK_ETIMEDOUT;
-}
-
 /* An engine may end a reader of its catalog when another session creates tables. */
 int rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column,
                              bool *there)
@@ -423,7 +393,7 @@ int rowlock__work_has_column(struct rowlock_work *work, const char *table, const
     }
     if (code == ROWLOCK_EUNKNOWN) /* the lost COMMIT changed nothing */
         code = work->error->code = ROWLOCK_ECONN;
-    if (is_unanswered(code))
+    if (code == ROWLOCK_ECONN || code == ROWLOCK_ECANCELED || code == ROWLOCK_ETIMEDOUT)
         return rowlock__left(work->error, code, work->outcome->left);
     *work->error = error;
     *there = code == ROWLOCK_OK;

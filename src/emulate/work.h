@@ -200,8 +200,8 @@ int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
    RELEASE_LOGGED. `*logged`: it has; otherwise rowlock__end_heartbeat decides. */
 int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
                           bool *logged);
-/* Writes them for a lease that a sweep ends. */
-int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
+/* Writes them for a lease that ends with that expiry, as by a sweep. */
+int rowlock__log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
 /* Writes the rows of the tickets of a call that gives up; ticket 0: all. */
 int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner);
 /* Deletes rows of the history whose time has passed, about that many at most, in transactions of

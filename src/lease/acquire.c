@@ -28,20 +28,10 @@ struct acquisition {
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool reported;                     /* on_disconnect was called in this outage */
     int64_t call_ms;                   /* when on_wait is due */
+    struct rowlock_lease *lease;       /* to be filled in after the grant */
 };
 
 /* ---- performing a step ----------------------------------------------------------------------- */
-
-static int reconnect(struct acquisition *a, struct rowlock_error *error)
-{
-    const struct rowlock_acquire_machine *m = &a->machine;
-    int64_t until =
-        m->in.tries ? rowlock__after(m->lost_since_ms, m->in.reconnect_ms) : m->in.deadline_ms;
-
-    if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* it may have been granted */
-        until = rowlock__now_ms() + SETTLE_MS;
-    return rowlock__reconnect(a->request.connection, until, error);
-}
 
 /* Before a step is sent. The technique decides whether a try may wait. And we must be able to end a
    session that we lose: the server may not have read its request yet, and would later grant a lease
@@ -104,49 +94,6 @@ static void report_disconnect(struct acquisition *a, const struct rowlock_step *
     a->reported = true;
     if (a->terms && a->terms->on_disconnect)
         a->terms->on_disconnect(&a->why, a->terms->data);
-}
-
-/* Performs the machine's steps until it is done. */
-static void drive(struct acquisition *a)
-{
-    struct rowlock_connection *connection = a->request.connection;
-    struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms()), next;
-    int64_t deadline_ms = a->machine.in.tries ? ROWLOCK_NEVER : a->machine.in.deadline_ms;
-
-    a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
-    for (; step.act != ROWLOCK_ACT_DONE; step = next) {
-        struct rowlock_reply reply = {0};
-        struct rowlock_refused refused = {0};
-        struct rowlock_error error = {0};
-        bool last = step.act == ROWLOCK_ACT_WITHDRAW || step.act == ROWLOCK_ACT_SESSION_UNLOCK;
-        bool ended = caller_ends(a, &step), asks = false;
-
-        if (ended) {
-            reply.code = ROWLOCK_ECANCELED;
-        } else if (step.act == ROWLOCK_ACT_PAUSE) {
-            if (rowlock__wait_fd(-1, 0, connection->interrupt_fd,
-                                 rowlock__after(rowlock__now_ms(), step.limit_ms)) ==
-                ROWLOCK_WAKE_INTERRUPT)
-                reply.code = rowlock__fail(&error, ROWLOCK_ECANCELED, "interrupted");
-        } else if (step.act == ROWLOCK_ACT_RECONNECT) {
-            reply.code = reconnect(a, &error);
-        } else {
-            asks = true;
-            reply.code = make_ready(a, &step, &error);
-            if (!reply.code) {
-                rowlock__execute(&a->request, &step, deadline_ms, &reply, &refused, &error);
-                if (!rowlock__had_no_room(connection, reply.code, &error))
-                    note_answer(a, &step, &reply, &refused);
-            }
-            if (rowlock__had_no_room(connection, reply.code, &error))
-                reply.code = ROWLOCK_EABORTED; /* the server has no memory: ask it again */
-            reply.code = rowlock__given_up(connection, reply.code, &error);
-        }
-        if ((reply.code || asks) && !last && !ended)
-            a->why = error;
-        next = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
-        report_disconnect(a, &step, &next);
-    }
 }
 
 struct own {
@@ -310,17 +257,6 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-
-    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
-        code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
-    if (!code && rowlock__was_interrupted(connection))
-        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
-    return code;
-}
-
 static int check_schema(const struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
@@ -362,53 +298,120 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         a->machine.in.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
 }
 
+/* Before the first step: checks the connection, the request and the schema. */
+static int prepare(struct acquisition *a, struct rowlock_connection *connection,
+                   const struct rowlock_want *wants, size_t n, rowlock_grant_hook *hook,
+                   void *hook_data, struct rowlock_error *error)
+{
+    int64_t wait_ms = a->terms ? a->terms->wait_ms : 0;
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
+        code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
+    if (!code && rowlock__was_interrupted(connection))
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
+    if (code)
+        return code;
+    rowlock__clear_error(error);
+    code = rowlock__request_init(&a->request, connection, wants, n, a->terms, error);
+    a->request.hook = hook;
+    a->request.hook_data = hook_data;
+    if (code)
+        return code;
+    if (wait_ms > 0)
+        rowlock__wait_begins(connection, deadline_ms);
+    code = check_schema(a, error);
+    if (!code) /* before the grant: a failure loses no lease */
+        code = rowlock__lease_new(connection, a->request.want, a->request.n, &a->lease, error);
+    if (!code) {
+        set_machine(a, wait_ms, deadline_ms);
+        return ROWLOCK_OK;
+    }
+    rowlock__wait_ends(connection);
+    return code;
+}
+
+/* After the last step: the result for the caller. */
+static int conclude(struct acquisition *a, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    int64_t *marked;
+    int code;
+
+    release_unreported(a);
+    code = say(a, error);
+    rowlock__wait_ends(connection);
+    if (!code && a->machine.code == ROWLOCK_OK) {
+        /* this session has the token's session lock; servers without TURN note it themselves */
+        marked = rowlock__mark_of(connection, 0);
+        if (marked && rowlock__sql(connection, ROWLOCK_SQL_TURN))
+            *marked = a->machine.token;
+        code = take_over(a, a->lease, error);
+    }
+    if (code || a->machine.code == ROWLOCK_DECLINED) {
+        rowlock__lease_delete(a->lease);
+        a->lease = NULL;
+    }
+    return code;
+}
+
+/* Performs the machine's steps until it is done. */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct acquisition a = {.terms = terms};
-    struct rowlock_lease *lease = NULL;
+    struct rowlock_acquire_machine *m = &a.machine;
+    struct rowlock_step step = {.act = ROWLOCK_ACT_DONE}, next;
     struct rowlock_error unseen;
-    int64_t wait_ms = terms ? terms->wait_ms : 0, *marked;
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
-    int code;
+    int code = prepare(&a, connection, wants, n, hook, hook_data, error ? error : &unseen);
 
-    if (!error)
-        error = &unseen;
-    code = check_ready(connection, error);
-    if (code)
-        return code;
-    rowlock__clear_error(error);
-    code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
-    a.request.hook = hook;
-    a.request.hook_data = hook_data;
-    if (!code) {
-        if (wait_ms > 0)
-            rowlock__wait_begins(connection, deadline_ms);
-        code = check_schema(&a, error);
-        if (!code) /* before the grant: a failure loses no lease */
-            code = rowlock__lease_new(connection, a.request.want, a.request.n, &lease, error);
-        if (!code) {
-            set_machine(&a, wait_ms, deadline_ms);
-            drive(&a);
-            release_unreported(&a);
-            code = say(&a, error);
+    if (!code)
+        step = rowlock__acquire_start(m, rowlock__now_ms());
+    a.call_ms = rowlock__now_ms() + ON_WAIT_MS;
+    for (; step.act != ROWLOCK_ACT_DONE; step = next) {
+        int64_t deadline_ms = m->in.tries ? ROWLOCK_NEVER : m->in.deadline_ms, until_ms;
+        struct rowlock_reply reply = {0};
+        struct rowlock_refused refused = {0};
+        struct rowlock_error why = {0};
+        bool last = step.act == ROWLOCK_ACT_WITHDRAW || step.act == ROWLOCK_ACT_SESSION_UNLOCK;
+        bool ended = caller_ends(&a, &step), asks = false;
+
+        if (ended) {
+            reply.code = ROWLOCK_ECANCELED;
+        } else if (step.act == ROWLOCK_ACT_PAUSE) {
+            if (rowlock__wait_fd(-1, 0, connection->interrupt_fd,
+                                 rowlock__after(rowlock__now_ms(), step.limit_ms)) ==
+                ROWLOCK_WAKE_INTERRUPT)
+                reply.code = rowlock__fail(&why, ROWLOCK_ECANCELED, "interrupted");
+        } else if (step.act == ROWLOCK_ACT_RECONNECT) {
+            until_ms = m->in.tries ? rowlock__after(m->lost_since_ms, m->in.reconnect_ms)
+                                   : m->in.deadline_ms;
+            if (m->unsure) /* it may have been granted */
+                until_ms = rowlock__most(until_ms, rowlock__now_ms() + SETTLE_MS);
+            reply.code = rowlock__reconnect(connection, until_ms, &why);
+        } else {
+            asks = true;
+            reply.code = make_ready(&a, &step, &why);
+            if (!reply.code) {
+                rowlock__execute(&a.request, &step, deadline_ms, &reply, &refused, &why);
+                if (!rowlock__had_no_room(connection, reply.code, &why))
+                    note_answer(&a, &step, &reply, &refused);
+            }
+            if (rowlock__had_no_room(connection, reply.code, &why))
+                reply.code = ROWLOCK_EABORTED; /* the server has no memory: ask it again */
+            reply.code = rowlock__given_up(connection, reply.code, &why);
         }
-        rowlock__wait_ends(connection);
-        if (!code && a.machine.code == ROWLOCK_OK) {
-            /* this session has the token's session lock; servers without TURN note it themselves */
-            marked = rowlock__mark_of(connection, 0);
-            if (marked && rowlock__sql(connection, ROWLOCK_SQL_TURN))
-                *marked = a.machine.token;
-            code = take_over(&a, lease, error);
-        }
-        if (code || a.machine.code == ROWLOCK_DECLINED) {
-            rowlock__lease_delete(lease);
-            lease = NULL;
-        }
+        if ((reply.code || asks) && !last && !ended)
+            a.why = why;
+        next = rowlock__acquire_next(m, rowlock__now_ms(), &reply, rowlock__dice());
+        report_disconnect(&a, &step, &next);
     }
     if (!code)
-        *out = lease;
+        code = conclude(&a, error ? error : &unseen);
+    if (!code)
+        *out = a.lease;
     rowlock__request_clear(&a.request);
     return code;
 }

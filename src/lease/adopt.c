@@ -25,34 +25,15 @@ static void check_row(void *data, const struct rowlock_value *columns, unsigned 
         rowlock__column_text(&columns[3], checked->owner, sizeof checked->owner);
 }
 
-static int ask_check(struct rowlock_connection *connection, const char *name, int64_t token,
-                     struct checked *checked, struct rowlock_error *error)
-{
-    struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token)};
-    struct rowlock_query query = {.id = ROWLOCK_SQL_CHECK,
-                                  .values = values,
-                                  .row = check_row,
-                                  .data = checked,
-                                  .deadline_ms = rowlock__query_deadline(connection)};
-    int code = rowlock__query_result(rowlock__query(connection, &query, error), error);
-
-    if (code || checked->status == ROWLOCK_STATUS_OK)
-        return code;
-    if (checked->status < 0)
-        return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
-    return rowlock__fail(error, ROWLOCK_ELOST, "token %lld %s '%.100s'", (long long)token,
-                         checked->status == ROWLOCK_STATUS_STOPPED
-                             ? "is that of a broken lease of"
-                             : "is not (or no longer) that of a lease of",
-                         name);
-}
-
 int rowlock_adopt(struct rowlock_connection *connection, const char *name, int64_t token,
                   struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct rowlock_want want = {.name = name};
+    struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token)};
     struct rowlock_lease *lease = NULL;
     struct checked checked = {.status = -1};
+    struct rowlock_query query = {
+        .id = ROWLOCK_SQL_CHECK, .values = values, .row = check_row, .data = &checked};
     int64_t sent_ms;
     int code = rowlock__query_check(connection, name, 1, token, error);
 
@@ -61,7 +42,16 @@ int rowlock_adopt(struct rowlock_connection *connection, const char *name, int64
     if (code)
         return code;
     sent_ms = rowlock__now_ms();
-    code = ask_check(connection, name, token, &checked, error);
+    query.deadline_ms = rowlock__query_deadline(connection);
+    code = rowlock__query_result(rowlock__query(connection, &query, error), error);
+    if (!code && checked.status < 0)
+        code = rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
+    else if (!code && checked.status != ROWLOCK_STATUS_OK)
+        code = rowlock__fail(error, ROWLOCK_ELOST, "token %lld %s '%.100s'", (long long)token,
+                             checked.status == ROWLOCK_STATUS_STOPPED
+                                 ? "is that of a broken lease of"
+                                 : "is not (or no longer) that of a lease of",
+                             name);
     if (code) {
         rowlock__lease_delete(lease);
         return code;

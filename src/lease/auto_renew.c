@@ -111,29 +111,6 @@ static void *run(void *data)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
-{
-    const struct rowlock_connection *callers = keeper->lease->connection;
-    struct rowlock_options options = rowlock__options_of(callers);
-    int code = rowlock_open(callers->url, &options, &keeper->connection, error);
-
-    if (code)
-        return rowlock__wrap_error(error, code, "connecting for automatic renewal");
-    keeper->connection->interrupt_fd = keeper->wake.fd;
-    rowlock__use_former(keeper->connection, callers->former);
-    return ROWLOCK_OK;
-}
-
-static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
-{
-    int failed = rowlock__thread_start(&keeper->thread, run, keeper);
-
-    if (!failed)
-        return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "cannot start the renewal thread: %s",
-                         strerror(failed));
-}
-
 static void delete (struct rowlock_keeper *keeper)
 {
     rowlock_close(keeper->connection);
@@ -163,8 +140,9 @@ static int check(const struct rowlock_lease *lease, struct rowlock_error *error)
 int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
                        struct rowlock_error *error)
 {
+    struct rowlock_options options;
     struct rowlock_keeper *keeper;
-    int code = check(lease, error);
+    int code = check(lease, error), failed;
 
     if (code)
         return code;
@@ -178,10 +156,20 @@ int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, voi
     if (rowlock__wakeup_open(&keeper->wake))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "cannot create a file descriptor: %s",
                              strerror(errno));
-    if (!code)
-        code = connect(keeper, error);
-    if (!code)
-        code = start(keeper, error);
+    if (!code) {
+        options = rowlock__options_of(lease->connection);
+        code = rowlock_open(lease->connection->url, &options, &keeper->connection, error);
+        if (code)
+            code = rowlock__wrap_error(error, code, "connecting for automatic renewal");
+    }
+    if (!code) {
+        keeper->connection->interrupt_fd = keeper->wake.fd;
+        rowlock__use_former(keeper->connection, lease->connection->former);
+        failed = rowlock__thread_start(&keeper->thread, run, keeper);
+        if (failed)
+            code = rowlock__fail(error, ROWLOCK_ENOMEM, "cannot start the renewal thread: %s",
+                                 strerror(failed));
+    }
     if (code)
         delete (keeper);
     else

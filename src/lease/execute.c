@@ -66,7 +66,14 @@ static void place_row(void *data, const struct rowlock_value *columns, unsigned 
 
     if (n < 8 || answer->rows++)
         return;
-    rowlock__take_place(answer->reply, answer->refused, columns);
+    answer->reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    answer->reply->number = rowlock__value_number(&columns[1]);
+    answer->reply->before = rowlock__value_number(&columns[2]);
+    answer->reply->free = rowlock__value_number(&columns[3]) != 0;
+    answer->reply->expires_ms = rowlock__value_number(&columns[4]);
+    answer->reply->locked = rowlock__value_number(&columns[5]) != 0;
+    rowlock__column_text(&columns[6], answer->refused->name, sizeof answer->refused->name);
+    rowlock__column_text(&columns[7], answer->refused->detail, sizeof answer->refused->detail);
 }
 
 static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -87,76 +94,51 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 #define LONG_MS 1000
 #define ALL_LOST -1 /* SESSION_UNLOCK: of all that a failed call left; no step of the machine */
 
-/* How long the server may wait for a grant. */
-static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step,
-                       int64_t deadline_ms)
-{
-    int64_t left;
-
-    if (r->connection->dialect->procedural)
-        return step->limit_ms == 0 && r->hook ? HOOK_MS : step->limit_ms;
-    /* on a file another writer is done in a moment, so a step waits for it if the caller may */
-    if (deadline_ms == ROWLOCK_NEVER)
-        return step->limit_ms;
-    left = rowlock__most(deadline_ms - rowlock__now_ms(), 0);
-    return step->limit_ms > 0 ? rowlock__least(step->limit_ms, left) : left;
-}
-
-static struct rowlock_value keeper_of(const struct rowlock_request *r)
-{
-    return r->keeper_pid ? rowlock__int_value(r->keeper_pid) : rowlock__text_value(NULL);
-}
-
-/* GRANT, and TURN, which has two parameters more. The client commits a grant that may wait on a
-   server, because the server may perform it after its client has died. */
+/* GRANT, and TURN, which has two parameters more. The most frequent grant, that of a free name, has
+   statements of its own; with `by_function` the function decides that too. The client commits a
+   grant that may wait on a server, because the server may perform it after its client has died. */
 static struct round_trip grant(const struct rowlock_request *r, const struct rowlock_step *step,
-                               int64_t deadline_ms)
+                               int64_t deadline_ms, bool by_function)
 {
-    bool turns = step->act == ROWLOCK_ACT_TURN;
-    int64_t wait_ms = turns ? step->limit_ms : wait_of(r, step, deadline_ms);
+    struct rowlock_connection *connection = r->connection;
+    const struct rowlock_value *verification = connection->verification;
+    struct rowlock_value session = rowlock__int_value(rowlock__marking_session(connection)),
+                         keeper = r->keeper_pid ? rowlock__int_value(r->keeper_pid)
+                                                : rowlock__text_value(NULL);
+    bool on_server = connection->dialect->procedural, turns = step->act == ROWLOCK_ACT_TURN;
+    int64_t wait_ms = step->limit_ms, left_ms; /* how long the server may wait */
 
+    if (!turns && on_server && wait_ms == 0 && r->hook) {
+        wait_ms = HOOK_MS;
+    } else if (!turns && !on_server && deadline_ms != ROWLOCK_NEVER) {
+        /* on a file another writer is done in a moment, so a step waits for it if the caller may */
+        left_ms = rowlock__most(deadline_ms - rowlock__now_ms(), 0);
+        wait_ms = wait_ms > 0 ? rowlock__least(wait_ms, left_ms) : left_ms;
+    }
+    if (!by_function && !turns && wait_ms == 0 && !step->ticket && r->n == 1 &&
+        r->want[0].mode == ROWLOCK_EXCLUSIVE && connection->verified > 0 &&
+        rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) &&
+        (!connection->driver->speaks_utf8 || connection->driver->speaks_utf8(connection->link)))
+        return (struct round_trip){
+            .id = ROWLOCK_SQL_GRANT_FREE,
+            .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
+                       rowlock__int_value(r->ttl_ms), rowlock__text_value(r->host), keeper,
+                       rowlock__text_value(r->command), rowlock__text_value(r->note), session,
+                       verification[0], verification[1], verification[2], verification[3]},
+            .row = token_row,
+            .alone = true};
     return (struct round_trip){
         .id = turns ? ROWLOCK_SQL_TURN : ROWLOCK_SQL_GRANT,
         .values = {rowlock__bytes_value(r->packed, r->length), rowlock__text_value(r->owner),
                    rowlock__int_value(r->ttl_ms), rowlock__int_value(wait_ms),
-                   rowlock__int_value(step->ticket),
-                   rowlock__int_value(rowlock__marking_session(r->connection)),
-                   rowlock__text_value(r->host), keeper_of(r), rowlock__text_value(r->command),
-                   rowlock__text_value(r->note), rowlock__int_value(step->token),
-                   rowlock__int_value(step->number)},
+                   rowlock__int_value(step->ticket), session, rowlock__text_value(r->host), keeper,
+                   rowlock__text_value(r->command), rowlock__text_value(r->note),
+                   rowlock__int_value(step->token), rowlock__int_value(step->number)},
         .row = grant_row,
         .limit_ms = wait_ms,
         .server_ends = !turns && wait_ms >= LONG_MS,
-        .stays_open = r->connection->dialect->procedural
-                          ? turns || wait_ms != 0
-                          : r->hook || r->connection->installed.technique == ROWLOCK_INSERT};
-}
-
-/* The most frequent grant, by statements of its own. */
-static bool is_simple(const struct rowlock_request *r, const struct rowlock_step *step,
-                      int64_t deadline_ms)
-{
-    const struct rowlock_connection *connection = r->connection;
-
-    return r->n == 1 && r->want[0].mode == ROWLOCK_EXCLUSIVE && !step->ticket &&
-           connection->verified > 0 && rowlock__sql(connection, ROWLOCK_SQL_GRANT_FREE) &&
-           wait_of(r, step, deadline_ms) == 0 &&
-           (!connection->driver->speaks_utf8 || connection->driver->speaks_utf8(connection->link));
-}
-
-static struct round_trip grant_free(const struct rowlock_request *r)
-{
-    const struct rowlock_value *verification = r->connection->verification;
-
-    return (struct round_trip){
-        .id = ROWLOCK_SQL_GRANT_FREE,
-        .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
-                   rowlock__int_value(r->ttl_ms), rowlock__text_value(r->host), keeper_of(r),
-                   rowlock__text_value(r->command), rowlock__text_value(r->note),
-                   rowlock__int_value(rowlock__marking_session(r->connection)), verification[0],
-                   verification[1], verification[2], verification[3]},
-        .row = token_row,
-        .alone = true};
+        .stays_open = on_server ? turns || wait_ms != 0
+                                : r->hook || connection->installed.technique == ROWLOCK_INSERT};
 }
 
 /* .id 0: the step is not one of the database. */
@@ -173,9 +155,8 @@ static struct round_trip round_trip_of(const struct rowlock_request *r,
 
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        return is_simple(r, step, deadline_ms) ? grant_free(r) : grant(r, step, deadline_ms);
     case ROWLOCK_ACT_TURN:
-        return grant(r, step, deadline_ms);
+        return grant(r, step, deadline_ms, false);
     case ROWLOCK_ACT_ENQUEUE:
         return (struct round_trip){
             .id = ROWLOCK_SQL_ENQUEUE,
@@ -311,30 +292,6 @@ static int judge(const struct rowlock_request *request, enum rowlock_statement_i
     }
 }
 
-static int call_hook(const struct rowlock_request *request, int64_t token,
-                     struct rowlock_error *error)
-{
-    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_OK};
-    int code =
-        rowlock__look_for_leftovers(request->connection, request->want, request->n, &answer, error);
-
-    if (!code && answer.status != ROWLOCK_STATUS_OK)
-        code = rowlock__refuse(&answer, 0, NULL, 0, error);
-    if (code)
-        return code;
-    return request->hook ? request->hook(request->hook_data, request->connection, token, error)
-                         : ROWLOCK_OK;
-}
-
-/* Whether MariaDB's grant_free met a lock, for which it does not wait. The procedure `grant` then
-   waits, or names the holder. */
-static bool had_to_wait(const struct rowlock_connection *connection, int code,
-                        const struct rowlock_outcome *outcome)
-{
-    return (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EDB) &&
-           !rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && outcome->left == ROWLOCK_TX_NONE;
-}
-
 /* After the answer: performs the rest of the transaction, and leaves none open. */
 static int conclude(const struct rowlock_request *request, const struct round_trip *round_trip,
                     int64_t sent_ms, struct answer *answer, struct rowlock_outcome *outcome,
@@ -342,9 +299,13 @@ static int conclude(const struct rowlock_request *request, const struct round_tr
 {
     struct rowlock_connection *connection = request->connection;
     struct rowlock_reply *reply = answer->reply;
+    struct rowlock_answer leftover = {.status = ROWLOCK_STATUS_OK};
     bool begins = rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
 
-    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE && had_to_wait(connection, code, outcome)) {
+    /* MariaDB's grant_free met a lock, for which it does not wait. The procedure `grant` then
+       waits, or names the holder. */
+    if (round_trip->id == ROWLOCK_SQL_GRANT_FREE && !begins && outcome->left == ROWLOCK_TX_NONE &&
+        (code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EDB)) {
         if (code == ROWLOCK_EDB) /* another name has the token: drop its session lock */
             rowlock__session_unlock_lost(connection);
         rowlock__clear_error(error);
@@ -357,7 +318,11 @@ static int conclude(const struct rowlock_request *request, const struct round_tr
     if (!code && round_trip->id == ROWLOCK_SQL_WITHDRAW)
         reply->session_unlocked = begins;
     if (!code && round_trip->stays_open && reply->status == ROWLOCK_STATUS_OK) {
-        code = call_hook(request, reply->token, error);
+        code = rowlock__look_for_leftovers(connection, request->want, request->n, &leftover, error);
+        if (!code && leftover.status != ROWLOCK_STATUS_OK)
+            code = rowlock__refuse(&leftover, 0, NULL, 0, error);
+        if (!code && request->hook)
+            code = request->hook(request->hook_data, connection, reply->token, error);
         if (!code)
             return commit(request, sent_ms, answer, error);
         outcome->left =
@@ -442,7 +407,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
             conclude(request, &round_trip, sent_ms, &answer, &outcome, reply->code, error);
         if (round_trip.id == ROWLOCK_SQL_GRANT_FREE && !reply->code && !answer.rows) {
             /* the name is not simply free: the grant by functions decides */
-            round_trip = grant(request, step, deadline_ms);
+            round_trip = grant(request, step, deadline_ms, true);
             continue;
         }
         /* A ticket or a session lock left behind blocks others as long as our session lives, so a

@@ -48,35 +48,15 @@ static int judge(const struct rowlock_connection *connection, const struct rowlo
     return rowlock__left(error, code, ROWLOCK_TX_KEPT);
 }
 
-/* The server ends the wait by itself, and gets the time of one statement more to report it. */
-static int ask(struct rowlock_connection *connection, const char *name, int64_t token,
-               struct said *said, struct rowlock_error *error)
-{
-    int64_t limit_ms = connection->statement_ms;
-    struct rowlock_value values[] = {
-        {.type = ROWLOCK_BYTES, .bytes = name, .length = strlen(name)},
-        {.type = ROWLOCK_INT, .number = token},
-        {.type = ROWLOCK_INT, .number = limit_ms < 0 || limit_ms > INT_MAX ? INT_MAX : limit_ms}};
-    struct rowlock_call call = rowlock__call(connection, ROWLOCK_SQL_FENCE, values, said_row, said);
-    struct rowlock_budget budget = rowlock__budget(connection);
-    int code;
-
-    call.limit_ms = limit_ms > 0 ? limit_ms : 0;
-    if (connection->dialect->procedural)
-        budget.deadline_ms = rowlock__after(budget.deadline_ms, limit_ms);
-    code = rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
-    if (!code && said->rows == 0)
-        code =
-            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database returned no row"),
-                          ROWLOCK_TX_KEPT);
-    return code;
-}
-
 int rowlock_fence(struct rowlock_connection *connection, const char *name, int64_t token,
                   struct rowlock_error *error)
 {
     struct said said = {.rows = 0};
+    struct rowlock_value values[3];
+    struct rowlock_call call;
+    struct rowlock_budget budget;
     struct rowlock_error unseen;
+    int64_t limit_ms;
     int code;
 
     if (!error)
@@ -96,7 +76,21 @@ int rowlock_fence(struct rowlock_connection *connection, const char *name, int64
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     if (code)
         return code;
-    code = ask(connection, name, token, &said, error);
+    limit_ms = connection->statement_ms;
+    values[0] = rowlock__text_value(name);
+    values[1] = rowlock__int_value(token);
+    values[2] = rowlock__int_value(limit_ms < 0 || limit_ms > INT_MAX ? INT_MAX : limit_ms);
+    call = rowlock__call(connection, ROWLOCK_SQL_FENCE, values, said_row, &said);
+    call.limit_ms = limit_ms > 0 ? limit_ms : 0;
+    budget = rowlock__budget(connection);
+    /* the server ends the wait by itself, and gets the time of one statement more to report it */
+    if (connection->dialect->procedural)
+        budget.deadline_ms = rowlock__after(budget.deadline_ms, limit_ms);
+    code = rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
+    if (!code && said.rows == 0)
+        code =
+            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database returned no row"),
+                          ROWLOCK_TX_KEPT);
     if (!connection->dialect->procedural)
         code = rowlock__check_late(connection, code, error);
     if (code)

@@ -44,11 +44,8 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
 
-/* Parameters of a renewal or a release, which identify a lease by its token, its first name, and
-   its owner (NULL: any). */
-struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
-struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
-/* The connection's session, if that has the lease's session lock; else 0. */
+/* A parameter of a release: the connection's session, if that has the lease's session lock;
+   else 0. */
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease);
 
 /* Notes in the history which user has just broken the leases of these tokens, or, with the token

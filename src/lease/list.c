@@ -16,25 +16,21 @@
 
 enum { PROBES = 4 };
 
-static enum rowlock_holding holding_of(const struct rowlock_value *column)
-{
-    char text[16];
-
-    rowlock__column_text(column, text, sizeof text);
-    return text[0] == 'w' ? ROWLOCK_WAITS : text[0] == 't' ? ROWLOCK_HOLDS_TX : ROWLOCK_HOLDS;
-}
-
 /* state, name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms,
    limit, count, stop, of list_longest also queue */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
     struct rowlock_holder *holder = n < 16 ? NULL : rowlock__rows_add(rows);
+    char state[16];
 
     if (!holder)
         return;
+    rowlock__column_text(&columns[0], state, sizeof state);
     *holder = (struct rowlock_holder){
-        .holding = holding_of(&columns[0]),
+        .holding = state[0] == 'w'   ? ROWLOCK_WAITS
+                   : state[0] == 't' ? ROWLOCK_HOLDS_TX
+                                     : ROWLOCK_HOLDS,
         .mode = rowlock__mode_column(&columns[2]),
         .token = rowlock__value_number(&columns[3]),
         .ticket = rowlock__value_number(&columns[4]),
@@ -65,16 +61,6 @@ static void probe_row(void *data, const struct rowlock_value *columns, unsigned 
         return;
     rowlock__column_text(&columns[0], mode, sizeof mode);
     snprintf(data, sizeof mode, "%s", mode);
-}
-
-static bool is_held(const struct rowlock_rows *list)
-{
-    const struct rowlock_holder *holder = list->row;
-
-    for (size_t i = 0; i < list->n; i++)
-        if (holder[i].holding != ROWLOCK_WAITS)
-            return true;
-    return false;
 }
 
 /* A probe holds the name briefly, and two probes may conflict; a real holder is found
@@ -144,6 +130,8 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
 {
     struct rowlock_value value = {.type = ROWLOCK_NULL};
     struct rowlock_rows list = {.size = sizeof(struct rowlock_holder)};
+    const struct rowlock_holder *holder;
+    bool held = false;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && name)
@@ -155,7 +143,10 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
     if (name)
         value = rowlock__text_value(name);
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
-    if (!code && name && !is_held(&list))
+    holder = list.row;
+    for (size_t i = 0; !held && i < list.n; i++)
+        held = holder[i].holding != ROWLOCK_WAITS;
+    if (!code && name && !held)
         code = probe(connection, name, &value, &list, error);
     code = rowlock__rows_complete(&list, code, error);
     if (!code)
@@ -166,58 +157,43 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
 
 /* ---- a part of the list ---------------------------------------------------------------------- */
 
-static int ask_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
-                    struct rowlock_rows *list, struct rowlock_error *error)
-{
-    bool exact;
-    char *pattern = rowlock__glob_to_like(choice->glob ? choice->glob : "*", &exact);
-    int code;
-
-    if (!pattern)
-        return rowlock__no_memory(error);
-    code = rowlock__ask(connection, ROWLOCK_SQL_LIST_LONGEST,
-                        (struct rowlock_value[]){rowlock__text_value(pattern),
-                                                 rowlock__int_value(choice->order),
-                                                 rowlock__int_value(choice->most_waiters),
-                                                 rowlock__int_value(choice->most_rows),
-                                                 rowlock__int_value(choice->others != 0)},
-                        list_row, list, error);
-    free(pattern);
-    return code;
-}
-
-static int check_choice(const struct rowlock_choice *choice, struct rowlock_error *error)
-{
-    if (!choice || choice->most_waiters < 0 || choice->most_rows < 0 ||
-        choice->order > ROWLOCK_BY_NAME || (choice->name && choice->glob))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the choice of a list has an invalid limit or order, or a name as "
-                             "well as a pattern");
-    if (choice->glob)
-        return rowlock__glob_check(choice->glob, error);
-    return choice->name ? rowlock__name_check(choice->name, error) : ROWLOCK_OK;
-}
-
 int rowlock_list_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
                       rowlock_visit visit, void *data, struct rowlock_error *error)
 {
     struct rowlock_rows list = {.size = sizeof(struct rowlock_holder)};
     struct rowlock_holder *holder;
-    struct rowlock_value value;
+    struct rowlock_value values[5];
     const char *glob;
+    char *pattern;
+    bool exact;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
-    if (!code)
-        code = check_choice(choice, error);
+    if (!code && (!choice || choice->most_waiters < 0 || choice->most_rows < 0 ||
+                  choice->order > ROWLOCK_BY_NAME || (choice->name && choice->glob)))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the choice of a list has an invalid limit or order, or a name as "
+                             "well as a pattern");
+    if (!code && choice->glob)
+        code = rowlock__glob_check(choice->glob, error);
+    else if (!code && choice->name)
+        code = rowlock__name_check(choice->name, error);
     if (!code)
         code = rowlock__list_check(connection, visit != NULL, error);
     if (code)
         return code;
     if (choice->name) {
-        value = rowlock__text_value(choice->name);
-        code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
+        values[0] = rowlock__text_value(choice->name);
+        code = rowlock__ask(connection, ROWLOCK_SQL_LIST, values, list_row, &list, error);
+    } else if (!(pattern = rowlock__glob_to_like(choice->glob ? choice->glob : "*", &exact))) {
+        code = rowlock__no_memory(error);
     } else {
-        code = ask_some(connection, choice, &list, error);
+        values[0] = rowlock__text_value(pattern);
+        values[1] = rowlock__int_value(choice->order);
+        values[2] = rowlock__int_value(choice->most_waiters);
+        values[3] = rowlock__int_value(choice->most_rows);
+        values[4] = rowlock__int_value(choice->others != 0);
+        code = rowlock__ask(connection, ROWLOCK_SQL_LIST_LONGEST, values, list_row, &list, error);
+        free(pattern);
     }
     code = rowlock__rows_complete(&list, code, error);
     if (!code && choice->name) {

@@ -10,19 +10,6 @@
 /* Databases round their clocks to milliseconds: an expiry can come this much early. */
 #define GRAIN_MS 1
 
-static int copy_names(struct rowlock_lease *lease, const struct rowlock_want *want, size_t n)
-{
-    lease->name = calloc(n, sizeof *lease->name);
-    if (!lease->name)
-        return ROWLOCK_ENOMEM;
-    for (lease->n = 0; lease->n < n; lease->n++) {
-        lease->name[lease->n] = strdup(want[lease->n].name);
-        if (!lease->name[lease->n])
-            return ROWLOCK_ENOMEM;
-    }
-    return ROWLOCK_OK;
-}
-
 int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
                        size_t n, struct rowlock_lease **out, struct rowlock_error *error)
 {
@@ -32,7 +19,11 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
         return rowlock__no_memory(error);
     lease->connection = connection;
     pthread_mutex_init(&lease->mutex, NULL);
-    if (copy_names(lease, want, n)) {
+    lease->name = calloc(n, sizeof *lease->name);
+    for (; lease->name && lease->n < n; lease->n++)
+        if (!(lease->name[lease->n] = strdup(want[lease->n].name)))
+            break;
+    if (lease->n < n) {
         rowlock__lease_delete(lease);
         return rowlock__no_memory(error);
     }
@@ -49,16 +40,6 @@ void rowlock__lease_delete(struct rowlock_lease *lease)
     free(lease->name);
     pthread_mutex_destroy(&lease->mutex);
     free(lease);
-}
-
-struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease)
-{
-    return rowlock__text_value(lease->name[0]);
-}
-
-struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
-{
-    return rowlock__text_value(lease->owner[0] ? lease->owner : NULL);
 }
 
 struct rowlock_value rowlock__session_of(const struct rowlock_lease *lease)

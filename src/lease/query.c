@@ -20,34 +20,26 @@
 #define TIMES 5 /* attempts: a deadlock's victim has changed nothing, so its query is repeated */
 
 /* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends,
-   and its session is abandoned when the lease ends. */
-static struct rowlock_budget budget_of(const struct rowlock_query *query, int interrupt_fd)
-{
-    struct rowlock_budget budget = {query->deadline_ms, interrupt_fd, 0};
-    int64_t left = query->end_ms - rowlock__now_ms();
-    int64_t early = left / 4 < CANCEL_MS ? left / 4 : CANCEL_MS;
-
-    if (left <= 0)
-        return budget;
-    budget.give_up_ms = query->end_ms;
-    if (budget.deadline_ms > query->end_ms - early)
-        budget.deadline_ms = query->end_ms - early;
-    return budget;
-}
-
-/* BEGIN is explicit where it costs no round trip, because the session's defaults may differ. A
-   dialect without BEGIN has procedures that begin and commit by themselves. */
+   and its session is abandoned when the lease ends. BEGIN is explicit where it costs no round trip,
+   because the session's defaults may differ. A dialect without BEGIN has procedures that begin and
+   commit by themselves. */
 int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
                         struct rowlock_error *error)
 {
     struct rowlock_call call =
         rowlock__call(connection, query->id, query->values, query->row, query->data);
-    struct rowlock_budget budget = budget_of(query, connection->interrupt_fd);
+    struct rowlock_budget budget = {query->deadline_ms, connection->interrupt_fd, 0};
+    int64_t left_ms = query->end_ms - rowlock__now_ms();
     unsigned flags = query->alone ? ROWLOCK_ALONE
                      : rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
                          ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
                          : ROWLOCK_INSIDE;
 
+    if (left_ms > 0) {
+        budget.give_up_ms = query->end_ms;
+        budget.deadline_ms = rowlock__least(budget.deadline_ms,
+                                            query->end_ms - rowlock__least(left_ms / 4, CANCEL_MS));
+    }
     return rowlock__send(connection, flags, &call, &budget, error);
 }
 

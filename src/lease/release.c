@@ -107,8 +107,8 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
     if (!lease)
         return rowlock__no_lease(error);
     values[0] = rowlock__int_value(lease->token);
-    values[1] = rowlock__name_of(lease);
-    values[2] = rowlock__owner_of(lease);
+    values[1] = rowlock__text_value(lease->name[0]);
+    values[2] = rowlock__text_value(lease->owner[0] ? lease->owner : NULL); /* NULL: any */
     values[3] = rowlock__session_of(lease);
     return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
 }

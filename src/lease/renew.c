@@ -22,8 +22,10 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
-                                     rowlock__name_of(lease), rowlock__owner_of(lease)};
+    struct rowlock_value values[] = {
+        rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
+        rowlock__text_value(lease->name[0]),
+        rowlock__text_value(lease->owner[0] ? lease->owner : NULL)}; /* NULL: any */
     int64_t answer = -1, sent_ms = rowlock__now_ms();
     struct rowlock_query query = {.id = ROWLOCK_SQL_RENEW,
                                   .values = values,
@@ -62,23 +64,6 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
     return ROWLOCK_OK;
 }
 
-static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct rowlock_error *error)
-{
-    int code;
-
-    if (*ttl_ms == 0)
-        *ttl_ms = atomic_load(&lease->ttl_ms);
-    code = rowlock__ttl_check(*ttl_ms, error);
-    if (code)
-        return code;
-    if (atomic_load(&lease->released))
-        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was released",
-                             lease->name[0]);
-    if (rowlock_remaining(lease) > 0)
-        return ROWLOCK_OK;
-    return say_lost(lease, ROWLOCK_STATUS_LOST, error);
-}
-
 int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
@@ -104,10 +89,18 @@ int rowlock__renew_until(struct rowlock_lease *lease, int64_t ttl_ms, int64_t de
                          struct rowlock_error *error)
 {
     enum rowlock_status status = ROWLOCK_STATUS_OK;
-    int code = check_renewal(lease, &ttl_ms, error);
+    int code;
 
+    if (ttl_ms == 0)
+        ttl_ms = atomic_load(&lease->ttl_ms);
+    code = rowlock__ttl_check(ttl_ms, error);
     if (code)
         return code;
+    if (atomic_load(&lease->released))
+        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was released",
+                             lease->name[0]);
+    if (rowlock_remaining(lease) <= 0)
+        return say_lost(lease, ROWLOCK_STATUS_LOST, error);
     rowlock__clear_error(error);
     code = rowlock__renew_over(lease->connection, lease, ttl_ms, deadline_ms, &status, error);
     if (!code && status != ROWLOCK_STATUS_OK)

@@ -36,24 +36,21 @@ struct parcel {
     size_t length;
 };
 
-static int64_t ttl_of(const struct renewal_of_all *all, size_t i)
-{
-    return all->asked_ms ? all->asked_ms : atomic_load(&all->leases[i]->ttl_ms);
-}
-
 /* The leases from `from` on that are alive and have the ttl of the first. Returns the first place
    that was not looked at. */
 static size_t choose(struct parcel *parcel, struct renewal_of_all *all, size_t from)
 {
     size_t i = from;
+    int64_t ttl_ms;
 
     *parcel = (struct parcel){.all = all, .end_ms = INT64_MAX};
     for (; i < all->n && parcel->n < MOST; i++) {
         if (atomic_load(&all->leases[i]->released) || rowlock_remaining(all->leases[i]) <= 0)
             continue;
+        ttl_ms = all->asked_ms ? all->asked_ms : atomic_load(&all->leases[i]->ttl_ms);
         if (parcel->n == 0)
-            parcel->ttl_ms = ttl_of(all, i);
-        else if (parcel->ttl_ms != ttl_of(all, i))
+            parcel->ttl_ms = ttl_ms;
+        else if (parcel->ttl_ms != ttl_ms)
             break;
         parcel->end_ms = rowlock__least(parcel->end_ms, atomic_load(&all->leases[i]->end_ms));
         parcel->place[parcel->n++] = i;
@@ -179,9 +176,12 @@ static int renew_pending(struct renewal_of_all *all, struct rowlock_error *error
     return first;
 }
 
-static int check(struct rowlock_lease *const *leases, size_t n, int64_t ttl_ms,
-                 struct rowlock_error *error)
+int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n, rowlock_duration ttl_ms,
+                      int *codes, struct rowlock_error *error)
 {
+    struct renewal_of_all all = {.leases = leases, .n = n, .asked_ms = ttl_ms};
+    int code;
+
     rowlock__clear_error(error);
     for (size_t i = 0; i < n; i++) {
         if (!leases[i])
@@ -189,15 +189,7 @@ static int check(struct rowlock_lease *const *leases, size_t n, int64_t ttl_ms,
         if (leases[i]->connection != leases[0]->connection)
             return rowlock__fail(error, ROWLOCK_EINVAL, "the leases have different connections");
     }
-    return ttl_ms ? rowlock__ttl_check(ttl_ms, error) : ROWLOCK_OK;
-}
-
-int rowlock_renew_all(struct rowlock_lease *const *leases, size_t n, rowlock_duration ttl_ms,
-                      int *codes, struct rowlock_error *error)
-{
-    struct renewal_of_all all = {.leases = leases, .n = n, .asked_ms = ttl_ms};
-    int code = check(leases, n, ttl_ms, error);
-
+    code = ttl_ms ? rowlock__ttl_check(ttl_ms, error) : ROWLOCK_OK;
     if (code || n == 0)
         return code;
     all.codes = codes ? codes : malloc(n * sizeof *all.codes);

@@ -14,21 +14,6 @@
 #define COMMAND_SIZE 256 /* the widths of the columns on MariaDB, plus the terminator */
 #define NOTE_SIZE 1025
 
-static int set_owner(struct rowlock_request *request, const char *owner,
-                     struct rowlock_error *error)
-{
-    if (!owner && rowlock__owner_make(NULL, request->owner))
-        return rowlock__fail(error, ROWLOCK_EDB,
-                             "cannot create an owner id: the system provides no random bytes");
-    if (!owner)
-        return ROWLOCK_OK;
-    if (!rowlock__owner_is_formed(owner))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the owner id must be 32 digits of 0-9 and a-f");
-    memcpy(request->owner, owner, sizeof request->owner);
-    return ROWLOCK_OK;
-}
-
 void rowlock__host(char *out, size_t size)
 {
     char name[256] = "";
@@ -85,9 +70,14 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
         return code;
     request->keeper_pid = terms->no_process ? 0 : request->pid;
     rowlock__host(request->host, sizeof request->host);
-    code = set_owner(request, terms->owner, error);
-    if (code)
-        return code;
+    if (!terms->owner && rowlock__owner_make(NULL, request->owner))
+        return rowlock__fail(error, ROWLOCK_EDB,
+                             "cannot create an owner id: the system provides no random bytes");
+    if (terms->owner && !rowlock__owner_is_formed(terms->owner))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the owner id must be 32 digits of 0-9 and a-f");
+    if (terms->owner)
+        memcpy(request->owner, terms->owner, sizeof request->owner);
     if (copy_text(&request->command, terms->command, COMMAND_SIZE) ||
         copy_text(&request->note, terms->note, NOTE_SIZE))
         return rowlock__no_memory(error);
@@ -101,17 +91,4 @@ void rowlock__request_clear(struct rowlock_request *request)
     free((char *)request->command);
     free((char *)request->note);
     *request = (struct rowlock_request){0};
-}
-
-void rowlock__take_place(struct rowlock_reply *reply, struct rowlock_refused *refused,
-                         const struct rowlock_value *columns)
-{
-    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
-    reply->number = rowlock__value_number(&columns[1]);
-    reply->before = rowlock__value_number(&columns[2]);
-    reply->free = rowlock__value_number(&columns[3]) != 0;
-    reply->expires_ms = rowlock__value_number(&columns[4]);
-    reply->locked = rowlock__value_number(&columns[5]) != 0;
-    rowlock__column_text(&columns[6], refused->name, sizeof refused->name);
-    rowlock__column_text(&columns[7], refused->detail, sizeof refused->detail);
 }

@@ -58,10 +58,6 @@ struct rowlock_refused {
     char detail[300]; /* "" */
 };
 
-/* The columns of a row of place: status, number, before, free, expires_ms, locked, name, detail. */
-void rowlock__take_place(struct rowlock_reply *reply, struct rowlock_refused *refused,
-                         const struct rowlock_value *columns);
-
 /*
  * Performs one step of the machine that talks to the database (not PAUSE, RECONNECT, DONE) and
  * fills the reply; a failure is in the reply's code too. Leaves no transaction open. `deadline_ms`:

@@ -59,37 +59,18 @@ static int take_token(const struct rowlock_holder *holder, void *data)
 
 #define TOGETHER 64 /* rows of one transaction, where a dialect has BEGIN */
 
-/* The leases are broken already: a failure here, as of a missing privilege, is not reported. */
-static int log_some(struct rowlock_connection *connection, const struct rowlock_value who[3],
-                    const char *name, const int64_t *tokens, size_t n)
-{
-    struct rowlock_value values[TOGETHER][5];
-    struct rowlock_call calls[TOGETHER];
-    struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    unsigned flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
-                                                                 : ROWLOCK_INSIDE;
-    int code;
-
-    for (size_t i = 0; i < n; i++) {
-        values[i][0] = rowlock__text_value(name);
-        values[i][1] = rowlock__int_value(tokens[i]);
-        memcpy(&values[i][2], who, 3 * sizeof *who);
-        calls[i] = rowlock__call(connection, ROWLOCK_SQL_LOG_BREAK, values[i], NULL, NULL);
-    }
-    code = connection->driver->run(connection->link, flags, calls, n, &budget, &outcome, NULL);
-    rowlock__clean_up(connection, &outcome);
-    return code;
-}
-
 void rowlock__log_user(struct rowlock_connection *connection, const char *name,
                        const int64_t *tokens, size_t n)
 {
-    size_t most = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) ? TOGETHER : 1;
     static const char *const variables[] = {"SUDO_USER", "LOGNAME", "USER"};
+    bool begins = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
+    size_t most = begins ? TOGETHER : 1;
+    unsigned flags = begins ? ROWLOCK_BEGIN | ROWLOCK_COMMIT : ROWLOCK_INSIDE;
     const char *name_of_user = connection->user;
     char host[256], user[64];
-    struct rowlock_value who[3];
+    struct rowlock_value who[3], values[TOGETHER][5];
+    struct rowlock_call calls[TOGETHER];
+    int code = ROWLOCK_OK;
 
     /* of the connection, or of the environment, also behind sudo */
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
@@ -100,11 +81,21 @@ void rowlock__log_user(struct rowlock_connection *connection, const char *name,
     who[0] = rowlock__text_value(host);
     who[1] = rowlock__int_value(getpid());
     who[2] = rowlock__text_value(user);
-    while (n > 0) {
+    /* the leases are broken already: the first failure ends this, and is not reported */
+    while (!code && n > 0) {
+        struct rowlock_budget budget = rowlock__budget(connection);
+        struct rowlock_outcome outcome = {0};
         size_t now = n < most ? n : most;
 
-        if (log_some(connection, who, name, tokens, now))
-            return;
+        for (size_t i = 0; i < now; i++) {
+            values[i][0] = rowlock__text_value(name);
+            values[i][1] = rowlock__int_value(tokens[i]);
+            memcpy(&values[i][2], who, sizeof who);
+            calls[i] = rowlock__call(connection, ROWLOCK_SQL_LOG_BREAK, values[i], NULL, NULL);
+        }
+        code =
+            connection->driver->run(connection->link, flags, calls, now, &budget, &outcome, NULL);
+        rowlock__clean_up(connection, &outcome);
         tokens += now;
         n -= now;
     }

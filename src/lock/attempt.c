@@ -11,67 +11,33 @@
 #define LEASE_WAIT_MS 30000 /* inside a transaction: the lease's holder may wait for our rows */
 #define SWEEP_MIN_MS 1500   /* above PostgreSQL's deadlock_timeout, so that it detects cycles */
 
-static rowlock_duration left_to_wait(const struct rowlock_attempt *attempt)
-{
-    int64_t left;
-
-    if (attempt->wait_ms <= 0)
-        return attempt->wait_ms;
-    left = attempt->deadline_ms - rowlock__now_ms();
-    return left < 1 ? 1 : left;
-}
-
-/* Functions on the server end a wait themselves, and get the time of one statement more to report
+/* `first` (NULL: none) is sent before the statement that answers, with the same first values.
+   Functions on the server end a wait themselves, and get the time of one statement more to report
    it. Without functions the driver's budget limits the wait. */
-static struct rowlock_budget budget_of(const struct rowlock_attempt *attempt)
-{
-    const struct rowlock_connection *connection = attempt->connection;
-    int64_t end = attempt->wait_ms < 0 ? ROWLOCK_NEVER : attempt->deadline_ms;
-
-    if (!connection->dialect->procedural)
-        return (struct rowlock_budget){end, connection->interrupt_fd, 0};
-    if (end != ROWLOCK_NEVER) {
-        int64_t now = rowlock__now_ms();
-
-        end = rowlock__after(end > now ? end : now, connection->statement_ms);
-    }
-    return rowlock__in_time(connection, (struct rowlock_budget){end, connection->interrupt_fd, 0},
-                            ROWLOCK_LATE_MS);
-}
-
-/* `first` (NULL: none) is sent before the statement that answers, with the same first values. */
 static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *first,
                const struct rowlock_statement *statement, const struct rowlock_value *values,
-               struct rowlock_error *error)
+               int64_t limit_ms, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
-    struct rowlock_budget budget = budget_of(attempt);
+    int64_t now = rowlock__now_ms();
+    struct rowlock_budget budget = {attempt->wait_ms < 0 ? ROWLOCK_NEVER : attempt->deadline_ms,
+                                    connection->interrupt_fd, 0};
     struct rowlock_call calls[] = {{.statement = first, .values = values},
                                    {.statement = statement,
                                     .values = values,
-                                    .limit_ms = attempt->wait_ms > 0 ? left_to_wait(attempt) : 0,
+                                    .limit_ms = limit_ms,
                                     .row = rowlock__answer_row,
                                     .data = &attempt->answer}};
 
+    if (connection->dialect->procedural) {
+        if (budget.deadline_ms != ROWLOCK_NEVER)
+            budget.deadline_ms =
+                rowlock__after(rowlock__most(budget.deadline_ms, now), connection->statement_ms);
+        budget = rowlock__in_time(connection, budget, ROWLOCK_LATE_MS);
+    }
     return connection->driver->run(
         connection->link, attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN,
         &calls[first ? 0 : 1], first ? 2 : 1, &budget, &attempt->outcome, error);
-}
-
-static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = attempt->connection;
-    rowlock_duration wait_ms = left_to_wait(attempt);
-    rowlock_duration lease_ms = wait_ms < 0 || wait_ms > LEASE_WAIT_MS ? LEASE_WAIT_MS : wait_ms;
-    struct rowlock_value values[] = {
-        rowlock__bytes_value(attempt->wants.packed, attempt->wants.length),
-        rowlock__int_value(wait_ms), rowlock__int_value(lease_ms),
-        rowlock__int_value(!connection->url)};
-
-    return run(attempt, NULL,
-               rowlock__sql(connection,
-                            attempt->in_transaction ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
-               values, error);
 }
 
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error)
@@ -82,6 +48,8 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
     /* takes a lock without a limit; NULL: functions take it */
     const struct rowlock_statement *lock =
         attempt->wait_ms < 0 && look ? rowlock__sql(connection, ROWLOCK_SQL_NAME_LOCK) : NULL;
+    rowlock_duration wait_ms = attempt->wait_ms;
+    struct rowlock_value values[4];
     int code;
 
     memset(&attempt->answer, 0, sizeof attempt->answer);
@@ -89,13 +57,23 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
         !want->token && connection->driver->speaks_utf8(connection->link)) {
         /* the fast path: one name; the server's answer lacks it, so it is added here */
         size_t length = strlen(want->name);
-        struct rowlock_value values[] = {rowlock__bytes_value(want->name, length),
-                                         rowlock__int_value(want->mode == ROWLOCK_SHARED)};
 
+        values[0] = rowlock__bytes_value(want->name, length);
+        values[1] = rowlock__int_value(want->mode == ROWLOCK_SHARED);
         memcpy(attempt->answer.name, want->name, length + 1);
-        return run(attempt, lock, look, values, error);
+        return run(attempt, lock, look, values, 0, error);
     }
-    code = run_packed(attempt, error);
+    if (attempt->wait_ms > 0)
+        wait_ms = rowlock__most(attempt->deadline_ms - rowlock__now_ms(), 1);
+    values[0] = rowlock__bytes_value(attempt->wants.packed, attempt->wants.length);
+    values[1] = rowlock__int_value(wait_ms);
+    values[2] =
+        rowlock__int_value(wait_ms < 0 || wait_ms > LEASE_WAIT_MS ? LEASE_WAIT_MS : wait_ms);
+    values[3] = rowlock__int_value(!connection->url);
+    code = run(attempt, NULL,
+               rowlock__sql(connection,
+                            attempt->in_transaction ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
+               values, rowlock__most(wait_ms, 0), error);
     if (attempt->unread)
         code = rowlock__check_late(attempt->connection, code, error);
     if (!code)

@@ -62,19 +62,12 @@ int rowlock__look_for_leftovers(struct rowlock_connection *connection,
     return code;
 }
 
-static void local_time(const struct rowlock_value *column, char *out, size_t size)
-{
-    char utc[48];
-
-    rowlock__column_text(column, utc, sizeof utc);
-    rowlock__local_time_of(utc, out, size);
-}
-
 /* kind, pid, host, program, since, expires, note, waiting */
 static void holder_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;
     int64_t waiting = n < 8 ? 0 : rowlock__value_number(&columns[7]);
+    char since[48], expires[48]; /* UTC */
 
     if (n < 8 || holder->found++)
         return;
@@ -82,16 +75,12 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     rowlock__column_text(&columns[1], holder->pid, sizeof holder->pid);
     rowlock__column_text(&columns[2], holder->host, sizeof holder->host);
     rowlock__column_text(&columns[3], holder->program, sizeof holder->program);
-    local_time(&columns[4], holder->since, sizeof holder->since);
-    local_time(&columns[5], holder->expires, sizeof holder->expires);
+    rowlock__column_text(&columns[4], since, sizeof since);
+    rowlock__local_time_of(since, holder->since, sizeof holder->since);
+    rowlock__column_text(&columns[5], expires, sizeof expires);
+    rowlock__local_time_of(expires, holder->expires, sizeof holder->expires);
     rowlock__column_text(&columns[6], holder->note, sizeof holder->note);
     holder->waiting = waiting > holder->waiting ? waiting : holder->waiting;
-}
-
-static bool is_owner(const struct rowlock_value *column, const char *owner)
-{
-    return owner && column->type == ROWLOCK_BYTES && column->length == strlen(owner) &&
-           memcmp(column->bytes, owner, column->length) == 0;
 }
 
 /* Keeps the first lease, and counts permits, and the waiters except the caller. The columns: state,
@@ -101,12 +90,16 @@ static void listed_row(void *data, const struct rowlock_value *columns, unsigned
 {
     struct holder *holder = data;
     char state[16], mode[16];
+    bool own;
 
     if (n < 15)
         return;
     rowlock__column_text(&columns[0], state, sizeof state);
     rowlock__column_text(&columns[2], mode, sizeof mode);
-    holder->waiting += strcmp(state, "waiting") == 0 && !is_owner(&columns[5], holder->owner);
+    own = holder->owner && columns[5].type == ROWLOCK_BYTES &&
+          columns[5].length == strlen(holder->owner) &&
+          memcmp(columns[5].bytes, holder->owner, columns[5].length) == 0;
+    holder->waiting += strcmp(state, "waiting") == 0 && !own;
     if (strcmp(state, "held") != 0)
         return;
     if (strcmp(mode, "permit") == 0) {
@@ -186,11 +179,12 @@ void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_want
 
 /* "'a' is held by a lease, pid 7 on db1 (backup), since ..., 2 waiting"; for permits also the
    counts. */
-static void say_who(const struct rowlock_answer *answer, struct rowlock_connection *informant,
-                    char *out, size_t size)
+static int held(const struct rowlock_answer *answer, rowlock_duration wait_ms,
+                struct rowlock_connection *informant, struct rowlock_error *error)
 {
     struct holder holder = {0};
-    char by[400];
+    char by[400], text[600];
+    int busy = answer->status == ROWLOCK_STATUS_BUSY || wait_ms == 0;
 
     if (!answer->detail[0] && informant && answer->name[0])
         ask_holder(answer->name, answer->owner, informant, &holder);
@@ -201,20 +195,11 @@ static void say_who(const struct rowlock_answer *answer, struct rowlock_connecti
     else
         snprintf(by, sizeof by, " by another transaction");
     if (holder.permits)
-        snprintf(out, size, "%lld of %lld permits of '%.100s' %s held%s", (long long)holder.permits,
-                 (long long)holder.limit, answer->name,
+        snprintf(text, sizeof text, "%lld of %lld permits of '%.100s' %s held%s",
+                 (long long)holder.permits, (long long)holder.limit, answer->name,
                  holder.permits == 1 ? "is in use," : "are in use; one is", by);
     else
-        snprintf(out, size, "'%.100s' is held%s", answer->name, by);
-}
-
-static int held(const struct rowlock_answer *answer, rowlock_duration wait_ms,
-                struct rowlock_connection *informant, struct rowlock_error *error)
-{
-    char text[600];
-    int busy = answer->status == ROWLOCK_STATUS_BUSY || wait_ms == 0;
-
-    say_who(answer, informant, text, sizeof text);
+        snprintf(text, sizeof text, "'%.100s' is held%s", answer->name, by);
     return rowlock__fail(error, busy ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT, "%s%s%s", text,
                          busy ? "" : "; not acquired in time",
                          answer->stays ? "; a row asked for stays locked until the transaction ends"

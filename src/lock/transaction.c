@@ -52,20 +52,6 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
-/* Where grants have a TURN (PostgreSQL, YugabyteDB), the answer does not tell an expired lease from
-   a live one. */
-static int sweep_expired(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
-{
-    int code;
-
-    if (!rowlock__sql(attempt->connection, ROWLOCK_SQL_TURN))
-        return ROWLOCK_OK;
-    attempt->swept = false;
-    code = do_outside(attempt, rowlock__sweep, again, error);
-    *again = *again && attempt->swept;
-    return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
-}
-
 /* Judges an answered attempt: `*again` is set if another attempt is useful. */
 static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
@@ -79,7 +65,15 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     case ROWLOCK_STATUS_UNPREPARED:
         return do_outside(attempt, rowlock__make_known, again, error);
     case ROWLOCK_STATUS_LEASED:
-        code = sweep_expired(attempt, again, error);
+        /* where grants have a TURN (PostgreSQL, YugabyteDB), the answer does not tell an expired
+           lease from a live one */
+        code = ROWLOCK_OK;
+        if (rowlock__sql(attempt->connection, ROWLOCK_SQL_TURN)) {
+            attempt->swept = false;
+            code = do_outside(attempt, rowlock__sweep, again, error);
+            *again = *again && attempt->swept;
+            code = code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
+        }
         if (code || *again || attempt->in_transaction || is_over(attempt))
             return code;
         if (rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd,
@@ -95,68 +89,47 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Whether the engine ended this call before it held anything, as the victim of a deadlock or by
-   DDL: then another attempt is harmless. */
-static int is_victim(const struct rowlock_attempt *attempt, int code,
-                     const struct rowlock_error *error)
-{
-    return !attempt->in_transaction && !is_far_over(attempt) &&
-           (code == ROWLOCK_EROLLEDBACK ||
-            (code == ROWLOCK_EABORTED &&
-             (strncmp(error->sqlstate, "40", 2) == 0 || rowlock__failure_is_by_ddl(error))));
-}
-
-/* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the
-   write lock, so a wait would keep the holder from releasing the lease. A query cannot abort it. */
-static bool is_leased_in_file(const struct rowlock_attempt *attempt)
-{
-    return attempt->in_transaction && !attempt->connection->dialect->procedural &&
-           attempt->answer.status == ROWLOCK_STATUS_LEASED;
-}
-
-/* The connection to ask for the holder; NULL: none. In the caller's transaction it is the second
-   one, because a query that fails could abort the transaction; on a file it cannot. */
-static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
-{
-    return attempt->in_transaction && !is_leased_in_file(attempt) ? attempt->connection->second
-                                                                  : attempt->connection;
-}
-
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    struct rowlock_connection *connection = attempt->connection, *informant = connection;
+    /* A lease refuses a lock in the caller's transaction on a file. That transaction has the write
+       lock, so a wait would keep the holder from releasing the lease. */
+    bool in_file = attempt->in_transaction && !connection->dialect->procedural &&
+                   attempt->answer.status == ROWLOCK_STATUS_LEASED;
+    int interrupted = rowlock__was_interrupted(connection);
+
+    /* In the caller's transaction the second connection is asked for the holder, because a query
+       that fails could abort the transaction; on a file it cannot. */
+    if (attempt->in_transaction && !in_file)
+        informant = connection->second;
     /* On MariaDB a very short limit may end the statement itself: that counts as a timeout. */
     if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
-        is_over(attempt) && !rowlock__was_interrupted(attempt->connection))
+        is_over(attempt) && !interrupted)
         attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
     if (!attempt->answer.name[0]) /* the wait ended before the procedure read its first name */
-        rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
-    return rowlock__refuse(&attempt->answer, is_leased_in_file(attempt) ? 0 : attempt->wait_ms,
-                           informant(attempt), rowlock__was_interrupted(attempt->connection),
+        rowlock__find_held(&attempt->answer, &attempt->wants, informant);
+    return rowlock__refuse(&attempt->answer, in_file ? 0 : attempt->wait_ms, informant, interrupted,
                            error);
-}
-
-/* The server or the driver ended the wait: reports the lock that could not be acquired. */
-static int timed_out(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_error was = *error;
-    int code;
-
-    attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
-    rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
-    code = refuse(attempt, error);
-    error->native = was.native;
-    memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
-    return code;
 }
 
 static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
+    struct rowlock_error was;
 
     if (!attempt->in_transaction)
         code = rowlock__given_up(connection, code, error);
-    if (code == ROWLOCK_ETIMEDOUT)
-        return timed_out(attempt, error);
+    if (code == ROWLOCK_ETIMEDOUT) {
+        /* the server or the driver ended the wait: reports the lock that was not acquired */
+        was = *error;
+        attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
+        rowlock__find_held(&attempt->answer, &attempt->wants,
+                           attempt->in_transaction ? connection->second : connection);
+        code = refuse(attempt, error);
+        error->native = was.native;
+        memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
+        return code;
+    }
     /* the schema was not read before: finds out whether it is missing, older or newer */
     if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->in_transaction)
         return rowlock__check_installed(connection, error) ? error->code : code;
@@ -184,16 +157,6 @@ static int wait_for_room(struct rowlock_attempt *attempt, int code, int *again,
     return ROWLOCK_OK;
 }
 
-/* The session's own lock_timeout ended the wait too early: retry on the path that sets it aside. */
-static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
-{
-    if (code != ROWLOCK_ETIMEDOUT || strcmp(error->sqlstate, "55P03") != 0 ||
-        attempt->the_long_way || attempt->in_transaction || is_over(attempt))
-        return 0;
-    attempt->the_long_way = 1;
-    return 1;
-}
-
 static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
@@ -211,17 +174,26 @@ static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_er
 
 static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
-    struct rowlock_connection *connection = attempt->connection;
     int code = rowlock__try_once(attempt, error);
 
     *again = 0;
     if (!code && attempt->answer.status == ROWLOCK_STATUS_OK)
         return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
-    if (!attempt->in_transaction)
-        rowlock__clean_up(connection, &attempt->outcome);
-    if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
-        *again = 1;
-        return ROWLOCK_OK;
+    if (!attempt->in_transaction) {
+        rowlock__clean_up(attempt->connection, &attempt->outcome);
+        /* the engine ended this call before it held anything, as the victim of a deadlock or by
+           DDL: another attempt is harmless */
+        *again = (code == ROWLOCK_EROLLEDBACK ||
+                  (code == ROWLOCK_EABORTED && (strncmp(error->sqlstate, "40", 2) == 0 ||
+                                                rowlock__failure_is_by_ddl(error)))) &&
+                 !is_far_over(attempt);
+        /* the session's own lock_timeout ended the wait too early: retry on the path that sets it
+           aside */
+        if (code == ROWLOCK_ETIMEDOUT && strcmp(error->sqlstate, "55P03") == 0 &&
+            !attempt->the_long_way && !is_over(attempt))
+            *again = attempt->the_long_way = 1;
+        if (*again)
+            return ROWLOCK_OK;
     }
     if (code)
         return judge_failure(attempt, code, error);
@@ -231,68 +203,51 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
     return refuse(attempt, error);
 }
 
-static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt,
-                                           const struct rowlock_error *error)
-{
-    enum rowlock_transaction left = attempt->outcome.left;
-
-    if (left == ROWLOCK_TX_DEAD || !attempt->in_transaction)
-        return left == ROWLOCK_TX_DEAD ? left : ROWLOCK_TX_NONE;
-    return left == ROWLOCK_TX_KEPT && (attempt->answer.stays || rowlock__failure_is_by_ddl(error))
-               ? ROWLOCK_TX_KEPT_LOCKED
-               : left;
-}
-
-/* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
-   caller nothing there, and programs that wrap for every transaction would pay a round trip each
-   time. (They pay it if an older schema needs other statements.) */
-static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = attempt->connection;
-    int code;
-
-    if (attempt->unread || (connection->wrapped && connection->dialect->procedural &&
-                            !connection->dialect->former && !attempt->in_transaction))
-        return ROWLOCK_OK;
-    code = rowlock__check_installed(connection, error);
-    if (!attempt->in_transaction)
-        code = rowlock__given_up(connection, code, error);
-    return code ? code : check_widths(attempt, error);
-}
-
-/* Adds the name of the lock to an engine's message that lacks it. */
-static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
-{
-    const char *name = attempt->wants.want->name;
-
-    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_ENOTX || code == ROWLOCK_EINTX ||
-        strstr(error->text, name))
-        return code;
-    return rowlock__wrap_error(
-        error, code, attempt->wants.n > 1 ? "locking '%.100s' and others" : "locking '%.100s'",
-        name);
-}
-
 /* Limits a call by its deadline. In the caller's transaction there is no such limit, because the
    connection must not be given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
-    int again = 1;
+    struct rowlock_connection *connection = attempt->connection;
+    /* The schema is not checked when a wrapped connection begins a transaction: a failure costs the
+       caller nothing there, and programs that wrap for every transaction would pay a round trip
+       each time. (They pay it if an older schema needs other statements.) */
+    bool unchecked = attempt->unread || (connection->wrapped && connection->dialect->procedural &&
+                                         !connection->dialect->former && !attempt->in_transaction);
+    int again = !unchecked;
 
     if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
     for (; again && !code; code = wait_for_room(attempt, code, &again, error)) {
         again = 0;
-        code = check_schema(attempt, error);
+        code = rowlock__check_installed(connection, error);
+        if (!attempt->in_transaction)
+            code = rowlock__given_up(connection, code, error);
+        if (!code)
+            code = check_widths(attempt, error);
     }
     /* nothing was requested yet; but reading the schema may have found the connection lost */
     if (code && attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     for (again = 1; again && !code;) {
+        const char *name = attempt->wants.want->name;
+        enum rowlock_transaction left;
+
         code = attempt_once(attempt, &again, error);
         code = wait_for_room(attempt, code, &again, error);
-        if (code)
-            rowlock__left(error, name_it(attempt, code, error), left_after(attempt, error));
+        if (!code)
+            continue;
+        if (code != ROWLOCK_ESCHEMA && code != ROWLOCK_ENOTX && code != ROWLOCK_EINTX &&
+            !strstr(error->text, name)) /* an engine's message that lacks the name of the lock */
+            rowlock__wrap_error(
+                error, code,
+                attempt->wants.n > 1 ? "locking '%.100s' and others" : "locking '%.100s'", name);
+        left = attempt->outcome.left;
+        if (!attempt->in_transaction && left != ROWLOCK_TX_DEAD)
+            left = ROWLOCK_TX_NONE;
+        else if (left == ROWLOCK_TX_KEPT &&
+                 (attempt->answer.stays || rowlock__failure_is_by_ddl(error)))
+            left = ROWLOCK_TX_KEPT_LOCKED;
+        rowlock__left(error, code, left);
     }
     rowlock__wait_ends(attempt->connection);
     return code;

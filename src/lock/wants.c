@@ -3,6 +3,7 @@
 #include "lock/wants.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,63 +29,39 @@ int rowlock__name_check(const char *name, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* A check of one request by itself. */
-typedef int check_one(const struct rowlock_want *want, struct rowlock_error *error);
-
-static int check_mode(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->mode == ROWLOCK_EXCLUSIVE || want->mode == ROWLOCK_SHARED ||
-        want->mode == ROWLOCK_PERMIT)
-        return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want->name,
-                         (int)want->mode);
-}
-
-static int check_lock(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->mode == ROWLOCK_PERMIT)
-        return rowlock__fail(error, ROWLOCK_EMODE,
-                             "'%.100s': a transaction cannot hold a permit; lock it exclusively or "
-                             "shared, or take the permit as a lease by rowlock_acquire",
-                             want->name);
-    if (want->token < 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': token must be positive", want->name);
-    return ROWLOCK_OK;
-}
-
-static int check_lease(const struct rowlock_want *want, struct rowlock_error *error)
-{
-    if (want->token)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': a lease request must not have a token; set it to 0",
-                             want->name);
-    if (want->mode != ROWLOCK_PERMIT)
-        return ROWLOCK_OK;
-    if (want->limit < 1)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': state how many permits it has in all; limit is %d",
-                             want->name, want->limit);
-    if (want->count < 0 || want->count > want->limit)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': cannot grant %d of %d permits; ask for 1 to %d", want->name,
-                             want->count, want->limit, want->limit);
-    return ROWLOCK_OK;
-}
-
-static int check(const struct rowlock_want *want, size_t n, check_one *own,
-                 struct rowlock_error *error)
+static int check(const struct rowlock_want *want, size_t n, bool lease, struct rowlock_error *error)
 {
     if (!want || n == 0)
         return rowlock__fail(error, ROWLOCK_EINVAL, "no name was given");
-    for (size_t i = 0; i < n; i++) {
-        int code = rowlock__name_check(want[i].name, error);
+    for (size_t i = 0; i < n; i++, want++) {
+        bool permit = want->mode == ROWLOCK_PERMIT;
+        int code = rowlock__name_check(want->name, error);
 
-        if (!code)
-            code = check_mode(&want[i], error);
-        if (!code)
-            code = own(&want[i], error);
         if (code)
             return code;
+        if (want->mode != ROWLOCK_EXCLUSIVE && want->mode != ROWLOCK_SHARED && !permit)
+            return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want->name,
+                                 (int)want->mode);
+        if (!lease && permit)
+            return rowlock__fail(
+                error, ROWLOCK_EMODE,
+                "'%.100s': a transaction cannot hold a permit; lock it exclusively "
+                "or shared, or take the permit as a lease by rowlock_acquire",
+                want->name);
+        if (!lease && want->token < 0)
+            return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': token must be positive", want->name);
+        if (lease && want->token)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': a lease request must not have a token; set it to 0",
+                                 want->name);
+        if (permit && want->limit < 1)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': state how many permits it has in all; limit is %d",
+                                 want->name, want->limit);
+        if (permit && (want->count < 0 || want->count > want->limit))
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s': cannot grant %d of %d permits; ask for 1 to %d",
+                                 want->name, want->count, want->limit, want->limit);
     }
     return ROWLOCK_OK;
 }
@@ -96,11 +73,53 @@ static int by_bytes(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Refuses a name that is given twice if one of them is a permit: adding the permits up would guess
-   the caller's intention. */
-static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *error)
+#define TERMS_SIZE 32
+
+static int pack(struct rowlock_wants *wants, bool lease)
 {
-    for (size_t i = 1; i < wants->n; i++) {
+    static const char letters[] = {'x', 's', 'p'}; /* by mode */
+    char *at = malloc(wants->n * (2 * ROWLOCK_NAME_MAX + TERMS_SIZE + 1));
+
+    wants->packed = at;
+    if (!at)
+        return ROWLOCK_ENOMEM;
+    for (size_t i = 0; i < wants->n; i++) {
+        const struct rowlock_want *want = &wants->want[i];
+
+        if (i > 0)
+            *at++ = ',';
+        at = rowlock__put_hex(at, want->name, strlen(want->name));
+        if (lease) {
+            at += snprintf(at, TERMS_SIZE, ":%c:%d:%d", letters[want->mode], want->limit,
+                           want->count);
+        } else if (want->token) {
+            at += snprintf(at, TERMS_SIZE, ":%c:%" PRId64, letters[want->mode], want->token);
+        } else { /* most locks have no token, so that case is fast */
+            memcpy(at, want->mode == ROWLOCK_SHARED ? ":s:0" : ":x:0", 5);
+            at += 4;
+        }
+    }
+    wants->length = (size_t)(at - wants->packed);
+    return ROWLOCK_OK;
+}
+
+/* A name given twice is one lock: the stronger mode, and the token if either request has one. But
+   it is refused if one of them is a permit: adding the permits up would guess the caller's
+   intention. */
+static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
+                       struct rowlock_error *error)
+{
+    size_t kept = 0;
+
+    wants->want = malloc(n * sizeof *want);
+    if (!wants->want)
+        return rowlock__no_memory(error);
+    memcpy(wants->want, want, n * sizeof *want);
+    wants->n = n;
+    if (n == 1)
+        return ROWLOCK_OK;
+    qsort(wants->want, n, sizeof *want, by_bytes);
+    for (size_t i = 1; i < n; i++) {
         const struct rowlock_want *last = &wants->want[i - 1], *next = &wants->want[i];
 
         if (strcmp(last->name, next->name) == 0 &&
@@ -109,15 +128,7 @@ static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *
                                  "'%.100s' is given twice; use one request with a count of permits",
                                  next->name);
     }
-    return ROWLOCK_OK;
-}
-
-/* A name given twice is one lock: the stronger mode, and the token if either request has one. */
-static void merge(struct rowlock_wants *wants)
-{
-    size_t kept = 0;
-
-    for (size_t i = 1; i < wants->n; i++) {
+    for (size_t i = 1; i < n; i++) {
         struct rowlock_want *last = &wants->want[kept], *next = &wants->want[i];
 
         if (strcmp(last->name, next->name) != 0) {
@@ -130,105 +141,40 @@ static void merge(struct rowlock_wants *wants)
             last->token = next->token;
     }
     wants->n = kept + 1;
-}
-
-typedef int pack_terms(char *at, size_t size, const struct rowlock_want *want);
-
-/* Most locks have no token, so that case is fast. */
-static int pack_lock(char *at, size_t size, const struct rowlock_want *want)
-{
-    if (!want->token) {
-        memcpy(at, want->mode == ROWLOCK_SHARED ? ":s:0" : ":x:0", 5);
-        return 4;
-    }
-    return snprintf(at, size, ":%c:%" PRId64, want->mode == ROWLOCK_SHARED ? 's' : 'x',
-                    want->token);
-}
-
-static int pack_lease(char *at, size_t size, const struct rowlock_want *want)
-{
-    static const char letters[] = {'x', 's', 'p'};
-
-    return snprintf(at, size, ":%c:%d:%d", letters[want->mode], want->limit, want->count);
-}
-
-#define TERMS_SIZE 32
-
-static int pack(struct rowlock_wants *wants, pack_terms *terms)
-{
-    char *at = malloc(wants->n * (2 * ROWLOCK_NAME_MAX + TERMS_SIZE + 1));
-
-    wants->packed = at;
-    if (!at)
-        return ROWLOCK_ENOMEM;
-    for (size_t i = 0; i < wants->n; i++) {
-        const struct rowlock_want *want = &wants->want[i];
-
-        if (i > 0)
-            *at++ = ',';
-        at = rowlock__put_hex(at, want->name, strlen(want->name));
-        at += terms(at, TERMS_SIZE, want);
-    }
-    wants->length = (size_t)(at - wants->packed);
     return ROWLOCK_OK;
-}
-
-static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
-                       struct rowlock_error *error)
-{
-    int code;
-
-    wants->want = malloc(n * sizeof *want);
-    if (!wants->want)
-        return rowlock__no_memory(error);
-    memcpy(wants->want, want, n * sizeof *want);
-    wants->n = n;
-    if (n == 1)
-        return ROWLOCK_OK;
-    qsort(wants->want, n, sizeof *want, by_bytes);
-    code = check_twice(wants, error);
-    if (!code)
-        merge(wants);
-    return code;
 }
 
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                         struct rowlock_error *error)
 {
-    int code = check(want, n, check_lock, error);
+    int code = check(want, n, false, error);
 
     *wants = (struct rowlock_wants){0};
     if (!code)
         code = copy_sorted(wants, want, n, error);
-    if (!code && pack(wants, pack_lock))
+    if (!code && pack(wants, false))
         code = rowlock__no_memory(error);
     return code;
-}
-
-/* Sets defaults and clears fields that the mode ignores. */
-static void fill_in(struct rowlock_wants *wants)
-{
-    for (size_t i = 0; i < wants->n; i++) {
-        struct rowlock_want *want = &wants->want[i];
-        int permit = want->mode == ROWLOCK_PERMIT;
-
-        want->limit = permit ? want->limit : 0;
-        want->count = permit ? (want->count ? want->count : 1) : 0;
-    }
 }
 
 int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
                               size_t n, struct rowlock_error *error)
 {
-    int code = check(want, n, check_lease, error);
+    int code = check(want, n, true, error);
 
     *wants = (struct rowlock_wants){0};
     if (!code)
         code = copy_sorted(wants, want, n, error);
+    for (size_t i = 0; !code && i < wants->n; i++) { /* defaults; fields that the mode ignores */
+        struct rowlock_want *each = &wants->want[i];
+        int permit = each->mode == ROWLOCK_PERMIT;
+
+        each->limit = permit ? each->limit : 0;
+        each->count = permit ? (each->count ? each->count : 1) : 0;
+    }
     if (code)
         return code;
-    fill_in(wants);
-    return pack(wants, pack_lease) ? rowlock__no_memory(error) : ROWLOCK_OK;
+    return pack(wants, true) ? rowlock__no_memory(error) : ROWLOCK_OK;
 }
 
 void rowlock__wants_clear(struct rowlock_wants *wants)

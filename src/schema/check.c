@@ -33,21 +33,6 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
     return ROWLOCK_OK;
 }
 
-/* With an older schema, and as long as this account has no right yet on what this version adds to
-   the older one, sends what the older one needs. */
-static int choose_statements(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int version = connection->installed.version, code = ROWLOCK_OK;
-    int64_t granted = 1;
-
-    if (version == ROWLOCK_SCHEMA_VERSION)
-        code = rowlock__ask(connection, ROWLOCK_SQL_GRANTED, NULL, rowlock__take_number, &granted,
-                            error);
-    if (!code)
-        rowlock__use_former(connection, version < ROWLOCK_SCHEMA_VERSION || !granted);
-    return code;
-}
-
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     /* a second set of tables would be a second set of locks */
@@ -70,36 +55,38 @@ int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock
     return ROWLOCK_ESCHEMA;
 }
 
-/* Creates the tables in a file that lacks them, for a call that needs them. */
-static int create_in_file(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
-                   ? rowlock__fail(error, ROWLOCK_ESCHEMA,
-                                   "rowlock's tables are not in this file yet; call "
-                                   "rowlock_install, or rowlock_begin once")
-                   : rowlock_install(connection, NULL, error);
-
-    return code ? code : rowlock__read_installed(connection, &connection->installed, error);
-}
-
 static int check(struct rowlock_connection *connection, bool may_create,
                  struct rowlock_error *error)
 {
+    struct rowlock_installed *installed = &connection->installed;
+    int64_t granted = 1;
     int code;
 
     if (connection->checked)
         return ROWLOCK_OK;
-    code = rowlock__read_expected(connection, &connection->installed, error);
-    if (!code && connection->installed.version == 0 && may_create)
-        code = create_in_file(connection, error);
+    code = rowlock__read_installed(connection, true, installed, error);
+    if (!code && installed->version == 0 && may_create) { /* the tables of a file */
+        code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
+                   ? rowlock__fail(error, ROWLOCK_ESCHEMA,
+                                   "rowlock's tables are not in this file yet; call "
+                                   "rowlock_install, or rowlock_begin once")
+                   : rowlock_install(connection, NULL, error);
+        if (!code)
+            code = rowlock__read_installed(connection, false, installed, error);
+    }
     if (!code)
-        code = connection->installed.version == 0
+        code = installed->version == 0
                    ? rowlock__not_installed(connection, error)
-                   : rowlock__check_version(connection, connection->installed.version, error);
-    if (!code)
-        code = choose_statements(connection, error);
-    if (!code)
+                   : rowlock__check_version(connection, installed->version, error);
+    /* with an older schema, and as long as this account has no right yet on what this version adds
+       to the older one, sends what the older one needs */
+    if (!code && installed->version == ROWLOCK_SCHEMA_VERSION)
+        code = rowlock__ask(connection, ROWLOCK_SQL_GRANTED, NULL, rowlock__take_number, &granted,
+                            error);
+    if (!code) {
+        rowlock__use_former(connection, installed->version < ROWLOCK_SCHEMA_VERSION || !granted);
         code = rename_object(connection, error);
+    }
     connection->checked = code == ROWLOCK_OK && !connection->former;
     return code;
 }

@@ -73,21 +73,6 @@ static int64_t backend(struct rowlock_connection *connection)
     return number;
 }
 
-/* Whether transactions of one client get different sessions of the server, or two clients share
-   one: a pooler in transaction mode. */
-static bool moves(struct rowlock_connection *connection, int64_t client)
-{
-    struct rowlock_connection *second = NULL;
-    int64_t first = backend(connection);
-    bool moved = false;
-
-    if (first == client || rowlock__second(connection, &second, NULL) || !second)
-        return false;
-    for (int i = 0; i < LOOKS && !moved; i++)
-        moved = backend(second) == first || backend(connection) != first;
-    return moved;
-}
-
 static int examine_library(struct examination *examination, struct rowlock_error *error)
 {
     const struct rowlock_driver *driver = examination->connection->transport;
@@ -102,17 +87,24 @@ static int examine_library(struct examination *examination, struct rowlock_error
     return ROWLOCK_OK;
 }
 
+/* Also whether transactions of one client get different sessions of the server, or two clients
+   share one: a pooler in transaction mode. */
 static int examine_server(struct examination *examination, struct rowlock_error *error)
 {
-    struct rowlock_connection *connection = examination->connection;
-    int64_t client = connection->driver->backend_id(connection->link);
+    struct rowlock_connection *connection = examination->connection, *second = NULL;
+    int64_t client = connection->driver->backend_id(connection->link), first;
     struct rowlock_value values[2] = {rowlock__int_value(client), {.type = ROWLOCK_NULL}};
+    bool moved = false;
 
     if (!rowlock__sql(connection, ROWLOCK_SQL_EXAMINE)) {
         add(examination, "server", ROWLOCK_SOUND, connection->dialect->name, "");
         return ROWLOCK_OK;
     }
-    values[1] = rowlock__int_value(moves(connection, client));
+    first = backend(connection);
+    if (first != client && !rowlock__second(connection, &second, NULL) && second)
+        for (int i = 0; i < LOOKS && !moved; i++)
+            moved = backend(second) == first || backend(connection) != first;
+    values[1] = rowlock__int_value(moved);
     return ask(examination, ROWLOCK_SQL_EXAMINE, values, error);
 }
 
@@ -170,36 +162,29 @@ static int examine_owner(struct examination *examination, struct rowlock_error *
                : ROWLOCK_OK;
 }
 
-/* It works, but its own program is needed to tell whether it is complete. */
-static int add_other_version(struct examination *examination)
-{
-    bool older = examination->installed.version < ROWLOCK_SCHEMA_VERSION;
-    char text[200];
-
-    snprintf(text, sizeof text,
-             "version %d, technique %s; this rowlock has version %d, and works "
-             "with both",
-             examination->installed.version,
-             rowlock__technique_name(examination->installed.technique), ROWLOCK_SCHEMA_VERSION);
-    add(examination, "schema", ROWLOCK_WARNS, text,
-        older ? rowlock__upgrade_command(examination->connection)
-              : "update rowlock on this node, and restart its processes");
-    examination->complete = true;
-    return ROWLOCK_OK;
-}
-
 static int examine_parts(struct examination *examination, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0};
+    int version = examination->installed.version;
+    const char *technique = rowlock__technique_name(examination->installed.technique);
     char text[300];
     int code = rowlock__missing(examination->connection, &parts, error);
 
-    if (!code && examination->installed.version != ROWLOCK_SCHEMA_VERSION)
-        return add_other_version(examination);
+    if (!code && version != ROWLOCK_SCHEMA_VERSION) {
+        /* it works, but its own program is needed to tell whether it is complete */
+        snprintf(text, sizeof text,
+                 "version %d, technique %s; this rowlock has version %d, and works "
+                 "with both",
+                 version, technique, ROWLOCK_SCHEMA_VERSION);
+        add(examination, "schema", ROWLOCK_WARNS, text,
+            version < ROWLOCK_SCHEMA_VERSION
+                ? rowlock__upgrade_command(examination->connection)
+                : "update rowlock on this node, and restart its processes");
+        examination->complete = true;
+        return ROWLOCK_OK;
+    }
     if (!code && !parts.missing)
-        snprintf(text, sizeof text, "complete, version %d, technique %s",
-                 examination->installed.version,
-                 rowlock__technique_name(examination->installed.technique));
+        snprintf(text, sizeof text, "complete, version %d, technique %s", version, technique);
     else if (!code)
         snprintf(text, sizeof text, "missing, or hidden from this account: %.200s%s", parts.missing,
                  parts.unsafe ? "" : OF_HISTORY);
@@ -252,20 +237,12 @@ static int (*const examine[])(struct examination *, struct rowlock_error *) = {
     examine_library, examine_server,     examine_durability, examine_owner,
     examine_schema,  examine_privileges, examine_rows};
 
-static void show(const struct rowlock_rows *findings, rowlock_visit_finding visit, void *data)
-{
-    const struct rowlock_finding *finding = findings->row;
-
-    for (size_t i = 0; i < findings->n; i++)
-        if (visit(&finding[i], data))
-            return;
-}
-
 int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding visit, void *data,
                     struct rowlock_error *error)
 {
     struct examination examination = {.connection = connection,
                                       .findings = {.size = sizeof(struct rowlock_finding)}};
+    const struct rowlock_finding *finding;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && !visit)
@@ -273,8 +250,10 @@ int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding
     for (size_t i = 0; !code && i < sizeof examine / sizeof *examine; i++)
         code = examine[i](&examination, error);
     code = rowlock__rows_complete(&examination.findings, code, error);
-    if (!code)
-        show(&examination.findings, visit, data);
+    finding = examination.findings.row;
+    for (size_t i = 0; !code && i < examination.findings.n; i++)
+        if (visit(&finding[i], data))
+            break;
     rowlock__rows_clear(&examination.findings);
     return code;
 }

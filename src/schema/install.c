@@ -13,26 +13,6 @@
 /* An upgrade waits for other transactions for that many times statement_ms. */
 #define UPGRADE_STATEMENTS 3
 
-/* The table of technique insert, qualified by the installer's default schema, where statements
-   without a qualifier find it. Refuses a schema whose name would end a text or the body of a
-   function, because the name becomes part of both. */
-static int object_name(struct rowlock_connection *connection, const char *table, char *out,
-                       size_t size, struct rowlock_error *error)
-{
-    char *home = NULL;
-    int code = rowlock__ask(connection, ROWLOCK_SQL_HOME, NULL, rowlock__take_text, &home, error);
-
-    if (!code && home && (strchr(home, '\'') || strstr(home, "$$")))
-        code = rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the schema %s that the table would be in has a quote, or $$, in its "
-                             "name; choose another search_path",
-                             home);
-    if (!code)
-        snprintf(out, size, "%s%s", home ? home : "", table);
-    free(home);
-    return code;
-}
-
 /* An existing installation is fine if it matches the request. */
 static int accept_installed(struct rowlock_connection *connection,
                             const struct rowlock_installed *found, enum rowlock_technique technique,
@@ -75,24 +55,6 @@ static int create(struct rowlock_connection *connection, enum rowlock_technique 
     return code;
 }
 
-/* An extension owns its objects, so missing ones cannot be created by this account. */
-static int refuse_extension(struct rowlock_connection *connection, const char *missing,
-                            struct rowlock_error *error)
-{
-    char *version = NULL;
-    int code = rowlock__read_extension(connection, &version, error);
-
-    if (!code && version)
-        code = rowlock__fail(
-            error, ROWLOCK_ESCHEMA,
-            "the schema is damaged: %s missing; it is an extension, which its owner can "
-            "only make again, without its rows: DROP EXTENSION rowlock CASCADE; "
-            "CREATE EXTENSION rowlock",
-            missing);
-    free(version);
-    return code;
-}
-
 static int hopeless(const char *missing, struct rowlock_error *error)
 {
     return rowlock__fail(
@@ -101,16 +63,6 @@ static int hopeless(const char *missing, struct rowlock_error *error)
         "again, without its rows, run: rowlock schema uninstall --force, then "
         "rowlock schema install",
         missing);
-}
-
-/* Refuses to guess the technique, because holders that use different techniques do not exclude each
-   other. */
-static int refuse_unknown(struct rowlock_error *error)
-{
-    return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the row of meta is missing, so the technique is unknown; run, with the "
-                         "technique T that it had (insert: and its --table): "
-                         "rowlock schema install --technique T");
 }
 
 static int check_complete(struct rowlock_connection *connection, enum rowlock_technique technique,
@@ -125,27 +77,41 @@ static int check_complete(struct rowlock_connection *connection, enum rowlock_te
     return code;
 }
 
-/* Creates the missing objects: all, the rest of an interrupted install, or dropped ones. */
+/* Creates the missing objects: all, the rest of an interrupted install, or dropped ones. Refuses to
+   guess the technique, because holders that use different techniques do not exclude each other. An
+   extension owns its objects, so missing ones cannot be created by this account. */
 static int complete(struct rowlock_connection *connection, enum rowlock_technique technique,
                     bool known, const char *object, int version, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0};
     struct rowlock_names names = {object, "application", false};
+    char *extension = NULL;
     int code = rowlock__read_parts(connection, technique, object, &parts, error);
 
     names.again = parts.any;
     if (!code && version && !parts.missing)
         return rowlock__run_piece(connection, "policies", &names, error);
     if (!code && !known && parts.others)
-        code = refuse_unknown(error);
+        code = rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "the row of meta is missing, so the technique is unknown; run, with "
+                             "the technique T that it had (insert: and its --table): "
+                             "rowlock schema install --technique T");
     if (!code && parts.hopeless)
         code = hopeless(parts.missing, error);
     if (!code && parts.any && parts.missing)
-        code = refuse_extension(connection, parts.missing, error);
+        code = rowlock__read_extension(connection, &extension, error);
+    if (!code && extension)
+        code = rowlock__fail(
+            error, ROWLOCK_ESCHEMA,
+            "the schema is damaged: %s missing; it is an extension, which its owner can "
+            "only make again, without its rows: DROP EXTENSION rowlock CASCADE; "
+            "CREATE EXTENSION rowlock",
+            parts.missing);
     if (!code)
         code = create(connection, technique, false, &names, error);
     if (!code)
         code = check_complete(connection, technique, object, error);
+    free(extension);
     free(parts.missing);
     return code;
 }
@@ -174,7 +140,7 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     struct rowlock_installed found;
     const char *table = plan ? plan->table : NULL;
     bool stated = plan && (plan->technique || table), has_row;
-    char object[200];
+    char object[200], *home = NULL;
     int code = rowlock__read_found(connection, &found, error);
 
     has_row = !code && (found.version || found.technique);
@@ -188,11 +154,21 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     }
     if (!code && has_row)
         technique = found.technique;
+    /* The table of technique insert is qualified by the installer's default schema, where
+       statements without a qualifier find it. A schema whose name would end a text or the body of a
+       function is refused, because the name becomes part of both. */
+    if (!code && !(has_row && found.object[0]))
+        code = rowlock__ask(connection, ROWLOCK_SQL_HOME, NULL, rowlock__take_text, &home, error);
+    if (!code && home && (strchr(home, '\'') || strstr(home, "$$")))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the schema %s that the table would be in has a quote, or $$, in its "
+                             "name; choose another search_path",
+                             home);
     if (!code && has_row && found.object[0])
         snprintf(object, sizeof object, "%s", found.object);
     else if (!code)
-        code =
-            object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
+        snprintf(object, sizeof object, "%s%s", home ? home : "", table ? table : "rowlock_object");
+    free(home);
     if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
         return upgrade(connection, &found, object, error);
     /* a plain dialect has one technique. Its installers work at the same time; meta comes last */
@@ -232,13 +208,6 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     return install(connection, plan, false, error);
 }
 
-/* Whether the attempt failed because of a transaction that uses the tables: it stayed open, or had
-   a deadlock with the attempt. Nothing has changed then; on MariaDB the next attempt continues. */
-static bool gave_way(int code)
-{
-    return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
-}
-
 /* PostgreSQL: renewals wait while a transaction changes the tables of leases. So this transaction
    does nothing else, and commits. */
 static int change_leases(struct rowlock_connection *connection, struct rowlock_error *error)
@@ -269,6 +238,7 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
     struct rowlock_pause pause = {.next_ms = 500, .most_ms = 2000};
     int64_t limit_ms = UPGRADE_STATEMENTS * connection->statement_ms;
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
+    bool gave_way;
     int code;
 
     do {
@@ -277,9 +247,14 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
             code = install(connection, NULL, true, error);
         if (!code) /* the policies, for which renewals wait, as for change_leases */
             code = install(connection, NULL, true, error);
-    } while (gave_way(code) &&
+        /* Whether the attempt failed because of a transaction that uses the tables: it stayed open,
+           or had a deadlock with the attempt. Nothing has changed then; on MariaDB the next attempt
+           continues. */
+        gave_way =
+            code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
+    } while (gave_way &&
              rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
-    if (gave_way(code))
+    if (gave_way)
         rowlock__wrap_error(error, code,
                             "could not upgrade the schema: transactions that use its tables are "
                             "open; end them, then run rowlock schema upgrade again");

@@ -12,14 +12,6 @@
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 #define PLAIN "plain" /* what the plain dialects store as technique; it means technique row */
 
-enum rowlock_technique rowlock__technique_of(const char *name)
-{
-    for (size_t i = 1; i < sizeof techniques / sizeof *techniques; i++)
-        if (strcmp(techniques[i], name) == 0)
-            return (enum rowlock_technique)i;
-    return ROWLOCK_DEFAULT;
-}
-
 const char *rowlock__technique_name(enum rowlock_technique technique)
 {
     return techniques[technique];
@@ -35,7 +27,10 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->version = (int)rowlock__value_number(&columns[0]);
     rowlock__column_text(&columns[1], technique, sizeof technique);
     installed->plain = strcmp(technique, PLAIN) == 0;
-    installed->technique = installed->plain ? ROWLOCK_ROW : rowlock__technique_of(technique);
+    installed->technique = installed->plain ? ROWLOCK_ROW : ROWLOCK_DEFAULT;
+    for (size_t i = 1; i < sizeof techniques / sizeof *techniques; i++)
+        if (strcmp(techniques[i], technique) == 0)
+            installed->technique = (enum rowlock_technique)i;
     rowlock__column_text(&columns[2], installed->object, sizeof installed->object);
     installed->id_width = (int)rowlock__value_number(&columns[3]);
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
@@ -108,51 +103,38 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
                          "URL, or remove them first by one: rowlock schema uninstall");
 }
 
-static int take_found(const struct rowlock_connection *connection, int code,
-                      const struct rowlock_installed *found, struct rowlock_installed *out,
-                      struct rowlock_error *error)
+int rowlock__read_installed(struct rowlock_connection *connection, bool expected,
+                            struct rowlock_installed *out, struct rowlock_error *error)
 {
-    if (!code && found->technique && found->plain != rowlock__has_plain_schema(connection->dialect))
-        code = rowlock__other_tables(connection, error);
-    if (!code)
-        *out = *found;
-    return code;
-}
-
-int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
-                            struct rowlock_error *error)
-{
+    bool plain = rowlock__has_plain_schema(connection->dialect), searches = true;
     struct rowlock_installed found = {0};
     struct there there = {0};
-    int code = read_there(connection, &there, error);
+    int code = ROWLOCK_OK;
 
-    if (!code && there.count)
+    if (expected && !plain && rowlock__state(connection) == ROWLOCK_STATE_IDLE) {
         code = read_meta(connection, &found, error);
-    /* an install was interrupted: the procedure for the session's id is missing */
-    if (code == ROWLOCK_ESCHEMA && rowlock__state(connection) == ROWLOCK_STATE_IDLE)
-        code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, &found, error);
-    return take_found(connection, code, &found, out, error);
-}
-
-int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
-                           struct rowlock_error *error)
-{
-    struct rowlock_installed found = {0};
-    int code;
-
-    if (rowlock__has_plain_schema(connection->dialect) ||
-        rowlock__state(connection) != ROWLOCK_STATE_IDLE)
-        return rowlock__read_installed(connection, out, error);
-    code = read_meta(connection, &found, error);
-    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_EINVAL) /* no table, or no database */
-        return rowlock__read_installed(connection, out, error);
-    return take_found(connection, code, &found, out, error);
+        searches = code == ROWLOCK_ESCHEMA || code == ROWLOCK_EINVAL; /* no table, no database */
+    }
+    if (searches) {
+        found = (struct rowlock_installed){0};
+        code = read_there(connection, &there, error);
+        if (!code && there.count)
+            code = read_meta(connection, &found, error);
+        /* an install was interrupted: the procedure for the session's id is missing */
+        if (code == ROWLOCK_ESCHEMA && rowlock__state(connection) == ROWLOCK_STATE_IDLE)
+            code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, &found, error);
+    }
+    if (!code && found.technique && found.plain != plain)
+        code = rowlock__other_tables(connection, error);
+    if (!code)
+        *out = found;
+    return code;
 }
 
 int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
                         struct rowlock_error *error)
 {
-    int code = rowlock__read_installed(connection, found, error);
+    int code = rowlock__read_installed(connection, false, found, error);
 
     if (code != ROWLOCK_ESCHEMA)
         return code;

@@ -25,63 +25,10 @@ static void part_row(void *data, const struct rowlock_value *columns, unsigned n
         add(data, rowlock__rows_text(data, &columns[0]));
 }
 
-static void split(const char *text, struct rowlock_rows *list)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-
-        add(list, rowlock__rows_copy(list, text, length));
-        text += length + (text[length] == '\n');
-    }
-}
-
-/* A function may exist twice, with other parameters, so each line counts once. */
-static bool take(struct rowlock_rows *there, const char *line)
-{
-    const char **row = there->row;
-
-    for (size_t i = 0; i < there->n; i++)
-        if (row[i] && strcmp(row[i], line) == 0) {
-            row[i] = NULL;
-            return true;
-        }
-    return false;
-}
-
-static bool has_table(const struct rowlock_rows *missing, const char *name, size_t length)
-{
-    const char **row = missing->row;
-
-    for (size_t i = 0; i < missing->n; i++)
-        if (strncmp(row[i], "table ", 6) == 0 && strlen(row[i] + 6) == length &&
-            strncmp(row[i] + 6, name, length) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the line is a column or a key, which is not reported if its whole table is missing. */
 static bool is_piece_of_table(const char *line)
 {
     return strncmp(line, "column ", 7) == 0 || strncmp(line, "key ", 4) == 0;
-}
-
-static bool goes_with_table(const struct rowlock_rows *missing, const char *line)
-{
-    const char *name = strchr(line, ' ') + 1, *dot = strrchr(name, '.');
-
-    return is_piece_of_table(line) && (has_table(missing, name, strlen(name)) ||
-                                       (dot && has_table(missing, name, (size_t)(dot - name))));
-}
-
-static bool is_relation(const char *line)
-{
-    return strncmp(line, "table ", 6) == 0 || strncmp(line, "view ", 5) == 0 ||
-           strncmp(line, "sequence ", 9) == 0;
-}
-
-static bool is_meta(const char *line)
-{
-    return strcmp(line, "table meta") == 0 || strcmp(line, "table rowlock_meta") == 0;
 }
 
 static void describe(const struct rowlock_dialect *dialect, const struct rowlock_rows *missing,
@@ -92,8 +39,17 @@ static void describe(const struct rowlock_dialect *dialect, const struct rowlock
 
     for (size_t i = 0; i < missing->n; i++) {
         const char *line = ((const char **)missing->row)[i];
+        const char *name = strchr(line, ' ') + 1, *dot = strrchr(name, '.');
 
-        if (goes_with_table(missing, line))
+        bool goes = false; /* with its table, which is missing too */
+
+        for (size_t j = 0; is_piece_of_table(line) && !goes && j < missing->n; j++) {
+            const char *other = ((const char **)missing->row)[j], *table = other + 6;
+            size_t n = strncmp(other, "table ", 6) == 0 ? strlen(table) : 0;
+
+            goes = n && strncmp(name, table, n) == 0 && (name[n] == '\0' || name + n == dot);
+        }
+        if (goes)
             continue;
         out->hopeless = out->hopeless || is_piece_of_table(line);
         out->unsafe = out->unsafe || !rowlock__is_of_history(dialect, line);
@@ -120,12 +76,21 @@ static int compare(const struct rowlock_dialect *dialect, struct rowlock_rows *e
 
     for (size_t i = 0; i < expected->n; i++) {
         const char *line = ((const char **)expected->row)[i];
+        bool relation = strncmp(line, "table ", 6) == 0 || strncmp(line, "view ", 5) == 0 ||
+                        strncmp(line, "sequence ", 9) == 0;
+        size_t found = 0;
 
-        if (!take(there, line)) {
+        while (found < there->n && !(row[found] && strcmp(row[found], line) == 0))
+            found++;
+        if (found == there->n) {
             add(&missing, line);
-        } else if (!strstr(line, object)) {
+            continue;
+        }
+        row[found] = NULL; /* a function may exist twice, with other parameters */
+        if (!strstr(line, object)) {
             parts.any = true;
-            parts.others = parts.others || (is_relation(line) && !is_meta(line));
+            parts.others = parts.others || (relation && strcmp(line, "table meta") != 0 &&
+                                            strcmp(line, "table rowlock_meta") != 0);
         }
     }
     /* An interrupted install may leave the procedure by which it tests its privileges. */
@@ -154,8 +119,12 @@ int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_tech
         values[i] = rowlock__text_value(object);
     if (!code)
         code = rowlock__ask(connection, ROWLOCK_SQL_PARTS, values, part_row, &there, error);
-    if (!code)
-        split(text, &expected);
+    for (const char *at = text; !code && *at;) {
+        size_t length = strcspn(at, "\n");
+
+        add(&expected, rowlock__rows_copy(&expected, at, length));
+        at += length + (at[length] == '\n');
+    }
     code = rowlock__rows_complete(&there, code, error);
     code = rowlock__rows_complete(&expected, code, error);
     if (!code)

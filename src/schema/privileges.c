@@ -41,62 +41,35 @@ static void held_row(void *data, const struct rowlock_value *columns, unsigned n
     comparison->all_seen = comparison->all_seen || strcmp(held->privilege, EXISTS) == 0;
 }
 
-static bool is_procedure(const char *object)
-{
-    return strncmp(object, PROCEDURE, strlen(PROCEDURE)) == 0;
-}
-
 /* Whether the account has the privilege on the object. EXECUTE on the whole database includes
    procedures that are missing. Where the text grants that, one procedure shows it: the server does
    not report what a role grants on a database. */
 static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
 {
     const struct privilege *held = comparison->held.row;
+    size_t length = strlen(PROCEDURE);
     bool whole = strcmp(object, WHOLE_DATABASE) == 0;
+    bool procedure = strncmp(object, PROCEDURE, length) == 0;
 
     for (size_t i = 0; i < comparison->held.n; i++)
         if (strcmp(held[i].privilege, privilege) == 0 &&
-            (strcmp(held[i].object, object) == 0 || (whole && is_procedure(held[i].object)) ||
-             (is_procedure(object) && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
+            (strcmp(held[i].object, object) == 0 ||
+             (whole && strncmp(held[i].object, PROCEDURE, length) == 0) ||
+             (procedure && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
             return true;
     return false;
 }
 
-/* Whether no object exists: the account sees none, although it has a grant that shows it all. */
-static bool is_absent(const struct comparison *comparison)
-{
-    const struct privilege *held = comparison->held.row;
-    bool sees = comparison->all_seen;
-
-    for (size_t i = 0; i < comparison->held.n; i++)
-        if (strcmp(held[i].object, EVERY_PROCEDURE) == 0)
-            sees = true;
-        else if (*held[i].object)
-            return false;
-    return sees;
-}
-
 /* ---- the GRANTs ------------------------------------------------------------------------------ */
 
-/* Writes the GRANT. In "PROCEDURE p" the qualifier comes after the kind. */
-static void put_grant(const struct comparison *comparison, const char *lacking, const char *object)
-{
-    const struct privilege *account = comparison->held.row;
-    const char *name = strrchr(object, ' ');
-    char what[600], grant[900];
-
-    name = *account->qualifier && name ? name + 1 : object;
-    snprintf(what, sizeof what, "%s on %s", lacking, object);
-    snprintf(grant, sizeof grant, "GRANT %s ON %.*s%s%s TO %s;", lacking, (int)(name - object),
-             object, account->qualifier, name, account->privilege);
-    comparison->lacks(comparison->data, what, grant, comparison->of_history);
-}
-
-/* `privileges`: "SELECT, UPDATE (n)", up to `end`. */
+/* `privileges`: "SELECT, UPDATE (n)", up to `end`. Writes the GRANT of those that lack. In
+   "PROCEDURE p" the qualifier comes after the kind. */
 static void compare_object(const struct comparison *comparison, const char *object,
                            const char *privileges, const char *end)
 {
-    char one[100], lacking[400] = "";
+    const struct privilege *account = comparison->held.row;
+    char one[100], lacking[400] = "", what[600], grant[900];
+    const char *name;
 
     if (strcmp(object, CHOSEN_TABLE) == 0) {
         if (comparison->installed->technique != ROWLOCK_INSERT)
@@ -113,23 +86,14 @@ static void compare_object(const struct comparison *comparison, const char *obje
             snprintf(lacking + so_far, sizeof lacking - so_far, "%s%s", so_far ? ", " : "", one);
         privileges += length + strlen(", ");
     }
-    if (*lacking)
-        put_grant(comparison, lacking, object);
-}
-
-/* Compares every line of the grants: dialect.h, struct rowlock_piece. */
-static void compare_all(struct comparison *comparison, const char *line)
-{
-    for (size_t length; *line; line += length + 1) {
-        const char *object, *privileges = strchr(line, '\t') + 1;
-        char name[300];
-
-        length = strcspn(line, "\n");
-        comparison->of_history = strncmp(line, OF_HISTORY, strlen(OF_HISTORY)) == 0;
-        object = line + (comparison->of_history ? strlen(OF_HISTORY) : 0);
-        snprintf(name, sizeof name, "%.*s", (int)(privileges - 1 - object), object);
-        compare_object(comparison, name, privileges, line + length);
-    }
+    if (!*lacking)
+        return;
+    name = strrchr(object, ' ');
+    name = *account->qualifier && name ? name + 1 : object;
+    snprintf(what, sizeof what, "%s on %s", lacking, object);
+    snprintf(grant, sizeof grant, "GRANT %s ON %.*s%s%s TO %s;", lacking, (int)(name - object),
+             object, account->qualifier, name, account->privilege);
+    comparison->lacks(comparison->data, what, grant, comparison->of_history);
 }
 
 int rowlock__read_privileges(struct rowlock_connection *connection,
@@ -142,13 +106,34 @@ int rowlock__read_privileges(struct rowlock_connection *connection,
                                     .data = data};
     struct rowlock_value object =
         rowlock__text_value(*installed->object ? installed->object : NULL);
+    const struct privilege *held;
+    const char *line = rowlock__grants(connection->dialect);
+    bool exists = false, sees, compares;
     int code =
         rowlock__ask(connection, ROWLOCK_SQL_PRIVILEGES, &object, held_row, &comparison, error);
 
     *account = NULL;
     code = rowlock__rows_complete(&comparison.held, code, error);
-    if (!code && comparison.held.n > 0 && !is_absent(&comparison)) {
-        compare_all(&comparison, rowlock__grants(connection->dialect));
+    held = comparison.held.row;
+    sees = comparison.all_seen;
+    for (size_t i = 0; i < comparison.held.n; i++)
+        if (strcmp(held[i].object, EVERY_PROCEDURE) == 0)
+            sees = true;
+        else if (*held[i].object)
+            exists = true;
+    /* not if no object exists: the account sees none, although it has a grant that shows it all */
+    compares = !code && comparison.held.n > 0 && (exists || !sees);
+    for (size_t length; compares && *line; line += length + 1) { /* dialect.h, rowlock_piece */
+        const char *granted, *privileges = strchr(line, '\t') + 1;
+        char name[300];
+
+        length = strcspn(line, "\n");
+        comparison.of_history = strncmp(line, OF_HISTORY, strlen(OF_HISTORY)) == 0;
+        granted = line + (comparison.of_history ? strlen(OF_HISTORY) : 0);
+        snprintf(name, sizeof name, "%.*s", (int)(privileges - 1 - granted), granted);
+        compare_object(&comparison, name, privileges, line + length);
+    }
+    if (compares) {
         *account = strdup(((const struct privilege *)comparison.held.row)->privilege);
         if (!*account)
             code = rowlock__no_memory(error);

@@ -15,14 +15,11 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
 
 /* Reads what is installed: one query, and a second one if there is something. Version 0: nothing;
    with a technique: an interrupted install or uninstall. Safe inside the caller's transaction.
-   EMODE: the tables of the other kind; EINVAL: no database is chosen. `*out` only on success. */
-int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
-                            struct rowlock_error *error);
-
-/* Reads the same for a call that needs the schema. On a server it reads the table without a search
-   for it first; if the table is missing, the server logs an error. */
-int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
-                           struct rowlock_error *error);
+   EMODE: the tables of the other kind; EINVAL: no database is chosen. `*out` only on success.
+   `expected`: for a call that needs the schema. Then, on a server, it reads the table without a
+   search for it first; if the table is missing, the server logs an error. */
+int rowlock__read_installed(struct rowlock_connection *connection, bool expected,
+                            struct rowlock_installed *out, struct rowlock_error *error);
 
 /* As rowlock__read_installed, but a table meta of another shape counts as none: rowlock__read_parts
    reports that damage. */
@@ -32,8 +29,7 @@ int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_in
 /* EINVAL if the session has no current database: then nothing can be installed or locked there. */
 int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The technique of a name such as "row"; DEFAULT for an unknown name. And back. */
-enum rowlock_technique rowlock__technique_of(const char *name);
+/* "native", "row", "insert"; "default" for DEFAULT. */
 const char *rowlock__technique_name(enum rowlock_technique technique);
 
 /* The schema's text: the pieces of sql/<dialect>/schema, with this installation's names. */

@@ -68,19 +68,6 @@ static const struct {
     {"CREATE SEQUENCE ", 16, "IF NOT EXISTS "}, {"CREATE UNIQUE INDEX ", 20, "IF NOT EXISTS "},
 };
 
-static const char *insertion(const char *line, size_t *at)
-{
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        size_t length = strlen(heads[i].head);
-
-        *at = heads[i].at;
-        if (strncmp(line, heads[i].head, length) == 0 &&
-            strncmp(line + length, "IF NOT EXISTS ", 14) != 0)
-            return heads[i].insert;
-    }
-    return NULL;
-}
-
 /* Statements begin in the first column; frees the text. */
 static char *made_repeatable(char *text)
 {
@@ -91,14 +78,21 @@ static char *made_repeatable(char *text)
         lines += *c == '\n';
     out = malloc(length + lines * 16 + 1);
     for (const char *line = text; out && *line; line += n) {
+        const char *insert = "";
         size_t head = 0;
-        const char *insert = insertion(line, &head);
 
+        for (size_t i = 0; !*insert && i < sizeof heads / sizeof *heads; i++) {
+            size_t first = strlen(heads[i].head);
+
+            if (strncmp(line, heads[i].head, first) != 0 ||
+                strncmp(line + first, "IF NOT EXISTS ", 14) == 0)
+                continue;
+            insert = heads[i].insert;
+            head = heads[i].at;
+        }
         n = strcspn(line, "\n");
         n += line[n] == '\n';
-        if (!insert)
-            head = 0;
-        at += (size_t)sprintf(out + at, "%.*s%s", (int)head, line, insert ? insert : "");
+        at += (size_t)sprintf(out + at, "%.*s%s", (int)head, line, insert);
         memcpy(out + at, line + head, n - head);
         at += n - head;
     }
@@ -108,23 +102,11 @@ static char *made_repeatable(char *text)
     return out;
 }
 
-static int not_offered(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
-                       struct rowlock_error *error)
-{
-    char offered[40] = "";
-
-    for (int t = ROWLOCK_NATIVE; t <= ROWLOCK_INSERT; t++)
-        if (find_piece(dialect, rowlock__technique_name(t)))
-            snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s",
-                     offered[0] ? ", " : "", rowlock__technique_name(t));
-    return rowlock__fail(error, ROWLOCK_EMODE, "%s does not offer technique %s; it has %s",
-                         dialect->name, rowlock__technique_name(technique), offered);
-}
-
 int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,
                             enum rowlock_technique *out, struct rowlock_error *error)
 {
     enum rowlock_technique technique = plan ? plan->technique : ROWLOCK_DEFAULT;
+    char offered[40] = "";
 
     if ((int)technique < ROWLOCK_DEFAULT || technique > ROWLOCK_INSERT)
         return rowlock__fail(error, ROWLOCK_EINVAL, "unknown technique %d", (int)technique);
@@ -132,8 +114,14 @@ int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct 
         technique = ROWLOCK_INSERT;
     if (technique == ROWLOCK_DEFAULT)
         technique = find_piece(dialect, "native") ? ROWLOCK_NATIVE : ROWLOCK_ROW;
-    if (!find_piece(dialect, rowlock__technique_name(technique)))
-        return not_offered(dialect, technique, error);
+    if (!find_piece(dialect, rowlock__technique_name(technique))) {
+        for (int t = ROWLOCK_NATIVE; t <= ROWLOCK_INSERT; t++)
+            if (find_piece(dialect, rowlock__technique_name(t)))
+                snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s",
+                         offered[0] ? ", " : "", rowlock__technique_name(t));
+        return rowlock__fail(error, ROWLOCK_EMODE, "%s does not offer technique %s; it has %s",
+                             dialect->name, rowlock__technique_name(technique), offered);
+    }
     if (plan && plan->table && technique != ROWLOCK_INSERT)
         return rowlock__fail(error, ROWLOCK_EINVAL, "a table requires technique insert");
     if (plan && plan->table && !rowlock__is_identifier(plan->table))
@@ -161,14 +149,6 @@ int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
         return rowlock__no_memory(error);
     *out = whole;
     return ROWLOCK_OK;
-}
-
-static const struct rowlock_dialect *find_dialect(const char *name)
-{
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
-        if (name && strcmp(dialects[i]->name, name) == 0)
-            return dialects[i];
-    return name ? rowlock__plain_named(name) : NULL;
 }
 
 #define N_PARTS (ROWLOCK_PIECES + 4)
@@ -283,22 +263,19 @@ static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_t
     return ROWLOCK_OK;
 }
 
-static int is_host(const char *text)
-{
-    return *text && strlen(text) < 80 && strspn(text, HOST_CHARACTERS) == strlen(text);
-}
-
 /* A plain name; on MariaDB and MySQL also user@host, which is then quoted. */
 static int role_name(const struct rowlock_dialect *dialect, const char *role, char *out,
                      size_t size, struct rowlock_error *error)
 {
-    const char *at = strchr(role, '@');
+    const char *at = strchr(role, '@'), *host = at ? at + 1 : "";
+    size_t length = strlen(host);
     char user[64];
 
     if (at && strstr("mariadb mysql", dialect->name) && at - role < (long)sizeof user) {
         snprintf(user, sizeof user, "%.*s", (int)(at - role), role);
-        if (rowlock__is_identifier(user) && is_host(at + 1)) {
-            snprintf(out, size, "'%s'@'%s'", user, at + 1);
+        if (rowlock__is_identifier(user) && length > 0 && length < 80 &&
+            strspn(host, HOST_CHARACTERS) == length) {
+            snprintf(out, size, "'%s'@'%s'", user, host);
             return ROWLOCK_OK;
         }
     } else if (rowlock__is_identifier(role)) {
@@ -314,7 +291,8 @@ static int role_name(const struct rowlock_dialect *dialect, const char *role, ch
 int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *plan, char **out,
                         struct rowlock_error *error)
 {
-    const struct rowlock_dialect *dialect = find_dialect(dialect_name);
+    const struct rowlock_dialect *dialect =
+        dialect_name ? rowlock__plain_named(dialect_name) : NULL;
     struct rowlock_names names = {plan && plan->table ? plan->table : "rowlock_object",
                                   plan && plan->role ? plan->role : "application",
                                   plan && plan->extension && plan->from};
@@ -323,6 +301,9 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
     int code;
 
     rowlock__clear_error(error);
+    for (size_t i = 0; dialect_name && i < sizeof dialects / sizeof *dialects; i++)
+        if (strcmp(dialects[i]->name, dialect_name) == 0)
+            dialect = dialects[i];
     if (!dialect)
         return rowlock__fail(
             error, ROWLOCK_EINVAL,

@@ -28,19 +28,6 @@ static void reason_row(void *data, const struct rowlock_value *columns, unsigned
         some[0] ? " (" : "", some, some[0] ? ")" : "");
 }
 
-static int ask_in_use(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    struct reasons reasons = {0};
-    int code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
-
-    if (!code && reasons.length)
-        code =
-            rowlock__fail(error, ROWLOCK_EBUSY,
-                          "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
-                          reasons.text, rowlock__uninstall_command(connection, true));
-    return code;
-}
-
 /* Refuses to remove a schema that is in use. If a table is missing, no query can tell. An install
    that was never complete has no users; its row of meta distinguishes it from a damaged schema. The
    plain dialect inserts that row last: without it, only the tables can show whether there was any
@@ -49,7 +36,9 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
                          const struct rowlock_installed *found, struct rowlock_error *error)
 {
     bool comes_last = rowlock__has_plain_schema(connection->dialect);
-    int code;
+    bool locks = rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK) != NULL;
+    struct reasons reasons = {0};
+    int code = ROWLOCK_OK;
 
     if (!found->version && !found->technique && parts->others && !comes_last)
         return rowlock__fail(error, ROWLOCK_EBUSY,
@@ -64,81 +53,65 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
                              "rowlock schema install, or remove it as it is: rowlock schema "
                              "uninstall --force",
                              parts->missing);
-    code = ask_in_use(connection, error);
-    if (!code && rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK)) {
-        code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
-        if (!code) /* use may have begun before the lock was taken */
-            code = ask_in_use(connection, error);
+    for (int looks = 0; !code && looks <= locks; looks++) {
+        if (looks > 0) /* and looks again: use may have begun before the lock was taken */
+            code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
+        if (!code)
+            code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
+        if (!code && reasons.length)
+            code = rowlock__fail(
+                error, ROWLOCK_EBUSY,
+                "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
+                reasons.text, rowlock__uninstall_command(connection, true));
     }
     return code;
 }
 
-/* The server would refuse DROP SCHEMA; DROP EXTENSION is left to its owner. */
-static int refuse_extension(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    char *version = NULL;
-    int code = rowlock__read_extension(connection, &version, error);
-
-    if (!code && version)
-        code =
-            rowlock__fail(error, ROWLOCK_EINVAL,
-                          "rowlock is installed as an extension; its owner removes it in SQL: DROP "
-                          "EXTENSION rowlock");
-    free(version);
-    return code;
-}
-
-/* Its objects that this version lacks would stay. */
-static int refuse_newer(const struct rowlock_installed *found, struct rowlock_error *error)
-{
-    if (found->version <= ROWLOCK_SCHEMA_VERSION)
-        return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the schema is version %d, newer than this library's %d: only a newer "
-                         "rowlock uninstalls it",
-                         found->version, ROWLOCK_SCHEMA_VERSION);
-}
-
-static int drop(struct rowlock_connection *connection, const struct rowlock_installed *found,
-                struct rowlock_error *error)
-{
-    struct rowlock_names names = {found->object[0] ? found->object : "rowlock_object",
-                                  "application", false};
-    int code = rowlock__run_piece(connection, "uninstall", &names, error);
-
-    connection->checked = 0;
-    if (!code && found->owned)
-        code = rowlock__run_piece(connection, "drop_object", &names, error);
-    return code;
-}
-
-/* Removes the schema. With `force`, a table meta that cannot be read counts as none. */
+/* Removes the schema. With `force`, a table meta that cannot be read counts as none. Of a newer
+   version, the objects that this one lacks would stay. An extension is left to its owner: the
+   server would refuse DROP SCHEMA. */
 static int remove_all(struct rowlock_connection *connection, bool force,
                       struct rowlock_error *error)
 {
     struct rowlock_installed found = {0};
     struct rowlock_parts parts = {0};
+    struct rowlock_names names = {"rowlock_object", "application", false};
     enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    char *extension = NULL;
     int code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (code == ROWLOCK_ESCHEMA && force)
         code = ROWLOCK_OK;
-    if (!code && !force)
-        code = refuse_newer(&found, error);
+    if (!code && !force && found.version > ROWLOCK_SCHEMA_VERSION)
+        code = rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "the schema is version %d, newer than this library's %d: only a newer "
+                             "rowlock uninstalls it",
+                             found.version, ROWLOCK_SCHEMA_VERSION);
+    if (found.object[0])
+        names.object = found.object;
     if (!code)
-        code =
-            rowlock__read_parts(connection, found.technique ? found.technique : technique,
-                                found.object[0] ? found.object : "rowlock_object", &parts, error);
+        code = rowlock__read_parts(connection, found.technique ? found.technique : technique,
+                                   names.object, &parts, error);
     if (found.version < ROWLOCK_SCHEMA_VERSION && found.version)
         parts.relation = false; /* an older schema lacks some */
     if (!code && parts.any)
-        code = refuse_extension(connection, error);
+        code = rowlock__read_extension(connection, &extension, error);
+    if (!code && extension)
+        code =
+            rowlock__fail(error, ROWLOCK_EINVAL,
+                          "rowlock is installed as an extension; its owner removes it in SQL: DROP "
+                          "EXTENSION rowlock");
     if (!code && parts.any && !force)
         code = refuse_in_use(connection, &parts, &found, error);
-    if (!code && parts.any)
-        code = drop(connection, &found, error);
+    if (!code && parts.any) {
+        code = rowlock__run_piece(connection, "uninstall", &names, error);
+        connection->checked = 0;
+        if (!code && found.owned)
+            code = rowlock__run_piece(connection, "drop_object", &names, error);
+    }
+    free(extension);
     free(parts.missing);
     return code;
 }

@@ -14,7 +14,7 @@ static int find_current(struct rowlock_connection *connection, struct rowlock_er
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (!code && found.version == 0)
         code = rowlock__not_installed(connection, error);
     if (code)
@@ -35,38 +35,26 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     return code;
 }
 
-/* Reads the missing objects. If the technique is unknown, it expects only those that all techniques
-   have. A plain dialect has one technique. */
-static int read_missing(struct rowlock_connection *connection, struct rowlock_installed *found,
-                        struct rowlock_parts *parts, struct rowlock_error *error)
-{
-    enum rowlock_technique technique = ROWLOCK_DEFAULT;
-    int code = rowlock__read_found(connection, found, error);
-
-    if (!code && found->version)
-        code = rowlock__check_version(connection, found->version, error);
-    /* the text of this version does not tell what another one has */
-    if (!code && found->version && found->version != ROWLOCK_SCHEMA_VERSION) {
-        *parts = (struct rowlock_parts){0};
-        return ROWLOCK_OK;
-    }
-    if (!code && found->technique)
-        technique = found->technique;
-    else if (!code && rowlock__has_plain_schema(connection->dialect))
-        technique = ROWLOCK_ROW;
-    return code ? code
-                : rowlock__read_parts(connection, technique,
-                                      found->object[0] ? found->object : "rowlock_object", parts,
-                                      error);
-}
-
+/* If the technique is unknown, expects only the objects that all techniques have. A plain dialect
+   has one technique. The text of this version does not tell what another version has. */
 int rowlock__missing(struct rowlock_connection *connection, struct rowlock_parts *out,
                      struct rowlock_error *error)
 {
     struct rowlock_installed found = {0};
     struct rowlock_parts parts = {0};
-    int code = read_missing(connection, &found, &parts, error);
+    enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    int code = rowlock__read_found(connection, &found, error);
 
+    if (!code && found.version)
+        code = rowlock__check_version(connection, found.version, error);
+    if (!code && found.technique)
+        technique = found.technique;
+    else if (!code && rowlock__has_plain_schema(connection->dialect))
+        technique = ROWLOCK_ROW;
+    if (!code && (!found.version || found.version == ROWLOCK_SCHEMA_VERSION))
+        code =
+            rowlock__read_parts(connection, technique,
+                                found.object[0] ? found.object : "rowlock_object", &parts, error);
     if (!code && !found.version && !parts.any)
         code = rowlock__not_installed(connection, error);
     if (!code && !found.version && !parts.missing) {
@@ -119,7 +107,7 @@ int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error 
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
-        code = rowlock__read_installed(connection, &found, error);
+        code = rowlock__read_installed(connection, false, &found, error);
     if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
         return rowlock__upgrade_installed(connection, error);
     if (!code)

@@ -72,44 +72,14 @@ static int set_options(struct rowlock_connection *connection, const char *url,
     return ROWLOCK_OK;
 }
 
-static int check_url(const struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    const struct rowlock_driver *driver = connection->driver;
-
-    if (connection->url)
-        driver = rowlock__driver_for_url(connection->url, error);
-    if (!driver)
-        return error->code;
-    if (driver != connection->driver)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the url for a second connection is of another database engine");
-    return ROWLOCK_OK;
-}
-
-static int open_link(struct rowlock_connection *connection, void *handle,
-                     struct rowlock_error *error)
-{
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
-    struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, deadline_ms};
-    int code = rowlock__open_session(connection, handle, &budget, &connection->link,
-                                     &connection->dialect, error);
-
-    if (code || !connection->dialect->plain || connection->driver == &rowlock__emulate_driver)
-        return code;
-    code = rowlock__emulate_over(connection->driver, connection->link, connection->dialect,
-                                 connection->url, &connection->link, error);
-    if (code)
-        connection->link = NULL;
-    connection->driver = &rowlock__emulate_driver;
-    return code;
-}
-
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error)
 {
     struct rowlock_connection *connection = calloc(1, sizeof *connection);
+    struct rowlock_budget budget;
     struct rowlock_error unseen;
+    int64_t deadline_ms;
     int code;
 
     if (!error)
@@ -122,10 +92,28 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
     connection->driver = connection->transport =
         driver ? rowlock__driver_named(driver, error) : rowlock__driver_for_url(url, error);
     code = connection->driver ? set_options(connection, url, options, error) : error->code;
-    if (!code)
-        code = check_url(connection, error);
-    if (!code)
-        code = open_link(connection, handle, error);
+    if (!code && connection->url) {
+        const struct rowlock_driver *of_url = rowlock__driver_for_url(connection->url, error);
+
+        if (!of_url)
+            code = error->code;
+        else if (of_url != connection->driver)
+            code = rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "the url for a second connection is of another database engine");
+    }
+    if (!code) {
+        deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
+        budget = (struct rowlock_budget){deadline_ms, connection->interrupt_fd, deadline_ms};
+        code = rowlock__open_session(connection, handle, &budget, &connection->link,
+                                     &connection->dialect, error);
+    }
+    if (!code && connection->dialect->plain && connection->driver != &rowlock__emulate_driver) {
+        code = rowlock__emulate_over(connection->driver, connection->link, connection->dialect,
+                                     connection->url, &connection->link, error);
+        if (code)
+            connection->link = NULL;
+        connection->driver = &rowlock__emulate_driver;
+    }
     if (code)
         rowlock_close(connection);
     else

@@ -8,20 +8,6 @@
 /* After a failed statement of the caller's, libmariadb does not know whether a transaction is open.
    A call that begins one asks the server first: cleaning up after a refusal would roll back the
    caller's transaction, and DDL would commit it. */
-static int find_state(struct rowlock_connection *connection, enum rowlock_state wanted,
-                      enum rowlock_state *out, struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK;
-
-    *out = rowlock__state(connection);
-    if (*out != ROWLOCK_STATE_ASK || wanted != ROWLOCK_STATE_IDLE)
-        return ROWLOCK_OK;
-    code = rowlock__ask(connection, ROWLOCK_SQL_PING, NULL, NULL, NULL, error);
-    if (!code)
-        *out = rowlock__state(connection);
-    return code;
-}
-
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error)
 {
@@ -35,9 +21,13 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
-    code = find_state(connection, wanted, &state, error);
-    if (code)
-        return code;
+    state = rowlock__state(connection);
+    if (state == ROWLOCK_STATE_ASK && wanted == ROWLOCK_STATE_IDLE) {
+        code = rowlock__ask(connection, ROWLOCK_SQL_PING, NULL, NULL, NULL, error);
+        if (code)
+            return code;
+        state = rowlock__state(connection);
+    }
     switch (state) {
     case ROWLOCK_STATE_DEAD:
         return rowlock__left(

@@ -47,36 +47,28 @@ static int open_by_new_login(struct rowlock_connection *connection,
     return code;
 }
 
-static int open_once(struct rowlock_connection *connection, void *handle,
-                     const struct rowlock_budget *budget, struct rowlock_link **out,
-                     const struct rowlock_dialect **dialect, struct rowlock_error *error)
-{
-    struct rowlock_source source = {connection->url, handle, connection->database,
-                                    connection->interrupt_fd};
-    int code = connection->driver->open(&source, budget, out, dialect, error);
-
-    if (code == ROWLOCK_EDENIED && !handle && connection->reread_url)
-        code = open_by_new_login(connection, budget, out, dialect, error);
-    /* a server whose machine is gone is noticed within a minute, unless the URL has limits */
-    if (!code && !handle && connection->driver->socket &&
-        !rowlock__find_caseless(connection->url, "keepalive") &&
-        !rowlock__find_caseless(connection->url, "tcp_user_timeout"))
-        rowlock__keep_alive(connection->driver->socket(*out));
-    return code;
-}
-
 int rowlock__open_session(struct rowlock_connection *connection, void *handle,
                           const struct rowlock_budget *budget, struct rowlock_link **out,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error)
 {
+    struct rowlock_source source = {NULL, handle, connection->database, connection->interrupt_fd};
     struct rowlock_pause pause = {.next_ms = 20, .most_ms = 500};
     struct rowlock_error full = {0}, ignored = {0};
 
     if (!error)
         error = &ignored;
     for (;;) {
-        int code = open_once(connection, handle, budget, out, dialect, error);
+        int code;
 
+        source.url = connection->url;
+        code = connection->driver->open(&source, budget, out, dialect, error);
+        if (code == ROWLOCK_EDENIED && !handle && connection->reread_url)
+            code = open_by_new_login(connection, budget, out, dialect, error);
+        /* a server whose machine is gone is noticed within a minute, unless the URL has limits */
+        if (!code && !handle && connection->driver->socket &&
+            !rowlock__find_caseless(connection->url, "keepalive") &&
+            !rowlock__find_caseless(connection->url, "tcp_user_timeout"))
+            rowlock__keep_alive(connection->driver->socket(*out));
         if (code && rowlock_is_full(error))
             full = *error;
         else if (code != ROWLOCK_ECONN || !full.code || rowlock__now_ms() < budget->deadline_ms)
@@ -209,24 +201,6 @@ static struct rowlock_link *put_link(struct rowlock_connection *connection,
     return old;
 }
 
-static int open_another(struct rowlock_connection *connection, int64_t deadline_ms,
-                        struct rowlock_link **out, struct rowlock_error *error)
-{
-    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->connect_ms),
-                                    connection->interrupt_fd, 0};
-    const struct rowlock_dialect *dialect = NULL;
-    int code;
-
-    if (budget.deadline_ms > deadline_ms)
-        budget.deadline_ms = deadline_ms;
-    budget.give_up_ms = budget.deadline_ms;
-    code = rowlock__open_session(connection, NULL, &budget, out, &dialect, error);
-    if (code || dialect == connection->dialect)
-        return code;
-    connection->driver->close(*out);
-    return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server now answers at this URL");
-}
-
 /* The first statements of a new session, within the time limit of the wait: a server may accept the
    connection and then not answer. */
 static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
@@ -260,13 +234,22 @@ static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
 int rowlock__reconnect(struct rowlock_connection *connection, int64_t deadline_ms,
                        struct rowlock_error *error)
 {
+    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->connect_ms),
+                                    connection->interrupt_fd, 0};
+    const struct rowlock_dialect *dialect = NULL;
     struct rowlock_link *old, *fresh = NULL;
     int code;
 
     if (!rowlock__can_reconnect(connection))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the connection is lost; it was not opened by URL, so open another");
-    code = open_another(connection, deadline_ms, &fresh, error);
+    budget.give_up_ms = budget.deadline_ms = rowlock__least(budget.deadline_ms, deadline_ms);
+    code = rowlock__open_session(connection, NULL, &budget, &fresh, &dialect, error);
+    if (!code && dialect != connection->dialect) {
+        connection->driver->close(fresh);
+        code =
+            rowlock__fail(error, ROWLOCK_ECONN, "another kind of server now answers at this URL");
+    }
     if (code)
         return rowlock__wrap_error(error, code, "reconnecting");
     old = put_link(connection, fresh);

@@ -28,36 +28,23 @@ int rowlock__check_replaced(struct rowlock_connection *connection, struct rowloc
         "the database file was deleted or replaced, and every lease in it is lost");
 }
 
-static int ask_server(struct rowlock_connection *connection, char **why,
-                      struct rowlock_error *error)
-{
-    free(*why);
-    *why = NULL;
-    return rowlock__ask(connection, ROWLOCK_SQL_SERVER, NULL, rowlock__take_text, why, error);
-}
-
-/* Whether a script was sent that may remove the server's reason. If it failed, the reason remains,
-   unless another session has removed it meanwhile. */
-static bool sent_remedy(struct rowlock_connection *connection)
-{
-    const struct rowlock_plain *plain = connection->dialect->plain;
-    struct rowlock_budget budget = rowlock__budget(connection);
-
-    if (!plain || !plain->remedy)
-        return false;
-    connection->driver->script(connection->link, plain->remedy, &budget, NULL);
-    return true;
-}
-
 /* A standby, a read-only server, a Galera node, or a database that forgets commits is reported on
-   opening, not at the first lock. */
+   opening, not at the first lock. A script may remove the server's reason: then asks again. If it
+   failed, the reason remains, unless another session has removed it meanwhile. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error)
 {
+    const struct rowlock_plain *plain = connection->dialect->plain;
+    struct rowlock_budget budget;
     char *why = NULL;
-    int code = ask_server(connection, &why, error);
+    int code = rowlock__ask(connection, ROWLOCK_SQL_SERVER, NULL, rowlock__take_text, &why, error);
 
-    if (!code && why && sent_remedy(connection))
-        code = ask_server(connection, &why, error);
+    if (!code && why && plain && plain->remedy) {
+        budget = rowlock__budget(connection);
+        connection->driver->script(connection->link, plain->remedy, &budget, NULL);
+        free(why);
+        why = NULL;
+        code = rowlock__ask(connection, ROWLOCK_SQL_SERVER, NULL, rowlock__take_text, &why, error);
+    }
     if (!code && why)
         code = rowlock__fail(error, ROWLOCK_ESERVER, "this server cannot keep a lock: %s", why);
     free(why);

@@ -18,19 +18,6 @@
 
 /* ---- libjvm -------------------------------------------------------------------------------- */
 
-static void *load_matching(const char *pattern)
-{
-    void *library = NULL;
-    glob_t found;
-
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return NULL;
-    for (size_t i = 0; !library && i < found.gl_pathc; i++)
-        library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-    return library;
-}
-
 static void *load_usual(void)
 {
     static const char *const patterns[] = {
@@ -44,13 +31,19 @@ static void *load_usual(void)
     const char *home = getenv("JAVA_HOME");
     void *library = NULL;
     char path[PATH_MAX];
+    glob_t found;
 
     if (home && *home) {
         snprintf(path, sizeof path, "%s/lib/server/libjvm.so", home);
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    for (size_t i = 0; !library && i < sizeof patterns / sizeof *patterns; i++)
-        library = load_matching(patterns[i]);
+    for (size_t i = 0; !library && i < sizeof patterns / sizeof *patterns; i++) {
+        if (glob(patterns[i], 0, NULL, &found) != 0)
+            continue;
+        for (size_t j = 0; !library && j < found.gl_pathc; j++)
+            library = dlopen(found.gl_pathv[j], RTLD_NOW | RTLD_LOCAL);
+        globfree(&found);
+    }
     return library;
 }
 
@@ -105,34 +98,13 @@ char *rowlock__jdbc_class_path(void)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-/* Marks entries of ROWLOCK_CLASSPATH that do not exist. */
-static void list_jars(FILE *out)
-{
-    char *path = rowlock__jdbc_class_path(), *rest = NULL;
-    int n = 0;
-
-    fputs("    jars: ", out);
-    for (char *entry = path ? strtok_r(path, ":", &rest) : NULL; entry;
-         entry = strtok_r(NULL, ":", &rest)) {
-        if (strcmp(entry, JARS) == 0)
-            continue;
-        fprintf(out, "%s%s%s", n++ ? ", " : "", entry,
-                access(entry, R_OK) == 0 ? "" : " (not found)");
-    }
-    if (n == 0)
-        fputs("none in " JARS ": install the package libderbyclient-java, libh2-java, "
-              "libhsqldb-java, libpostgresql-jdbc-java or libmariadb-java, or name the jar of a "
-              "driver in ROWLOCK_CLASSPATH",
-              out);
-    fputs("\n", out);
-    free(path);
-}
-
 void rowlock__jdbc_describe(FILE *out)
 {
     const char *named = getenv("ROWLOCK_LIBJVM");
     const char *path = NULL;
+    char *jars, *rest = NULL;
     void *library = NULL;
+    int n = 0;
 
     if (rowlock__jdbc_find_jvm(&library, NULL) == ROWLOCK_OK) {
         path = rowlock__path_of_function(dlsym(library, "JNI_CreateJavaVM"));
@@ -143,5 +115,20 @@ void rowlock__jdbc_describe(FILE *out)
     } else {
         fputs("not found: " INSTALL_JVM "\n", out);
     }
-    list_jars(out);
+    jars = rowlock__jdbc_class_path();
+    fputs("    jars: ", out);
+    for (char *entry = jars ? strtok_r(jars, ":", &rest) : NULL; entry;
+         entry = strtok_r(NULL, ":", &rest)) {
+        if (strcmp(entry, JARS) == 0)
+            continue;
+        fprintf(out, "%s%s%s", n++ ? ", " : "", entry,
+                access(entry, R_OK) == 0 ? "" : " (not found)"); /* of ROWLOCK_CLASSPATH */
+    }
+    if (n == 0)
+        fputs("none in " JARS ": install the package libderbyclient-java, libh2-java, "
+              "libhsqldb-java, libpostgresql-jdbc-java or libmariadb-java, or name the jar of a "
+              "driver in ROWLOCK_CLASSPATH",
+              out);
+    fputs("\n", out);
+    free(jars);
 }

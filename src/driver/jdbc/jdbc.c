@@ -50,17 +50,6 @@ static enum rowlock_state state(const struct rowlock_link *link)
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
-                  struct rowlock_error *error)
-{
-    int code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
-
-    if (code)
-        return code;
-    outcome->sent_commit = true;
-    return rowlock__jdbc_order(link, 'c', error);
-}
-
 /* If no transaction is open, each call is a transaction of its own. */
 static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
@@ -73,42 +62,39 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
         if (!code && !link->open)
             code = rowlock__jdbc_order(link, 'c', error);
     }
-    if (!code && transaction_flags & ROWLOCK_COMMIT)
-        code = commit(link, outcome, error);
-    if (!code && transaction_flags & ROWLOCK_COMMIT)
+    if (code || !(transaction_flags & ROWLOCK_COMMIT))
+        return code;
+    code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
+    if (!code) {
+        outcome->sent_commit = true;
+        code = rowlock__jdbc_order(link, 'c', error);
+    }
+    if (!code)
         link->open = false;
     return code;
 }
 
-/* The state of the transaction after a failure. If the server has ended the transaction, or it was
-   that of a single call, rolls back, so that the JDBC driver knows. */
-static enum rowlock_transaction left_after(struct rowlock_link *link,
-                                           const struct rowlock_error *error)
+/* If the server has ended the transaction, or it was that of a single call, rolls back, so that the
+   JDBC driver knows. */
+static int run_fails(struct rowlock_link *link, int code, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
 {
     enum rowlock_transaction left = rowlock__failure_left(link->engine->name, error->sqlstate,
                                                           error->native, ROWLOCK_TX_ABORTED);
     struct rowlock_budget soon = {rowlock__now_ms() + 2000, -1, 0};
-    int code;
 
-    if (link->dead)
-        return ROWLOCK_TX_DEAD;
-    link->aborted = link->open && left == ROWLOCK_TX_ABORTED;
-    if (link->open && left != ROWLOCK_TX_GONE)
-        return left;
-    if (!link->open)
-        left = ROWLOCK_TX_NONE;
-    link->open = false;
-    rowlock__jdbc_begin(link, &soon);
-    code = rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', NULL), NULL);
-    if (code)
-        rowlock__jdbc_give_up(link);
-    return link->dead ? ROWLOCK_TX_DEAD : left;
-}
-
-static int run_fails(struct rowlock_link *link, int code, struct rowlock_outcome *outcome,
-                     struct rowlock_error *error)
-{
-    outcome->left = left_after(link, error);
+    if (!link->dead) {
+        link->aborted = link->open && left == ROWLOCK_TX_ABORTED;
+        if (!link->open)
+            left = ROWLOCK_TX_NONE;
+        if (!link->open || left == ROWLOCK_TX_GONE) {
+            link->open = false;
+            rowlock__jdbc_begin(link, &soon);
+            if (rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', NULL), NULL))
+                rowlock__jdbc_give_up(link);
+        }
+    }
+    outcome->left = link->dead ? ROWLOCK_TX_DEAD : left;
     if (outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit)
         code = error->code = ROWLOCK_EUNKNOWN;
     return rowlock__left(error, code, outcome->left);
@@ -179,27 +165,13 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
 
 /* ---- scripts ------------------------------------------------------------------------------- */
 
-static int send_script(struct rowlock_link *link, const char *text, struct rowlock_error *error)
-{
-    const char *statement;
-    size_t length;
-    int code = ROWLOCK_OK;
-
-    while (!code && rowlock__script_next(&text, &statement, &length)) {
-        rowlock__jdbc_put(&link->message, 's');
-        rowlock__jdbc_put_text(&link->message, statement, length);
-        code = rowlock__jdbc_request(link, error);
-    }
-    if (!code && !link->open)
-        code = rowlock__jdbc_order(link, 'c', error);
-    return code;
-}
-
 static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
                   struct rowlock_error *error)
 {
     struct rowlock_outcome outcome = {0};
     struct rowlock_error unseen;
+    const char *statement;
+    size_t length;
     int code;
 
     if (!error)
@@ -208,7 +180,14 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     if (code)
         return code;
     rowlock__jdbc_begin(link, budget);
-    code = rowlock__jdbc_end(link, send_script(link, text, error), error);
+    while (!code && rowlock__script_next(&text, &statement, &length)) {
+        rowlock__jdbc_put(&link->message, 's');
+        rowlock__jdbc_put_text(&link->message, statement, length);
+        code = rowlock__jdbc_request(link, error);
+    }
+    if (!code && !link->open)
+        code = rowlock__jdbc_order(link, 'c', error);
+    code = rowlock__jdbc_end(link, code, error);
     return code ? run_fails(link, code, &outcome, error) : ROWLOCK_OK;
 }
 

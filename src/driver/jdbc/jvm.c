@@ -33,20 +33,6 @@ static struct {
 /* Errors of the processor: the JVM causes and handles some of them in normal operation. */
 static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
-static bool is_error(int signal)
-{
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i] == signal)
-            return true;
-    return false;
-}
-
-static void only_pipe(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGPIPE);
-}
-
 struct shield {
     sigset_t mask;     /* before */
     bool pipe_pending; /* before: not Java's */
@@ -60,7 +46,8 @@ static void raise_shield(struct shield *before)
 
     sigpending(&set);
     before->pipe_pending = sigismember(&set, SIGPIPE);
-    only_pipe(&pipe);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, &before->mask);
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
@@ -74,7 +61,8 @@ static void lower_shield(const struct shield *before)
     static const struct timespec none;
     sigset_t pipe;
 
-    only_pipe(&pipe);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
     if (!before->pipe_pending)
         while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
             continue;
@@ -118,6 +106,7 @@ static int32_t create_quietly(create_vm *create, rowlock__jni_vm **vm, void **en
     static char **list; /* stays: another thread may be reading it */
     struct sigaction actions[SIGSYS + 1];
     char **before = environ;
+    sigset_t kept;
     int32_t failed;
 
     for (int signal = 1; signal <= SIGSYS; signal++)
@@ -128,8 +117,11 @@ static int32_t create_quietly(create_vm *create, rowlock__jni_vm **vm, void **en
     failed = create(vm, env, arguments);
     if (list && environ == list)
         environ = before;
+    sigemptyset(&kept);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        sigaddset(&kept, errors[i]);
     for (int signal = 1; signal <= SIGSYS; signal++)
-        if (!is_error(signal))
+        if (!sigismember(&kept, signal))
             sigaction(signal, &actions[signal], NULL);
     return failed;
 }
@@ -225,25 +217,19 @@ static int find_or_create(rowlock__jni_vm **vm, rowlock__jni **env, struct rowlo
     return code;
 }
 
-static object system_loader(rowlock__jni *env)
-{
-    object class = (*env)->FindClass(env, "java/lang/ClassLoader");
-    rowlock__jni_method get = class ? (*env)->GetStaticMethodID(env, class, "getSystemClassLoader",
-                                                                "()Ljava/lang/ClassLoader;")
-                                    : NULL;
-
-    return get ? (*env)->CallStaticObjectMethodA(env, class, get, NULL) : NULL;
-}
-
 /* Defines the helper class. If that fails, looks it up: another copy of the library in this process
    may have defined it. */
 static int define_helper(rowlock__jni *env, struct rowlock_error *error)
 {
     static const char name[] = "RowlockSession";
-    object class =
-        (*env)->DefineClass(env, name, system_loader(env), (const signed char *)rowlock__jdbc_class,
-                            rowlock__jdbc_class_size);
+    object class = (*env)->FindClass(env, "java/lang/ClassLoader");
+    rowlock__jni_method get = class ? (*env)->GetStaticMethodID(env, class, "getSystemClassLoader",
+                                                                "()Ljava/lang/ClassLoader;")
+                                    : NULL;
+    object loader = get ? (*env)->CallStaticObjectMethodA(env, class, get, NULL) : NULL;
 
+    class = (*env)->DefineClass(env, name, loader, (const signed char *)rowlock__jdbc_class,
+                                rowlock__jdbc_class_size);
     if (!class) {
         (*env)->ExceptionClear(env);
         class = (*env)->FindClass(env, name);
@@ -306,24 +292,13 @@ int rowlock__jdbc_start(struct rowlock_error *error)
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-static bool copy_reply(rowlock__jni *env, object reply, struct rowlock__jdbc_message *message)
-{
-    int32_t length = (*env)->GetArrayLength(env, reply);
-
-    if (!rowlock__jdbc_room(message, (size_t)length))
-        return false;
-    (*env)->GetByteArrayRegion(env, reply, 0, length, (signed char *)message->bytes);
-    message->length = (size_t)length;
-    message->at = 0;
-    return true;
-}
-
 /* Calls `request` of the session, or `open`, which sets `*opened` to a global reference. */
 static bool exchange(rowlock__jni *env, object session, struct rowlock__jdbc_message *message,
                      object *opened)
 {
     union rowlock__jni_value argument = {.number = 0};
     object pair = NULL, reply = NULL;
+    int32_t length;
 
     argument.object = (*env)->NewByteArray(env, (int32_t)message->length);
     if (!argument.object)
@@ -340,11 +315,19 @@ static bool exchange(rowlock__jni *env, object session, struct rowlock__jdbc_mes
         *opened = made ? (*env)->NewGlobalRef(env, made) : NULL;
         reply = (*env)->GetObjectArrayElement(env, pair, 1);
     }
-    return reply && copy_reply(env, reply, message);
+    if (!reply)
+        return false;
+    length = (*env)->GetArrayLength(env, reply);
+    if (!rowlock__jdbc_room(message, (size_t)length))
+        return false;
+    (*env)->GetByteArrayRegion(env, reply, 0, length, (signed char *)message->bytes);
+    message->length = (size_t)length;
+    message->at = 0;
+    return true;
 }
 
-static int call(object session, struct rowlock__jdbc_message *message, object *opened,
-                struct rowlock_error *error)
+int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message, void **opened,
+                       struct rowlock_error *error)
 {
     struct shield before;
     rowlock__jni *env;
@@ -361,19 +344,6 @@ static int call(object session, struct rowlock__jdbc_message *message, object *o
     }
     lower_shield(&before);
     return done ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory in Java");
-}
-
-int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
-                            struct rowlock_error *error)
-{
-    *session = NULL;
-    return call(NULL, message, session, error);
-}
-
-int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
-                       struct rowlock_error *error)
-{
-    return call(session, message, NULL, error);
 }
 
 static void call_void(object session, rowlock__jni_method method, bool free_it)

@@ -82,12 +82,10 @@ int rowlock__jdbc_start(struct rowlock_error *error);
  * broken; a failure of the database is a reply.
  */
 
-/* Opens a session; the caller closes it. `*session` is NULL if the reply is a failure. */
-int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
-                            struct rowlock_error *error);
-/* Sends one request of the session. Blocks until the JDBC driver returns: the caller watches it
-   (watch.h). */
-int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
+/* Sends one request of the session. If `session` is NULL, opens one: `*opened`, which the caller
+   closes; NULL if the reply is a failure. Blocks until the JDBC driver returns: the caller watches
+   it (watch.h). */
+int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message, void **opened,
                        struct rowlock_error *error);
 /* Cancels the statement that another thread executes in the session. May block, as Statement.cancel
    does. */

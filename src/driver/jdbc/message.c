@@ -62,24 +62,6 @@ void rowlock__jdbc_put_text(struct rowlock__jdbc_message *message, const char *t
     put_bytes(message, text, length);
 }
 
-static void put_value(struct rowlock__jdbc_message *message, const struct rowlock_value *value,
-                      char type)
-{
-    switch (value->type) {
-    case ROWLOCK_INT:
-        rowlock__jdbc_put_byte(message, 'i');
-        put_number(message, value->number, 8);
-        break;
-    case ROWLOCK_BYTES:
-        rowlock__jdbc_put_byte(message, 't');
-        rowlock__jdbc_put_text(message, value->bytes, value->length);
-        break;
-    case ROWLOCK_NULL:
-        rowlock__jdbc_put_byte(message, type == 'i' ? 'I' : 'T');
-        break;
-    }
-}
-
 void rowlock__jdbc_put_call(struct rowlock__jdbc_message *message, const struct rowlock_call *call)
 {
     const struct rowlock_statement *statement = call->statement;
@@ -87,8 +69,24 @@ void rowlock__jdbc_put_call(struct rowlock__jdbc_message *message, const struct 
     rowlock__jdbc_put(message, 'x');
     rowlock__jdbc_put_text(message, statement->text, strlen(statement->text));
     rowlock__jdbc_put_byte(message, (int)statement->parameters);
-    for (unsigned i = 0; i < statement->parameters; i++)
-        put_value(message, &call->values[i], statement->types ? statement->types[i] : 't');
+    for (unsigned i = 0; i < statement->parameters; i++) {
+        const struct rowlock_value *value = &call->values[i];
+
+        switch (value->type) {
+        case ROWLOCK_INT:
+            rowlock__jdbc_put_byte(message, 'i');
+            put_number(message, value->number, 8);
+            break;
+        case ROWLOCK_BYTES:
+            rowlock__jdbc_put_byte(message, 't');
+            rowlock__jdbc_put_text(message, value->bytes, value->length);
+            break;
+        case ROWLOCK_NULL:
+            rowlock__jdbc_put_byte(message,
+                                   statement->types && statement->types[i] == 'i' ? 'I' : 'T');
+            break;
+        }
+    }
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

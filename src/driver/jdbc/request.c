@@ -41,27 +41,21 @@ int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error 
     return rowlock__cut_off(error, watched.why, false, link->dead);
 }
 
-/* Removes the statement, which H2 adds to a message on further lines. */
-static void shorten(char *message)
-{
-    static const char statement[] = "; SQL statement:";
-    size_t length = strcspn(message, "\r\n");
-
-    message[length] = '\0';
-    if (length >= sizeof statement - 1 &&
-        strcmp(message + length - (sizeof statement - 1), statement) == 0)
-        message[length - (sizeof statement - 1)] = '\0';
-}
-
 int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error)
 {
+    static const char statement[] = "; SQL statement:"; /* H2 adds it on further lines */
     char sqlstate[sizeof error->sqlstate], text[4096];
+    size_t length;
     int native;
 
     rowlock__jdbc_get_string(&link->message, sqlstate, sizeof sqlstate);
     native = (int)rowlock__jdbc_get_number(&link->message, 4);
     rowlock__jdbc_get_string(&link->message, text, sizeof text);
-    shorten(text);
+    length = strcspn(text, "\r\n");
+    text[length] = '\0';
+    if (length >= sizeof statement - 1 &&
+        strcmp(text + length - (sizeof statement - 1), statement) == 0)
+        text[length - (sizeof statement - 1)] = '\0';
     if (link->secrets) { /* first, because a later cut may leave a part of a password */
         const char *password = link->secrets->password;
 
@@ -73,37 +67,32 @@ int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error
 
 /* Asks the session after an error that the failure table does not know, because drivers report a
    lost session in many ways, and after that of a full server, which keeps the session. The
-   violation of a constraint needs no question. */
-static bool is_alive(struct rowlock_link *link, const struct rowlock_error *error)
-{
-    struct rowlock__jdbc_message *message = &link->message;
-
-    if (strncmp(error->sqlstate, "23", 2) == 0)
-        return true;
-    rowlock__jdbc_put(message, 'v');
-    return rowlock__jdbc_call(link->session, message, NULL) == ROWLOCK_OK &&
-           rowlock__jdbc_get_byte(message) == '+' && rowlock__jdbc_get_byte(message) == 1;
-}
-
+   violation of a constraint (class 23) needs no question. */
 int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error)
 {
+    struct rowlock__jdbc_message *message = &link->message;
     struct rowlock_error unseen;
-    bool full;
+    bool full, lost;
     int code;
 
     if (!error)
         error = &unseen;
-    code = rowlock__jdbc_call(link->session, &link->message, error);
+    code = rowlock__jdbc_call(link->session, message, NULL, error);
     if (code) { /* without an answer its state is unknown */
         rowlock__jdbc_give_up(link);
         return code;
     }
-    if (rowlock__jdbc_get_byte(&link->message) == '+')
+    if (rowlock__jdbc_get_byte(message) == '+')
         return ROWLOCK_OK;
     code = rowlock__jdbc_failure(link, error);
     full = code == ROWLOCK_ECONN && rowlock_is_full(error);
-    if ((code == ROWLOCK_ECONN && !full) || strncmp(error->sqlstate, "08", 2) == 0 ||
-        ((code == ROWLOCK_EDB || full) && !is_alive(link, error))) {
+    lost = (code == ROWLOCK_ECONN && !full) || strncmp(error->sqlstate, "08", 2) == 0;
+    if (!lost && (code == ROWLOCK_EDB || full) && strncmp(error->sqlstate, "23", 2) != 0) {
+        rowlock__jdbc_put(message, 'v');
+        lost = rowlock__jdbc_call(link->session, message, NULL, NULL) != ROWLOCK_OK ||
+               rowlock__jdbc_get_byte(message) != '+' || rowlock__jdbc_get_byte(message) != 1;
+    }
+    if (lost) {
         link->dead = true;
         code = ROWLOCK_ECONN;
         error->code = code;

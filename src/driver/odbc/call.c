@@ -36,23 +36,10 @@ void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt)
 }
 
 /* "[unixODBC][Driver]ERROR: text;\nError while executing the query" -> "ERROR: text" */
-static void clean(char *text)
-{
-    char *start = text, *end;
-
-    while (*start == '[' && (end = strchr(start, ']')))
-        start = end + 1 + strspn(end + 1, " ");
-    memmove(text, start, strlen(start) + 1);
-    end = strstr(text, "\nError while ");
-    if (end)
-        *end = '\0';
-    for (end = text + strlen(text); end > text && strchr("; \r\n", end[-1]); end--)
-        end[-1] = '\0';
-}
-
 void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, SQLHANDLE handle,
                             struct rowlock__odbc_diagnosis *out)
 {
+    char *start = out->text, *end;
     SQLSMALLINT length = 0;
 
     *out = (struct rowlock__odbc_diagnosis){.native = 0};
@@ -61,23 +48,17 @@ void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, S
         *out->sqlstate = '\0'; /* unixODBC writes 00000 */
         snprintf(out->text, sizeof out->text, "the ODBC driver reports an error without a text");
     }
-    clean(out->text);
+    while (*start == '[' && (end = strchr(start, ']')))
+        start = end + 1 + strspn(end + 1, " ");
+    memmove(out->text, start, strlen(start) + 1);
+    end = strstr(out->text, "\nError while ");
+    if (end)
+        *end = '\0';
+    for (end = out->text + strlen(out->text); end > out->text && strchr("; \r\n", end[-1]); end--)
+        end[-1] = '\0';
     for (size_t i = 0; i < sizeof link->passwords / sizeof *link->passwords; i++)
         if (link->passwords[i])
             rowlock__hide_password(out->text, link->passwords[i], strlen(link->passwords[i]));
-}
-
-/* The SQLSTATEs and numbers of a statement that a cancel ended. */
-static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
-{
-    static const char *const states[] = {"",      "HY008", "HY018", "57014",
-                                         "70100", "24000", "HY010"}; /* it came before SQLExecute */
-
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        if (strcmp(diagnosis->sqlstate, states[i]) == 0)
-            return true;
-    return diagnosis->native == 1013 || diagnosis->native == 1317 ||
-           (diagnosis->native == 8 && strcmp(diagnosis->sqlstate, "HY000") == 0); /* psqlODBC */
 }
 
 /* Drivers report a lost session in class 08. Some report an error of their own instead, and show
@@ -102,16 +83,23 @@ static bool is_lost(struct rowlock_link *link, const struct rowlock_error *error
 static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis *diagnosis,
                  struct rowlock_watched end, struct rowlock_error *error)
 {
+    /* of a statement that a cancel ended; the last ones if it came before SQLExecute */
+    static const char *const states[] = {"", "HY008", "HY018", "57014", "70100", "24000", "HY010"};
     struct rowlock_error unseen;
+    bool cancelled = diagnosis->native == 1013 || diagnosis->native == 1317 ||
+                     (diagnosis->native == 8 && /* psqlODBC */
+                      strcmp(diagnosis->sqlstate, "HY000") == 0);
     int code;
 
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        cancelled = cancelled || strcmp(diagnosis->sqlstate, states[i]) == 0;
     if (!error)
         error = &unseen;
     code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
                             (int)diagnosis->native, diagnosis->text);
     if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, error))
         link->dead = true;
-    if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
+    if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !cancelled)) {
         if (link->dead)
             error->code = ROWLOCK_ECONN;
         if (link->dead && code == ROWLOCK_EABORTED)

@@ -50,37 +50,28 @@ static int add_credentials(struct rowlock_link *link, char **string, struct rowl
     return code;
 }
 
-/* Adds an option and sets `*added`, or checks the value if the caller's string has the option. */
-static int add_option(const struct rowlock__odbc_product *product,
-                      const struct rowlock__odbc_option *option, char **string, bool *added,
-                      struct rowlock_error *error)
-{
-    char *given = rowlock__odbc_value(*string, option->keys);
-    bool good = !given || option->accepts(given);
-
-    if (!given && rowlock__odbc_append(string, option->key, option->value) != 0)
-        return rowlock__no_memory(error);
-    *added = *added || !given;
-    free(given);
-    if (good)
-        return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_EINVAL,
-                         "rowlock needs %s=%s in the connection string of %s: remove %s from it, "
-                         "and rowlock adds the right one",
-                         option->key, option->value, product->name, option->key);
-}
-
-/* Adds the options that the product's driver needs. */
+/* Adds the options that the product's driver needs and the caller's string lacks, and checks the
+   values of the others. */
 static int add_options(const struct rowlock__odbc_product *product, char **string, bool *added,
                        struct rowlock_error *error)
 {
-    int code = ROWLOCK_OK;
-
     *added = false;
-    for (const struct rowlock__odbc_option *option = product->options;
-         option && option->key && !code; option++)
-        code = add_option(product, option, string, added, error);
-    return code;
+    for (const struct rowlock__odbc_option *option = product->options; option && option->key;
+         option++) {
+        char *given = rowlock__odbc_value(*string, option->keys);
+        bool good = !given || option->accepts(given);
+
+        if (!given && rowlock__odbc_append(string, option->key, option->value) != 0)
+            return rowlock__no_memory(error);
+        *added = *added || !given;
+        free(given);
+        if (!good)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "rowlock needs %s=%s in the connection string of %s: remove %s "
+                                 "from it, and rowlock adds the right one",
+                                 option->key, option->value, product->name, option->key);
+    }
+    return ROWLOCK_OK;
 }
 
 /* The port, if the string names one: "Port=5432", "Server=host,1433". */
@@ -97,28 +88,6 @@ static int port_of(const char *string)
 }
 
 /* ---- the session --------------------------------------------------------------------------- */
-
-static int allocate(struct rowlock_link *link, struct rowlock_error *error)
-{
-    if (!link->env &&
-        (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &link->env)) ||
-         !SQL_SUCCEEDED(
-             O.SQLSetEnvAttr(link->env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0))))
-        return rowlock__no_memory(error);
-    if (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_DBC, link->env, &link->dbc)))
-        return rowlock__no_memory(error);
-    return ROWLOCK_OK;
-}
-
-/* The driver's own limit, in whole seconds, helps where the session's socket cannot be found. */
-static void set_login_limit(struct rowlock_link *link)
-{
-    int64_t left_ms = link->budget.deadline_ms - rowlock__now_ms();
-    SQLULEN seconds = left_ms < 1000 ? 2 : (SQLULEN)(left_ms / 1000 + 2);
-
-    if (link->budget.deadline_ms != ROWLOCK_NEVER)
-        O.SQLSetConnectAttr(link->dbc, SQL_ATTR_LOGIN_TIMEOUT, (SQLPOINTER)seconds, 0);
-}
 
 static bool cannot_load(const struct rowlock__odbc_diagnosis *diagnosis)
 {
@@ -191,15 +160,27 @@ static int open_session(struct rowlock_link *link, char *string, struct rowlock_
     SQLCHAR completed[1024];
     SQLSMALLINT length;
     SQLRETURN result;
-    int code = allocate(link, error);
+    SQLULEN seconds;
+    int64_t left_ms;
+    int code;
 
-    if (!code)
-        code = rowlock__watch_opening(link->watch, &link->budget, port_of(string), error);
+    if (!link->env &&
+        (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &link->env)) ||
+         !SQL_SUCCEEDED(
+             O.SQLSetEnvAttr(link->env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0))))
+        return rowlock__no_memory(error);
+    if (!SQL_SUCCEEDED(O.SQLAllocHandle(SQL_HANDLE_DBC, link->env, &link->dbc)))
+        return rowlock__no_memory(error);
+    code = rowlock__watch_opening(link->watch, &link->budget, port_of(string), error);
     if (code == ROWLOCK_ETIMEDOUT)
         return rowlock__fail(error, ROWLOCK_ECONN, "timed out while another thread connected");
     if (code)
         return code;
-    set_login_limit(link);
+    /* the driver's own limit, in whole seconds, helps where the session's socket is not found */
+    left_ms = link->budget.deadline_ms - rowlock__now_ms();
+    seconds = left_ms < 1000 ? 2 : (SQLULEN)(left_ms / 1000 + 2);
+    if (link->budget.deadline_ms != ROWLOCK_NEVER)
+        O.SQLSetConnectAttr(link->dbc, SQL_ATTR_LOGIN_TIMEOUT, (SQLPOINTER)seconds, 0);
     result = O.SQLDriverConnect(link->dbc, NULL, (SQLCHAR *)string, SQL_NTS, completed,
                                 sizeof completed, &length, SQL_DRIVER_NOPROMPT);
     rowlock__wipe(completed, sizeof completed); /* it has the password */
@@ -228,29 +209,23 @@ int rowlock__odbc_product_name(struct rowlock_link *link, char *product, size_t 
     return ROWLOCK_OK;
 }
 
-/* Some drivers forget prepared statements at the end of a transaction. */
-static bool keeps_prepared(const struct rowlock_link *link)
+/* Sets READ COMMITTED explicitly. Manual commit comes last, so that the set-up opens no
+   transaction. */
+static int set_session_up(struct rowlock_link *link, struct rowlock_error *error)
 {
     static const SQLUSMALLINT ends[] = {SQL_CURSOR_COMMIT_BEHAVIOR, SQL_CURSOR_ROLLBACK_BEHAVIOR};
+    int code = ROWLOCK_OK;
 
+    /* some drivers forget prepared statements at the end of a transaction */
+    link->keeps_prepared = true;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         SQLUSMALLINT behavior = SQL_CB_DELETE;
         SQLSMALLINT length;
 
         if (!SQL_SUCCEEDED(O.SQLGetInfo(link->dbc, ends[i], &behavior, sizeof behavior, &length)) ||
             behavior == SQL_CB_DELETE)
-            return false;
+            link->keeps_prepared = false;
     }
-    return true;
-}
-
-/* Sets READ COMMITTED explicitly. Manual commit comes last, so that the set-up opens no
-   transaction. */
-static int set_session_up(struct rowlock_link *link, struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK;
-
-    link->keeps_prepared = keeps_prepared(link);
     for (const char *const *text = link->product->set_up; text && *text && !code; text++)
         code = rowlock__odbc_text(link, *text, strlen(*text), error);
     if (!code)

@@ -17,36 +17,31 @@ struct rowlock_library rowlock__odbc_client = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-static void list_drivers(SQLHENV env, FILE *out)
-{
-    SQLCHAR name[256], attributes[1024];
-    SQLSMALLINT length, more;
-    SQLUSMALLINT direction = SQL_FETCH_FIRST;
-
-    fputs("    drivers: ", out);
-    while (SQL_SUCCEEDED(rowlock__odbc.SQLDrivers(env, direction, name, sizeof name, &length,
-                                                  attributes, sizeof attributes, &more))) {
-        fprintf(out, "%s%s", direction == SQL_FETCH_FIRST ? "" : ", ", (char *)name);
-        direction = SQL_FETCH_NEXT;
-    }
-    if (direction == SQL_FETCH_FIRST)
-        fputs("none in odbcinst.ini: install the package odbc-postgresql or odbc-mariadb, or the "
-              "driver of the database's vendor",
-              out);
-    fputs("\n", out);
-}
-
 void rowlock__odbc_describe(FILE *out)
 {
     SQLHENV env = SQL_NULL_HENV;
+    SQLCHAR name[256], attributes[1024];
+    SQLSMALLINT length, more;
+    SQLUSMALLINT direction = SQL_FETCH_FIRST;
 
     rowlock__describe_library(&rowlock__odbc_client, out);
     if (!rowlock__odbc_client.loaded ||
         !SQL_SUCCEEDED(rowlock__odbc.SQLAllocHandle(SQL_HANDLE_ENV, SQL_NULL_HANDLE, &env)))
         return;
     if (SQL_SUCCEEDED(
-            rowlock__odbc.SQLSetEnvAttr(env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0)))
-        list_drivers(env, out);
+            rowlock__odbc.SQLSetEnvAttr(env, SQL_ATTR_ODBC_VERSION, (SQLPOINTER)SQL_OV_ODBC3, 0))) {
+        fputs("    drivers: ", out);
+        while (SQL_SUCCEEDED(rowlock__odbc.SQLDrivers(env, direction, name, sizeof name, &length,
+                                                      attributes, sizeof attributes, &more))) {
+            fprintf(out, "%s%s", direction == SQL_FETCH_FIRST ? "" : ", ", (char *)name);
+            direction = SQL_FETCH_NEXT;
+        }
+        fputs(direction == SQL_FETCH_FIRST
+                  ? "none in odbcinst.ini: install the package odbc-postgresql or odbc-mariadb, or "
+                    "the driver of the database's vendor\n"
+                  : "\n",
+              out);
+    }
     rowlock__odbc.SQLFreeHandle(SQL_HANDLE_ENV, env);
 }
 

@@ -95,26 +95,29 @@ static void close_link(struct rowlock_link *link)
     rowlock__watch_free(link->watch, release, link);
 }
 
-/* False: the driver does not tell the mode. */
-static bool get_autocommit(const struct rowlock_link *link, bool *on)
+/* `*told`: whether the driver tells the mode. It may be NULL. */
+static bool is_autocommit(const struct rowlock_link *link, bool *told)
 {
     SQLUINTEGER mode = SQL_AUTOCOMMIT_ON;
     SQLRETURN result =
         O.SQLGetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, &mode, sizeof mode, NULL);
 
-    *on = mode == SQL_AUTOCOMMIT_ON;
-    return SQL_SUCCEEDED(result);
+    if (told)
+        *told = SQL_SUCCEEDED(result);
+    return mode == SQL_AUTOCOMMIT_ON;
 }
 
 static int adopt(struct rowlock_link *link, const struct rowlock_source *source, char *product,
                  size_t size, struct rowlock_error *error)
 {
-    bool autocommit;
+    bool told = true;
     int code;
 
     link->dbc = source->handle;
     code = rowlock__odbc_product_name(link, product, size, error);
-    if (!code && !get_autocommit(link, &autocommit))
+    if (!code)
+        is_autocommit(link, &told);
+    if (!told)
         code = rowlock__fail(error, ROWLOCK_EINVAL,
                              "the driver of this HDBC does not report SQL_ATTR_AUTOCOMMIT, so "
                              "whether a transaction is open is unknown; let rowlock_open open the "
@@ -163,14 +166,6 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
 
 /* ---- transactions -------------------------------------------------------------------------- */
 
-static bool is_autocommit(const struct rowlock_link *link)
-{
-    bool on;
-
-    get_autocommit(link, &on);
-    return on;
-}
-
 static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_error *error)
 {
     return rowlock__odbc_set(link, SQL_ATTR_AUTOCOMMIT, on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF,
@@ -180,7 +175,7 @@ static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_err
 /* The caller ended our transaction on its handle, and has returned to autocommit. */
 static bool is_taken_back(const struct rowlock_link *link)
 {
-    return !link->own && link->autocommits && is_autocommit(link);
+    return !link->own && link->autocommits && is_autocommit(link, NULL);
 }
 
 static void take_back(struct rowlock_link *link)
@@ -196,7 +191,7 @@ static void take_back(struct rowlock_link *link)
 static bool is_open(const struct rowlock_link *link)
 {
     return link->work == WORK_OPEN || link->work == WORK_ABORTED ||
-           (!link->own && !link->autocommits && !is_autocommit(link));
+           (!link->own && !link->autocommits && !is_autocommit(link, NULL));
 }
 
 static enum rowlock_state state(const struct rowlock_link *link)
@@ -230,30 +225,23 @@ static int end_transaction(struct rowlock_link *link, SQLSMALLINT how, struct ro
 }
 
 /* Refuses the COMMIT of a transaction that an error has ended: the driver would report success. */
-static int check_whole(struct rowlock_link *link, struct rowlock_error *error)
+static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
+                  struct rowlock_error *error)
 {
+    int code;
+
     if (link->work == WORK_GONE) {
         rowlock__fail(error, ROWLOCK_EROLLEDBACK,
                       "nothing is committed: the database rolled the transaction back when an "
                       "earlier statement failed");
         return rowlock__left(error, ROWLOCK_EROLLEDBACK, ROWLOCK_TX_GONE);
     }
-    if (link->work == WORK_ABORTED)
-        return rowlock__left(error,
-                             rowlock__fail(error, ROWLOCK_EABORTED,
-                                           "an earlier statement of the transaction failed; roll "
-                                           "back"),
-                             ROWLOCK_TX_ABORTED);
-    return ROWLOCK_OK;
-}
-
-static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
-                  struct rowlock_error *error)
-{
-    int code = check_whole(link, error);
-
-    if (!code)
-        code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
+    if (link->work == WORK_ABORTED) {
+        rowlock__fail(error, ROWLOCK_EABORTED,
+                      "an earlier statement of the transaction failed; roll back");
+        return rowlock__left(error, ROWLOCK_EABORTED, ROWLOCK_TX_ABORTED);
+    }
+    code = rowlock__check_before_commit(rowlock__watch_socket(link->watch), &link->dead, error);
     if (code)
         return code;
     outcome->sent_commit = true;
@@ -264,39 +252,19 @@ static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
     return code;
 }
 
-static int begin(struct rowlock_link *link, struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK;
-
-    if (!link->own && link->work == WORK_NONE && is_autocommit(link)) {
-        code = set_autocommit(link, false, error);
-        link->autocommits = !code;
-    }
-    if (!code)
-        link->work = WORK_OPEN;
-    return code;
-}
-
-/* Records what a failed statement did to the transaction. */
-static void note_failure(struct rowlock_link *link, const struct rowlock_error *error)
-{
-    enum rowlock_transaction left = rowlock__odbc_left(link, error);
-
-    if (left != ROWLOCK_TX_KEPT)
-        link->work = left == ROWLOCK_TX_GONE ? WORK_GONE : WORK_ABORTED;
-}
-
 static int send_calls(struct rowlock_link *link, struct rowlock_call *calls, size_t n,
                       bool one_by_one, struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
+    enum rowlock_transaction left;
     int code = ROWLOCK_OK;
 
     for (size_t i = 0; i < n && !code; i++) {
         bool open = is_open(link);
 
         code = rowlock__odbc_call(link, &calls[i], error);
-        if (code && open && !link->dead)
-            note_failure(link, error);
+        left = code && open && !link->dead ? rowlock__odbc_left(link, error) : ROWLOCK_TX_KEPT;
+        if (left != ROWLOCK_TX_KEPT)
+            link->work = left == ROWLOCK_TX_GONE ? WORK_GONE : WORK_ABORTED;
         else if (!code && link->own)
             link->work = WORK_OPEN;
         if (!code && one_by_one && link->own)
@@ -320,8 +288,13 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     take_back(link);
     rowlock__odbc_arm(link, budget);
     one_by_one = transaction_flags == ROWLOCK_INSIDE && !is_open(link);
-    if (transaction_flags & ROWLOCK_BEGIN)
-        code = begin(link, error);
+    if (transaction_flags & ROWLOCK_BEGIN) {
+        if (!link->own && link->work == WORK_NONE && is_autocommit(link, NULL)) {
+            code = set_autocommit(link, false, error);
+            link->autocommits = !code;
+        }
+        link->work = code ? link->work : WORK_OPEN;
+    }
     if (!code)
         code = send_calls(link, calls, n, one_by_one, outcome, error);
     if (!code && (transaction_flags & ROWLOCK_COMMIT))
@@ -339,12 +312,6 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
 }
 
-/* FreeTDS sends ROLLBACK also after an error by which SQL Server has ended the transaction. */
-static bool is_ended_already(const struct rowlock_link *link, const struct rowlock_error *error)
-{
-    return strcmp(link->product->engine, "sqlserver") == 0 && error->native == 3903;
-}
-
 static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error)
 {
@@ -360,7 +327,9 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
         code = end_transaction(link, SQL_ROLLBACK, error);
     } while (rowlock__failure_is_cancel(code) && !link->dead &&
              rowlock__now_ms() < budget->deadline_ms);
-    if (code && !link->dead && is_ended_already(link, error)) {
+    /* FreeTDS sends ROLLBACK also after an error by which SQL Server has ended the transaction */
+    if (code && !link->dead && strcmp(link->product->engine, "sqlserver") == 0 &&
+        error->native == 3903) {
         rowlock__clear_error(error);
         code = ROWLOCK_OK;
     }

@@ -51,7 +51,8 @@ static void take_rolls_back(void *data, const struct rowlock_value *columns, uns
 /* MariaDB: asks whether a lock wait timeout rolls the whole transaction back, which an option of
    the server's start decides. Asks once, after the first such error (product.timeout). Without an
    answer the transaction must be rolled back, which is right in both cases. */
-static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
+enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
+                                            const struct rowlock_error *error)
 {
     static const struct rowlock_statement ask = {
         "rollback_on_timeout", "SELECT @@innodb_rollback_on_timeout", 0, NULL, NULL};
@@ -59,6 +60,9 @@ static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
     struct rowlock_budget before = link->budget, soon = {rowlock__now_ms() + 2000, -1, 0};
     struct rowlock_error unseen;
 
+    if (!link->product->timeout || link->product->timeout != error->native)
+        return rowlock__failure_left(link->product->engine, error->sqlstate, error->native,
+                                     link->product->left);
     if (link->timeout == TIMEOUT_UNKNOWN) {
         rowlock__odbc_arm(link, &soon);
         rowlock__odbc_call(link, &call, &unseen);
@@ -67,13 +71,4 @@ static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
     return link->timeout == TIMEOUT_KEEPS        ? ROWLOCK_TX_KEPT
            : link->timeout == TIMEOUT_ROLLS_BACK ? ROWLOCK_TX_GONE
                                                  : ROWLOCK_TX_ABORTED;
-}
-
-enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
-                                            const struct rowlock_error *error)
-{
-    if (link->product->timeout && link->product->timeout == error->native)
-        return left_by_timeout(link);
-    return rowlock__failure_left(link->product->engine, error->sqlstate, error->native,
-                                 link->product->left);
 }

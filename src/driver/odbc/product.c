@@ -122,29 +122,23 @@ const struct rowlock__odbc_product *rowlock__odbc_product(const char *name)
     return &unknown;
 }
 
-static bool has_word(const char *text, const char *words)
-{
-    char word[32];
-
-    for (const char *at = words; *at; at += strcspn(at, ","), at += *at == ',') {
-        size_t length = strcspn(at, ",");
-
-        memcpy(word, at, length);
-        word[length] = '\0';
-        if (rowlock__find_caseless(text, word))
-            return true;
-    }
-    return false;
-}
-
 const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *driver)
 {
     const char *slash = driver ? strrchr(driver, '/') : NULL;
 
     if (slash) /* a file: its folder does not depend on the product */
         driver = slash + 1;
-    for (size_t i = 0; driver && i < sizeof products / sizeof *products; i++)
-        if (has_word(driver, products[i].drivers))
-            return &products[i];
+    for (size_t i = 0; driver && i < sizeof products / sizeof *products; i++) {
+        const char *words = products[i].drivers;
+        char word[32];
+
+        for (size_t length; *words; words += length, words += *words == ',') {
+            length = strcspn(words, ",");
+            memcpy(word, words, length);
+            word[length] = '\0';
+            if (rowlock__find_caseless(driver, word))
+                return &products[i];
+        }
+    }
     return &unknown;
 }

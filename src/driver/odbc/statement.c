@@ -32,29 +32,11 @@ struct parameter {
 
 /* ---- preparing ----------------------------------------------------------------------------- */
 
-static int prepare(struct rowlock_link *link, const struct rowlock_statement *statement,
-                   SQLHSTMT *out, struct rowlock_error *error)
-{
-    SQLHSTMT stmt = SQL_NULL_HSTMT;
-    int code = rowlock__odbc_check(link, O.SQLAllocHandle(SQL_HANDLE_STMT, link->dbc, &stmt),
-                                   SQL_HANDLE_DBC, link->dbc, error);
-
-    if (code)
-        return code;
-    rowlock__odbc_begins(link, stmt);
-    code = rowlock__odbc_ended(link, O.SQLPrepare(stmt, (SQLCHAR *)statement->text, SQL_NTS),
-                               SQL_HANDLE_STMT, stmt, error);
-    if (code && !link->dead)
-        O.SQLFreeHandle(SQL_HANDLE_STMT, stmt);
-    if (!code)
-        *out = stmt;
-    return code;
-}
-
 static int find(struct rowlock_link *link, const struct rowlock_statement *statement, SQLHSTMT *out,
                 struct rowlock_error *error)
 {
     struct rowlock__odbc_prepared *more;
+    SQLHSTMT stmt = SQL_NULL_HSTMT;
     int code;
 
     for (size_t i = 0; i < link->n_prepared; i++)
@@ -62,9 +44,20 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
             *out = link->prepared[i].stmt;
             return ROWLOCK_OK;
         }
-    code = prepare(link, statement, out, error);
-    if (code || !link->keeps_prepared)
+    code = rowlock__odbc_check(link, O.SQLAllocHandle(SQL_HANDLE_STMT, link->dbc, &stmt),
+                               SQL_HANDLE_DBC, link->dbc, error);
+    if (code)
         return code;
+    rowlock__odbc_begins(link, stmt);
+    code = rowlock__odbc_ended(link, O.SQLPrepare(stmt, (SQLCHAR *)statement->text, SQL_NTS),
+                               SQL_HANDLE_STMT, stmt, error);
+    if (code && !link->dead)
+        O.SQLFreeHandle(SQL_HANDLE_STMT, stmt);
+    if (code)
+        return code;
+    *out = stmt;
+    if (!link->keeps_prepared)
+        return ROWLOCK_OK;
     more = realloc(link->prepared, (link->n_prepared + 1) * sizeof *more);
     if (!more) {
         O.SQLFreeHandle(SQL_HANDLE_STMT, *out);
@@ -103,32 +96,26 @@ static SQLRETURN bind_number(const struct rowlock_link *link, SQLHSTMT stmt, SQL
                               own->digits, sizeof own->digits, &own->indicator);
 }
 
-/* Binds the text as UTF-16, which no locale affects. */
-static SQLRETURN bind_wide(SQLHSTMT stmt, SQLUSMALLINT at, const struct rowlock_value *value,
-                           struct parameter *own)
-{
-    size_t n;
-
-    own->units = malloc(value->length * sizeof *own->units);
-    if (!own->units)
-        return SQL_ERROR;
-    n = rowlock__utf16(value->bytes, value->length, own->units);
-    own->indicator = (SQLLEN)(n * sizeof *own->units);
-    return O.SQLBindParameter(stmt, at, SQL_PARAM_INPUT, SQL_C_WCHAR,
-                              n > LONG_TEXT ? SQL_WLONGVARCHAR : SQL_WVARCHAR, n, 0, own->units,
-                              own->indicator, &own->indicator);
-}
-
+/* A text beyond ASCII is bound as UTF-16, which no locale affects, if the product needs that. */
 static SQLRETURN bind_text(const struct rowlock_link *link, SQLHSTMT stmt, SQLUSMALLINT at,
                            const struct rowlock_value *value, struct parameter *own)
 {
     const char *bytes = value->type == ROWLOCK_BYTES ? value->bytes : own->digits;
     size_t length = value->type == ROWLOCK_BYTES ? value->length : 0;
 
-    if (value->type == ROWLOCK_INT)
+    if (value->type == ROWLOCK_INT) {
         length = (size_t)snprintf(own->digits, sizeof own->digits, "%" PRId64, value->number);
-    else if (link->product->wide && !rowlock__is_ascii(bytes, length) && rowlock__odbc_is_utf16())
-        return bind_wide(stmt, at, value, own);
+    } else if (link->product->wide && !rowlock__is_ascii(bytes, length) &&
+               rowlock__odbc_is_utf16()) {
+        own->units = malloc(length * sizeof *own->units);
+        if (!own->units)
+            return SQL_ERROR;
+        length = rowlock__utf16(bytes, length, own->units);
+        own->indicator = (SQLLEN)(length * sizeof *own->units);
+        return O.SQLBindParameter(stmt, at, SQL_PARAM_INPUT, SQL_C_WCHAR,
+                                  length > LONG_TEXT ? SQL_WLONGVARCHAR : SQL_WVARCHAR, length, 0,
+                                  own->units, own->indicator, &own->indicator);
+    }
     if (own->indicator != SQL_NULL_DATA)
         own->indicator = (SQLLEN)length;
     return O.SQLBindParameter(
@@ -167,16 +154,6 @@ struct reader {
     SQLSMALLINT types[ROWLOCK_COLUMNS];
     size_t used; /* of link->row */
 };
-
-static bool is_wide(SQLSMALLINT type)
-{
-    return type == SQL_WCHAR || type == SQL_WVARCHAR || type == SQL_WLONGVARCHAR;
-}
-
-static bool is_integer(SQLSMALLINT type)
-{
-    return type == SQL_BIGINT || type == SQL_INTEGER || type == SQL_SMALLINT || type == SQL_TINYINT;
-}
 
 static int make_room(struct rowlock_link *link, size_t size, struct rowlock_error *error)
 {
@@ -235,7 +212,9 @@ static int get_column(struct reader *reader, unsigned i, size_t *length, bool *i
                       struct rowlock_error *error)
 {
     struct rowlock_link *link = reader->link;
-    bool wide = is_wide(reader->types[i]) && rowlock__odbc_is_utf16();
+    SQLSMALLINT told = reader->types[i];
+    bool wide = (told == SQL_WCHAR || told == SQL_WVARCHAR || told == SQL_WLONGVARCHAR) &&
+                rowlock__odbc_is_utf16();
     size_t start, bytes, unit = wide ? sizeof(uint16_t) : 1;
     int code;
 
@@ -275,10 +254,13 @@ static int deliver(struct reader *reader, const struct rowlock_call *call,
         columns[i].type = is_null ? ROWLOCK_NULL : ROWLOCK_BYTES;
     }
     for (unsigned i = 0; i < (unsigned)reader->n; i++) { /* now link->row does not move any more */
+        SQLSMALLINT type = reader->types[i];
+
         if (columns[i].type == ROWLOCK_NULL)
             continue;
         columns[i].bytes = reader->link->row + starts[i];
-        if (!is_integer(reader->types[i]))
+        if (type != SQL_BIGINT && type != SQL_INTEGER && type != SQL_SMALLINT &&
+            type != SQL_TINYINT)
             continue;
         columns[i].number = rowlock__value_number(&columns[i]);
         columns[i].type = ROWLOCK_INT;
@@ -332,54 +314,38 @@ static int read_rows(struct reader *reader, const struct rowlock_call *call,
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-static int finish(struct rowlock_link *link, SQLHSTMT stmt, SQLRETURN executed,
-                  struct rowlock_call *call, struct rowlock_error *error)
+static int execute(struct rowlock_link *link, SQLHSTMT stmt, struct rowlock_call *call,
+                   struct parameter *own, struct rowlock_error *error)
 {
     struct reader reader = {.link = link, .stmt = stmt};
+    int64_t deadline_ms = link->budget.deadline_ms;
     SQLLEN affected = 0;
-    int code = rowlock__odbc_check(link, O.SQLNumResultCols(stmt, &reader.n), SQL_HANDLE_STMT, stmt,
-                                   error);
+    SQLRETURN result;
+    int code = bind(link, stmt, call, own, error);
 
+    if (code)
+        return code;
+    /* The call's own limit is for the server. Here SQLCancel must keep it, and without SQLCancel it
+       would cost the session. */
+    if (call->limit_ms > 0 && link->product->cancels)
+        link->budget.deadline_ms =
+            rowlock__least(deadline_ms, rowlock__after(rowlock__now_ms(), call->limit_ms));
+    rowlock__odbc_begins(link, stmt);
+    result = O.SQLExecute(stmt);
+    code = rowlock__odbc_ended(link, result, SQL_HANDLE_STMT, stmt, error);
+    link->budget.deadline_ms = deadline_ms;
+    if (!code)
+        code = rowlock__odbc_check(link, O.SQLNumResultCols(stmt, &reader.n), SQL_HANDLE_STMT, stmt,
+                                   error);
     if (code)
         return code;
     if (reader.n > ROWLOCK_COLUMNS)
         reader.n = ROWLOCK_COLUMNS;
     if (reader.n > 0)
         return call->row ? read_rows(&reader, call, error) : ROWLOCK_OK;
-    if (executed != SQL_NO_DATA && SQL_SUCCEEDED(O.SQLRowCount(stmt, &affected)) && affected > 0)
+    if (result != SQL_NO_DATA && SQL_SUCCEEDED(O.SQLRowCount(stmt, &affected)) && affected > 0)
         call->affected = affected;
     return ROWLOCK_OK;
-}
-
-/* The earlier of the budget's deadline and the call's own limit. The limit is for the server; here
-   SQLCancel must keep it, and without SQLCancel it would cost the session. */
-static int64_t deadline_of(const struct rowlock_link *link, const struct rowlock_call *call)
-{
-    int64_t deadline_ms = link->budget.deadline_ms;
-
-    if (call->limit_ms > 0 && link->product->cancels)
-        deadline_ms =
-            rowlock__least(deadline_ms, rowlock__after(rowlock__now_ms(), call->limit_ms));
-    return deadline_ms;
-}
-
-static int execute(struct rowlock_link *link, SQLHSTMT stmt, struct rowlock_call *call,
-                   struct parameter *own, struct rowlock_error *error)
-{
-    int64_t deadline_ms = link->budget.deadline_ms;
-    SQLRETURN result;
-    int code = bind(link, stmt, call, own, error);
-
-    if (code)
-        return code;
-    link->budget.deadline_ms = deadline_of(link, call);
-    rowlock__odbc_begins(link, stmt);
-    result = O.SQLExecute(stmt);
-    code = rowlock__odbc_ended(link, result, SQL_HANDLE_STMT, stmt, error);
-    link->budget.deadline_ms = deadline_ms;
-    if (!code)
-        code = finish(link, stmt, result, call, error);
-    return code;
 }
 
 int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
@@ -405,31 +371,28 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     return code;
 }
 
-/* MariaDB's driver 3.1 crashes in SQLExecDirect if the connection is lost while the columns of the
-   answer are under way. Queries are rare here, so each one costs an additional round trip: it is
-   prepared first. */
-static SQLRETURN execute_text(SQLHSTMT stmt, const char *text, size_t length)
-{
-    SQLRETURN result;
-
-    if (strncmp(text, "SELECT", 6) != 0)
-        return O.SQLExecDirect(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
-    result = O.SQLPrepare(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
-    return SQL_SUCCEEDED(result) ? O.SQLExecute(stmt) : result;
-}
-
 int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t length,
                        struct rowlock_error *error)
 {
     SQLHSTMT stmt = SQL_NULL_HSTMT;
+    SQLRETURN result;
     int code = rowlock__odbc_check(link, O.SQLAllocHandle(SQL_HANDLE_STMT, link->dbc, &stmt),
                                    SQL_HANDLE_DBC, link->dbc, error);
 
     if (code)
         return code;
     rowlock__odbc_begins(link, stmt);
-    code =
-        rowlock__odbc_ended(link, execute_text(stmt, text, length), SQL_HANDLE_STMT, stmt, error);
+    /* MariaDB's driver 3.1 crashes in SQLExecDirect if the connection is lost while the columns of
+       the answer are under way. Queries are rare here, so each one costs an additional round trip:
+       it is prepared first. */
+    if (strncmp(text, "SELECT", 6) != 0) {
+        result = O.SQLExecDirect(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
+    } else {
+        result = O.SQLPrepare(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
+        if (SQL_SUCCEEDED(result))
+            result = O.SQLExecute(stmt);
+    }
+    code = rowlock__odbc_ended(link, result, SQL_HANDLE_STMT, stmt, error);
     if (!link->dead)
         O.SQLFreeHandle(SQL_HANDLE_STMT, stmt);
     return code;

@@ -19,25 +19,17 @@ bool rowlock__is_ascii(const char *text, size_t length)
     return true;
 }
 
-/* The code point of a well-formed character of `length` bytes. */
-static uint32_t code_point(const char *text, size_t length)
-{
-    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t point = (unsigned char)text[0] & first[length];
-
-    for (size_t i = 1; i < length; i++)
-        point = point << 6 | ((unsigned char)text[i] & 0x3f);
-    return point;
-}
-
 size_t rowlock__utf16(const char *text, size_t length, uint16_t *out)
 {
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07}; /* by the bytes */
     size_t n = 0;
 
     for (size_t at = 0; at < length;) {
         size_t bytes = rowlock__utf8_character(text + at, length - at);
-        uint32_t point = bytes ? code_point(text + at, bytes) : REPLACEMENT;
+        uint32_t point = bytes ? (unsigned char)text[at] & first[bytes] : REPLACEMENT;
 
+        for (size_t i = 1; i < bytes; i++)
+            point = point << 6 | ((unsigned char)text[at + i] & 0x3f);
         at += bytes ? bytes : 1;
         if (point >= 0x10000) {
             out[n++] = (uint16_t)(0xd800 + ((point - 0x10000) >> 10));
@@ -100,14 +92,6 @@ size_t rowlock__utf8_from_utf16(const uint16_t *units, size_t n, char *out)
 
 #define BLANKS " \t\r\n"
 
-static bool is_one_of(const char *key, size_t length, const char *keys)
-{
-    for (const char *at = keys; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && strncasecmp(at, key, length) == 0)
-            return true;
-    return false;
-}
-
 /* The end of a value: braces protect semicolons, and in them }} means }. */
 static const char *value_end(const char *value)
 {
@@ -157,8 +141,9 @@ char *rowlock__odbc_value(const char *string, const char *keys)
             length--;
         value = equals + 1 + strspn(equals + 1, BLANKS);
         end = value_end(value);
-        if (is_one_of(key, length, keys))
-            return unwrap(value, end);
+        for (const char *one = keys; *one; one += strcspn(one, ","), one += *one == ',')
+            if (strcspn(one, ",") == length && strncasecmp(one, key, length) == 0)
+                return unwrap(value, end);
         at = *end ? end + 1 : end;
     }
     return NULL;

@@ -57,19 +57,6 @@ static step try_as_if_new(machine *m, int64_t now, uint32_t dice)
     return pause;
 }
 
-/* A try behind a ticket: if its owner is dead, we get its session lock at once and
-   remove its row. */
-static step probe(machine *m, int64_t now, const reply *r)
-{
-    if (!m->repeat.until_ms)
-        m->repeat.until_ms = now + CLEARING_MS;
-    if (!m->in.remote || !r->number || r->number == m->waited_for || now >= m->repeat.until_ms)
-        return rowlock__step_finish(m, ROWLOCK_EBUSY);
-    m->waited_for = r->number;
-    m->state = PROBING;
-    return (step){.act = ROWLOCK_ACT_AWAIT, .number = r->number};
-}
-
 static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     switch (r->status) {
@@ -91,19 +78,22 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
         m->held_by = r->number;
         return m->in.tries ? rowlock__step_finish(m, ROWLOCK_EBUSY) : rowlock__queue_enter(m, now);
     case ROWLOCK_STATUS_QUEUED:
-        return m->in.tries ? probe(m, now, r) : rowlock__queue_enter(m, now);
+        if (!m->in.tries)
+            return rowlock__queue_enter(m, now);
+        /* if the ticket's owner is dead, we get its session lock at once and remove its row */
+        if (!m->repeat.until_ms)
+            m->repeat.until_ms = now + CLEARING_MS;
+        if (!m->in.remote || !r->number || r->number == m->waited_for || now >= m->repeat.until_ms)
+            return rowlock__step_finish(m, ROWLOCK_EBUSY);
+        m->waited_for = r->number;
+        m->state = PROBING;
+        return (step){.act = ROWLOCK_ACT_AWAIT, .number = r->number};
     default:
         return try_again(m, now, dice);
     }
 }
 
 /* ---- a lost session -------------------------------------------------------------------------- */
-
-static step reconnect(machine *m)
-{
-    m->state = CONNECTING;
-    return (step){.act = ROWLOCK_ACT_RECONNECT};
-}
 
 /* A waiter also waits for the database, within the same limit. */
 static bool connecting_is_over(const machine *m, int64_t now)
@@ -129,7 +119,8 @@ static step replace(machine *m, int64_t now, int code, uint32_t dice)
         return rest(m, now, code, dice);
     m->lost_since_ms = now;
     m->pace.pause_ms = 0;
-    return reconnect(m);
+    m->state = CONNECTING;
+    return (step){.act = ROWLOCK_ACT_RECONNECT};
 }
 
 /* The ticket's session lock is gone, so the ticket counts as dead; but a grant may be committed. */
@@ -143,16 +134,6 @@ static step lost(machine *m, int64_t now, uint32_t dice)
         return replace(m, now, ROWLOCK_ECONN, dice);
     rowlock__queue_forget(m);
     return rowlock__step_finish(m, ROWLOCK_ECONN);
-}
-
-/* The server has become read-only. The ticket was withdrawn before, as far as that was possible. A
-   try looks once for another one. */
-static step leave_server(machine *m, int64_t now, uint32_t dice)
-{
-    if (m->in.tries && m->left && m->lost_since_ms)
-        return rowlock__step_finish(m, ROWLOCK_ESERVER);
-    m->left = true;
-    return replace(m, now, ROWLOCK_ESERVER, dice);
 }
 
 static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
@@ -228,7 +209,8 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case AWAITING:
         return rowlock__queue_awaited(m, now, r);
     case SEIZING:
-        return rowlock__queue_seized(m, now, r);
+        return r->status == ROWLOCK_STATUS_OK ? rowlock__step_granted(m, r)
+                                              : rowlock__queue_look(m, now);
     case TURNING:
         return rowlock__queue_turned(m, now, r);
     case TAKING:
@@ -236,9 +218,10 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case OVERTAKING:
         return rowlock__queue_overtook(m, now, r);
     case CONNECT_PAUSE:
-        if (!connecting_is_over(m, now))
-            return reconnect(m);
-        return rowlock__step_finish(m, m->left ? ROWLOCK_ESERVER : ROWLOCK_ECONN);
+        if (connecting_is_over(m, now))
+            return rowlock__step_finish(m, m->left ? ROWLOCK_ESERVER : ROWLOCK_ECONN);
+        m->state = CONNECTING;
+        return (step){.act = ROWLOCK_ACT_RECONNECT};
     default:
         return rowlock__queue_look(m, now);
     }
@@ -282,5 +265,10 @@ step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t 
 
     if (s.act != ROWLOCK_ACT_DONE || m->code != ROWLOCK_ESERVER || connects || !m->in.moves)
         return s;
-    return leave_server(m, now_ms, dice);
+    /* The server has become read-only. The ticket was withdrawn before, as far as that was
+       possible. A try looks once for another server. */
+    if (m->in.tries && m->left && m->lost_since_ms)
+        return rowlock__step_finish(m, ROWLOCK_ESERVER);
+    m->left = true;
+    return replace(m, now_ms, ROWLOCK_ESERVER, dice);
 }

@@ -119,34 +119,6 @@ static step take(machine *m, int64_t now)
                   .limit_ms = name_lock_limit(m, now, SLICE_MS)};
 }
 
-static step seize(machine *m)
-{
-    m->state = SEIZING;
-    m->seized = true;
-    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
-}
-
-/* One try, which the server commits by itself, then waiting grants: a head that only tried would
-   starve. */
-static step seize_or_take(machine *m, int64_t now)
-{
-    if (m->in.seizes && m->ticket.locked && !m->seized)
-        return seize(m);
-    m->seized = false;
-    return take(m, now);
-}
-
-/* A visit of a roll call. */
-static step overtake(machine *m, int64_t now)
-{
-    m->state = OVERTAKING;
-    return (step){.act = ROWLOCK_ACT_OVERTAKE,
-                  .called = m->roll.waited ? m->roll.called : 0,
-                  .ticket = m->ticket.number,
-                  .limit_ms = name_lock_limit(m, now, VISIT_MS),
-                  .good_ms = good(m)};
-}
-
 /* Our ticket was removed as dead: queue again, but release its session lock first. */
 static step queue_again(machine *m, int64_t now)
 {
@@ -192,47 +164,39 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
                  rowlock__least(m->in.permits ? PERMITS_MS : HEAD_MS, until));
 }
 
-/* The name is free, and the waiters before us do not take it: is the next visit due? In a long
-   queue that moves it is not, though every look may find the name free. */
-static bool is_due(machine *m, int64_t now, const reply *r, bool moves)
+/* Not first: wait for the ticket before ours. A roll call begins if the name is free, and the
+   waiters before us do not take it. In a long queue that moves it does not, though every look may
+   find the name free. */
+static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
+    bool moves = r->before + 1 < m->ticket.place;
+    int64_t limit;
+
+    m->ticket.place = r->before + 1;
     if (!r->free || (moves && r->before > NEAR))
         forget_roll(m);
     else if (!m->roll.visit_ms)
         m->roll.visit_ms = now + (r->before > NEAR ? FREE_FAR_MS : FREE_MS);
-    return m->roll.visit_ms && now >= m->roll.visit_ms;
-}
-
-static int64_t until_look(const machine *m, int64_t now, int64_t before)
-{
-    int64_t limit = before > NEAR ? FAR_MS : rowlock__least(BEHIND_MS * before, NEAR_MS);
-
-    return m->roll.visit_ms ? rowlock__least(limit, rowlock__most(m->roll.visit_ms - now, 1))
-                            : limit;
-}
-
-/* In a moving queue, the second waiter must be awake when the first one leaves. */
-static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
-{
-    if (!m->ticket.locked &&
-        m->ticket.good_ms < good_for(m)) /* a new ticket, not good until the next look */
-        return rowlock__queue_look(m, now);
-    return rowlock__step_pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
-}
-
-static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
-{
-    bool moves = r->before + 1 < m->ticket.place;
-
-    m->ticket.place = r->before + 1;
-    if (is_due(m, now, r, moves)) {
+    if (m->roll.visit_ms && now >= m->roll.visit_ms) { /* the next visit of the roll call is due */
         if (now - m->roll.visit_ms >= LATE_MS)
             m->roll.called = m->roll.waited = 0;
-        return overtake(m, now);
+        m->state = OVERTAKING;
+        return (step){.act = ROWLOCK_ACT_OVERTAKE,
+                      .called = m->roll.waited ? m->roll.called : 0,
+                      .ticket = m->ticket.number,
+                      .limit_ms = name_lock_limit(m, now, VISIT_MS),
+                      .good_ms = good(m)};
     }
-    if (!m->ticket.locked || m->waited_for == r->number)
-        return wait_and_look(m, now, moves, dice);
-    return await(m, now, false, r->number, until_look(m, now, r->before));
+    if (m->ticket.locked && m->waited_for != r->number) {
+        limit = r->before > NEAR ? FAR_MS : rowlock__least(BEHIND_MS * r->before, NEAR_MS);
+        if (m->roll.visit_ms)
+            limit = rowlock__least(limit, rowlock__most(m->roll.visit_ms - now, 1));
+        return await(m, now, false, r->number, limit);
+    }
+    if (!m->ticket.locked && m->ticket.good_ms < good_for(m))
+        return rowlock__queue_look(m, now); /* a new ticket, not good until the next look */
+    /* in a moving queue, the second waiter must be awake when the first one leaves */
+    return rowlock__step_pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
 }
 
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
@@ -247,8 +211,15 @@ step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dic
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
         m->ticket.place = 1;
-        return rowlock__step_is_late(m, now) ? rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT)
-                                             : seize_or_take(m, now);
+        if (rowlock__step_is_late(m, now))
+            return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
+        /* one try, which the server commits by itself, then waiting grants: a head that only tried
+           would starve */
+        m->seized = m->in.seizes && m->ticket.locked && !m->seized;
+        if (!m->seized)
+            return take(m, now);
+        m->state = SEIZING;
+        return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
     case ROWLOCK_STATUS_LEASED:
         m->ticket.place = 1;
         return wait_for_holder(m, now, r, dice);
@@ -284,17 +255,6 @@ step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
                                dice);
 }
 
-/* A ticket whose session lock was free is dead. Only a separate await removes it, because that
-   commits. */
-static step remove_dead(machine *m, int64_t now, int64_t ticket)
-{
-    m->state = AWAITING;
-    return (step){.act = ROWLOCK_ACT_AWAIT,
-                  .number = ticket,
-                  .ticket = m->ticket.number,
-                  .limit_ms = rowlock__step_within(m, now, STEP_MS)};
-}
-
 /* The holder has released: a look would find the name free. */
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
 {
@@ -305,13 +265,9 @@ step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
         m->waited_for = 0;
     if (!came || !first || !m->in.seizes || !m->ticket.locked || rowlock__step_is_late(m, now))
         return rowlock__queue_look(m, now);
-    return seize(m);
-}
-
-step rowlock__queue_seized(machine *m, int64_t now, const reply *r)
-{
-    return r->status == ROWLOCK_STATUS_OK ? rowlock__step_granted(m, r)
-                                          : rowlock__queue_look(m, now);
+    m->state = SEIZING;
+    m->seized = true;
+    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket.number};
 }
 
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
@@ -320,9 +276,15 @@ step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
     case ROWLOCK_STATUS_OK:
         return rowlock__step_granted(m, r);
     case ROWLOCK_STATUS_QUEUED:
-        if (r->number == m->waited_for)
-            return remove_dead(m, now, r->number);
-        break;
+        if (r->number != m->waited_for)
+            break;
+        /* A ticket whose session lock was free is dead. Only a separate await removes it, because
+           that commits. */
+        m->state = AWAITING;
+        return (step){.act = ROWLOCK_ACT_AWAIT,
+                      .number = r->number,
+                      .ticket = m->ticket.number,
+                      .limit_ms = rowlock__step_within(m, now, STEP_MS)};
     case ROWLOCK_STATUS_LEASED:
         m->waited_for = r->number;
         break;

@@ -73,8 +73,6 @@ step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
 /* AWAIT: if the name seems to be free, tries to acquire at once; else looks. */
 step rowlock__queue_awaited(machine *m, int64_t now, const reply *r);
-/* GRANT as a try (SEIZING): done, or looks. */
-step rowlock__queue_seized(machine *m, int64_t now, const reply *r);
 /* TURN: done; a dead ticket before ours is removed; else looks. */
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r);
 /* GRANT that waited for the name lock (TAKING): done, queues again, or pauses before the next
