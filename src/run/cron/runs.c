@@ -131,12 +131,14 @@ void cron_reap(struct cron *cron)
     int how;
 
     while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
-        struct cron_run *run = cron->runs, *end = cron->runs + cron->n_runs;
+        struct cron_run *run;
+        size_t at = 0;
 
-        while (run < end && run->pid != pid)
-            run++;
-        if (run == end)
+        while (at < cron->n_runs && cron->runs[at].pid != pid)
+            at++;
+        if (at == cron->n_runs)
             continue;
+        run = &cron->runs[at];
         say_end(run, how);
         /* asks for the job at once, because its next due time may have come meanwhile, and a failed
            run may have a retry */
