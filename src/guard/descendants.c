@@ -21,7 +21,7 @@ int tree_signal(pid_t root, int number, pid_t but, struct tree *out)
     for (size_t i = 0; i < processes.n; i++) {
         const struct process *process = &processes.all[i], *above = process;
 
-        /* the list is no snapshot, so that the parents may form a circle */
+        /* the list is not a snapshot: the parents may form a circle */
         for (size_t steps = 0; above && above->parent != root; steps++)
             above = steps < processes.n ? processes_find(&processes, above->parent) : NULL;
         if (process->is_dead || !above)
