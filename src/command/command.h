@@ -57,7 +57,8 @@ struct command {
 
 /* ---- options.c ----------------------------------------------------------------------- */
 
-/* Values of long options; the global ones are above those of the verbs. */
+/* Values of long options: of the n-th row of a verb's tables OPTION_OWN + n; the global ones are
+   above. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
 /* The verb of that name. Ends the program if there is none. */

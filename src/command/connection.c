@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the database that url_lookup has determined. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"
@@ -83,6 +84,7 @@ int connect_database(const struct url *url, const struct approach *approach,
 
 static int find_url(const struct command *command, const struct approach *approach, struct url *out)
 {
+    char *path = NULL;
     int status;
 
     if (approach->url) {
@@ -106,8 +108,9 @@ static int find_url(const struct command *command, const struct approach *approa
         status = url_make_absolute(out);
     if (!status && !approach->may_create)
         status = url_must_exist(out);
-    if (!status && approach->verbose)
-        report_overridden(out);
+    if (!status && approach->verbose && (path = url_overridden(out)))
+        message("ROWLOCK_URL counts; '%s' names another database", path);
+    free(path);
     return status;
 }
 

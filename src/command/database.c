@@ -19,18 +19,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct url database; /* of note_database() */
 static int was_opened;
 
-static void note_url(const struct url *url)
-{
-    struct url copy = {.text = strdup(url->text),
-                       .source = url->source ? strdup(url->source) : NULL};
-
-    pthread_mutex_lock(&mutex);
-    url_free(&database);
-    database = copy;
-    was_opened = 0;
-    pthread_mutex_unlock(&mutex);
-}
-
 const char *database_asked_for(void)
 {
     return asked_for;
@@ -56,11 +44,17 @@ static int user_length(const struct url *url, const char *user)
 
 void note_database(const struct url *url)
 {
+    struct url copy = {.text = strdup(url->text),
+                       .source = url->source ? strdup(url->source) : NULL};
     const char *source = url->by_default ? "default" : url->source ? url->source : "";
     const char *user = strstr(url->text, "://"), *host;
     int length = user ? user_length(url, user + 3) : 0;
 
-    note_url(url);
+    pthread_mutex_lock(&mutex);
+    url_free(&database);
+    database = copy;
+    was_opened = 0;
+    pthread_mutex_unlock(&mutex);
     url_place(url, place, sizeof place);
     host = strstr(place, "://");
     if (length == 0 || !host || strcmp(host, "://...") == 0)
@@ -73,16 +67,6 @@ void note_database(const struct url *url)
 }
 
 /* ---- opening it ------------------------------------------------------------------------------ */
-
-static char *copy_text(void)
-{
-    char *text;
-
-    pthread_mutex_lock(&mutex);
-    text = database.text ? strdup(database.text) : NULL;
-    pthread_mutex_unlock(&mutex);
-    return text;
-}
 
 /* A rowlock_reread_url. The library judges the URL by the same rule, and reports one that names
    another database. */
@@ -110,9 +94,12 @@ int open_database(const struct rowlock_options *options, struct rowlock_connecti
                   struct rowlock_error *error)
 {
     struct rowlock_options own = *options;
-    char *text = copy_text();
+    char *text;
     int code;
 
+    pthread_mutex_lock(&mutex);
+    text = database.text ? strdup(database.text) : NULL;
+    pthread_mutex_unlock(&mutex);
     own.reread_url = read_again;
     code = rowlock_open(text, &own, out, error);
     if (text)

@@ -47,21 +47,17 @@ const char *outage_text(int code)
     return is_outage(code) ? "the database does not answer" : "the database cannot be used";
 }
 
-/* A command that the text advises would use another database without the option. */
-static const char *advised_option(const char *text)
-{
-    bool by_option = strncmp(database_asked_for(), "--db,", 5) == 0;
-
-    return by_option && strstr(text, ": rowlock schema ") ? ", with this --db" : "";
-}
-
 int report(const struct rowlock_error *error)
 {
     const char *text = error->text[0] ? error->text : rowlock_strerror(error->code);
+    /* A command that the text advises would use another database without the option. */
+    bool advises =
+        strncmp(database_asked_for(), "--db,", 5) == 0 && strstr(text, ": rowlock schema ") != NULL;
     int status = exit_status(error->code);
 
     if (status == STATUS_UNAVAILABLE && *database_asked_for())
-        message("%s%s (database: %s)", text, advised_option(text), database_asked_for());
+        message("%s%s (database: %s)", text, advises ? ", with this --db" : "",
+                database_asked_for());
     else
         message("%s", text);
     return status;

@@ -36,20 +36,6 @@ void rules_read(const struct command *command, struct rules_request *request)
                     shown(request->level));
 }
 
-static void print_rules(const struct command *command, const struct rowlock_history_rules *rules)
-{
-    char *good = cell_duration(rules->keep_good_ms), *bad = cell_duration(rules->keep_bad_ms);
-
-    if (command->json)
-        printf("{\"history\":\"%s\",\"keep_good_ms\":%" PRId64 ",\"keep_bad_ms\":%" PRId64 "}\n",
-               levels[rules->level], rules->keep_good_ms, rules->keep_bad_ms);
-    else
-        printf("history: %s; released leases are kept for %s, the others for %s\n",
-               levels[rules->level], good ? good : "?", bad ? bad : "?");
-    free(good);
-    free(bad);
-}
-
 void rules_explain(struct rowlock_connection *connection, const char *name)
 {
     static const char *const recorded[] = {
@@ -74,6 +60,7 @@ int rules_set(const struct command *command, struct rowlock_connection *connecti
 {
     struct rowlock_history_rules rules;
     struct rowlock_error error;
+    char *good, *bad;
 
     if (rowlock_history_rules(connection, &rules, &error))
         return report(&error);
@@ -86,6 +73,15 @@ int rules_set(const struct command *command, struct rowlock_connection *connecti
     if ((request->level || request->keep_good_ms || request->keep_bad_ms) &&
         rowlock_set_history(connection, &rules, &error))
         return report(&error);
-    print_rules(command, &rules);
+    good = cell_duration(rules.keep_good_ms);
+    bad = cell_duration(rules.keep_bad_ms);
+    if (command->json)
+        printf("{\"history\":\"%s\",\"keep_good_ms\":%" PRId64 ",\"keep_bad_ms\":%" PRId64 "}\n",
+               levels[rules.level], rules.keep_good_ms, rules.keep_bad_ms);
+    else
+        printf("history: %s; released leases are kept for %s, the others for %s\n",
+               levels[rules.level], good ? good : "?", bad ? bad : "?");
+    free(good);
+    free(bad);
     return STATUS_OK;
 }

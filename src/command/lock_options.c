@@ -80,20 +80,6 @@ const struct option_row lock_ttl_options[] = {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* The library checks this too, but only once it is connected. */
-static void check_name(const struct command *command, const char *name)
-{
-    size_t length = strlen(name);
-
-    if (length == 0)
-        usage_error(command, "a name must not be empty");
-    if (length > NAME_MAX_BYTES)
-        usage_error(command, "the name '%.40s...' has more than %d bytes", shown(name),
-                    NAME_MAX_BYTES);
-    if (rowlock__utf8_length(name, length) < 0)
-        usage_error(command, "the name '%s' is not UTF-8", shown(name));
-}
-
 void finish_lock_options(const struct command *command, struct lock_options *options)
 {
     enum rowlock_mode mode = options->limit ? ROWLOCK_PERMIT : options->mode;
@@ -114,9 +100,19 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
     if (!options->wants)
         exit(out_of_memory());
     for (size_t i = 0; i < options->n; i++) {
-        check_name(command, command->operands[i]);
-        options->wants[i] = (struct rowlock_want){
-            .name = command->operands[i], .mode = mode, .limit = options->limit};
+        const char *name = command->operands[i];
+        size_t length = strlen(name);
+
+        /* The library checks the name too, but only once it is connected. */
+        if (length == 0)
+            usage_error(command, "a name must not be empty");
+        if (length > NAME_MAX_BYTES)
+            usage_error(command, "the name '%.40s...' has more than %d bytes", shown(name),
+                        NAME_MAX_BYTES);
+        if (rowlock__utf8_length(name, length) < 0)
+            usage_error(command, "the name '%s' is not UTF-8", shown(name));
+        options->wants[i] =
+            (struct rowlock_want){.name = name, .mode = mode, .limit = options->limit};
     }
     if (options->wait_ms > 0)
         options->deadline_ms = rowlock__after(rowlock__now_ms(), options->wait_ms);

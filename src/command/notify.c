@@ -45,16 +45,6 @@ static int64_t number_in(const char *variable)
     return *end || errno ? -1 : number;
 }
 
-/* WATCHDOG_PID must be our pid: a parent may have left us variables that were meant for it. */
-static int64_t alive_every_ms(void)
-{
-    int64_t usec = number_in("WATCHDOG_USEC");
-
-    if (usec <= 0 || (getenv("WATCHDOG_PID") && number_in("WATCHDOG_PID") != getpid()))
-        return 0;
-    return usec < 2000 ? 1 : usec / 2000;
-}
-
 static void report_failure(struct notify *notify, const char *reason)
 {
     if (!notify->has_failed)
@@ -66,6 +56,7 @@ void notify_open(struct notify *notify)
 {
     const char *name = getenv("NOTIFY_SOCKET");
     struct timeval most = {.tv_sec = SEND_S};
+    int64_t usec = number_in("WATCHDOG_USEC");
 
     *notify = (struct notify){.fd = -1};
     notify->length = address_of(name, &notify->address);
@@ -75,7 +66,10 @@ void notify_open(struct notify *notify)
             report_failure(notify, strerror(errno));
         else
             setsockopt(notify->fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-        notify->alive_every_ms = alive_every_ms();
+        /* WATCHDOG_PID must be our pid: a parent may have left us variables that were meant for
+           it. */
+        if (usec > 0 && (!getenv("WATCHDOG_PID") || number_in("WATCHDOG_PID") == getpid()))
+            notify->alive_every_ms = usec < 2000 ? 1 : usec / 2000;
     } else if (name && *name) {
         report_failure(notify, "not a Unix socket");
     }

@@ -23,12 +23,6 @@ static const struct option globals[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
 };
 
-/* The value that getopt returns for the n-th row of the tables. */
-static int value_of(size_t n)
-{
-    return OPTION_OWN + (int)n;
-}
-
 static void merge_options(struct command *command, const char *order,
                           const struct option_table *tables)
 {
@@ -48,7 +42,7 @@ static void merge_options(struct command *command, const char *order,
                          row->letter, row->value == required_argument ? ":" : "");
             if (row->name && n < MAX_LONG_OPTIONS - 1)
                 command->long_options[n++] =
-                    (struct option){row->name, row->value, NULL, value_of(row_number)};
+                    (struct option){row->name, row->value, NULL, OPTION_OWN + (int)row_number};
         }
     command->long_options[n] = (struct option){0};
 }
@@ -178,7 +172,7 @@ static void take_own(const struct command *command, const struct option_table *t
 
     for (; tables && tables->rows; tables++)
         for (const struct option_row *row = tables->rows; row->take; row++, row_number++)
-            if (option == value_of(row_number) || (row->letter && option == row->letter)) {
+            if (option == OPTION_OWN + (int)row_number || (row->letter && option == row->letter)) {
                 row->take(command, row, (char *)tables->into + row->at);
                 return;
             }

@@ -79,18 +79,6 @@ static enum before look_before(struct rowlock_connection *connection, char **mis
     return *missing ? DAMAGED : WHOLE;
 }
 
-/* A warning for the administrator of the server, printed once; no error. */
-static void warn(const struct command *command, struct rowlock_connection *connection)
-{
-    char *warning = NULL;
-
-    if (command->json || rowlock_durability(connection, &warning, NULL))
-        return;
-    if (warning)
-        message("warning: %s", warning);
-    rowlock_free(warning);
-}
-
 struct state {
     enum before before;
     int version, own; /* of the schema after the verb, and of this program */
@@ -207,6 +195,7 @@ static int install(const struct command *command, struct rowlock_connection *con
 {
     struct state state = {0};
     struct rowlock_error error;
+    char *warning = NULL;
     int status = STATUS_OK;
 
     warn_of_schema(connection);
@@ -216,23 +205,14 @@ static int install(const struct command *command, struct rowlock_connection *con
         status = report(&error);
     } else if (!(status = prove(connection, state.before))) {
         say_installed(command, &state);
-        warn(command, connection);
+        /* for the administrator of the server, printed once; no error */
+        if (!command->json && rowlock_durability(connection, &warning, NULL) == 0 && warning)
+            message("warning: %s", warning);
     }
+    rowlock_free(warning);
     rowlock_free(state.extension);
     rowlock_free(state.missing);
     return status;
-}
-
-static void say_upgraded(const struct command *command, const struct state *state)
-{
-    const char *name = techniques[state->technique], *where = database_place();
-
-    if (command->json)
-        print_json(state, "upgraded");
-    else
-        printf("rowlock is upgraded in %s, technique %s; grant the use of its new objects: rowlock "
-               "schema print --grants --role NAME\n",
-               where, name);
 }
 
 static int upgrade(const struct command *command, struct rowlock_connection *connection,
@@ -247,8 +227,12 @@ static int upgrade(const struct command *command, struct rowlock_connection *con
     state.before = look_before(connection, &state.missing);
     if (rowlock_upgrade(connection, &error) || look_after(connection, &state, &error))
         status = report(&error);
+    else if (version && version < state.own && command->json)
+        print_json(&state, "upgraded");
     else if (version && version < state.own)
-        say_upgraded(command, &state);
+        printf("rowlock is upgraded in %s, technique %s; grant the use of its new objects: rowlock "
+               "schema print --grants --role NAME\n",
+               database_place(), techniques[state.technique]);
     else if (state.before == DAMAGED)
         say_installed(command, &state);
     else
@@ -324,22 +308,15 @@ static const struct {
                const struct request *request);
 } actions[] = {{"install", install}, {"upgrade", upgrade}, {"set", set}, {"uninstall", uninstall}};
 
-static int act(const struct command *command, size_t action, const struct request *request)
-{
-    struct rowlock_connection *connection = NULL;
-    struct approach approach = {.may_create = actions[action].run == install};
-    int status = connect_as(command, &approach, &connection);
-
-    if (!status)
-        status = actions[action].run(command, connection, request);
-    rowlock_close(connection);
-    return status;
-}
+#define N_ACTIONS (sizeof actions / sizeof *actions)
 
 int cmd_schema(struct command *command)
 {
+    struct rowlock_connection *connection = NULL;
     struct request request = {0};
     const char *name;
+    size_t action = 0;
+    int status;
 
     scan_own_options(command, options, &request);
     if (command->n_operands == 0)
@@ -363,14 +340,19 @@ int cmd_schema(struct command *command)
     if (request.plan.role || request.plan.grants_only)
         usage_error(command, "--role and --grants require print: read the GRANTs and "
                              "run");
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (strcmp(name, actions[i].name) == 0) {
-            if (strcmp(name, "install") != 0 && (request.plan.technique || request.plan.table))
-                usage_error(command, "--technique and --table require install or print");
-            if (strcmp(name, "uninstall") != 0 && request.force)
-                usage_error(command, "--force requires uninstall");
-            return act(command, i, &request);
-        }
-    usage_error(command, "unknown operation '%s': install, upgrade, set, print or uninstall",
-                shown(name));
+    while (action < N_ACTIONS && strcmp(name, actions[action].name) != 0)
+        action++;
+    if (action == N_ACTIONS)
+        usage_error(command, "unknown operation '%s': install, upgrade, set, print or uninstall",
+                    shown(name));
+    if (strcmp(name, "install") != 0 && (request.plan.technique || request.plan.table))
+        usage_error(command, "--technique and --table require install or print");
+    if (strcmp(name, "uninstall") != 0 && request.force)
+        usage_error(command, "--force requires uninstall");
+    status = connect_as(command, &(struct approach){.may_create = actions[action].run == install},
+                        &connection);
+    if (!status)
+        status = actions[action].run(command, connection, &request);
+    rowlock_close(connection);
+    return status;
 }

@@ -44,24 +44,6 @@ static sigset_t of_job_control(void)
     return set;
 }
 
-/* Discards a stop signal that is still pending, because it was meant for the command. */
-static void close_awake(struct signals *signals)
-{
-    sigset_t stops = of_job_control(), ours = stops;
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-
-    for (int number = 1; number < NSIG; number++)
-        if (sigismember(&stops, number) == 1 && sigaction(number, &ignore, &before) == 0)
-            sigaction(number, &before, NULL);
-    sigaddset(&ours, SIGCONT);
-    for (int number = 1; number < NSIG; number++)
-        if (sigismember(&signals->original, number) == 1)
-            sigdelset(&ours, number);
-    sigprocmask(SIG_UNBLOCK, &ours, NULL);
-    close(signals->awake_fd);
-    signals->awake_fd = -1;
-}
-
 void signals_stop(void)
 {
     sigset_t only;
@@ -93,9 +75,22 @@ int signals_turn_to_command(struct signals *signals)
 
 int signals_turn_to_wait(struct signals *signals)
 {
+    sigset_t stops = of_job_control(), ours = stops;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+
     close(signals->fd);
     signals->fd = -1;
-    close_awake(signals);
+    /* discards a stop signal that is still pending */
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&stops, number) == 1 && sigaction(number, &ignore, &before) == 0)
+            sigaction(number, &before, NULL);
+    sigaddset(&ours, SIGCONT);
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&signals->original, number) == 1)
+            sigdelset(&ours, number);
+    sigprocmask(SIG_UNBLOCK, &ours, NULL);
+    close(signals->awake_fd);
+    signals->awake_fd = -1;
     return signals_report(signals->wait_fd, &signals->handled);
 }
 

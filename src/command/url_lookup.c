@@ -74,15 +74,6 @@ static int set_local(struct url *out)
     return out->text ? STATUS_OK : out_of_memory();
 }
 
-/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on
-   a read-only disk. */
-static int make_folder(const char *path)
-{
-    int why = mkdir(path, 0700) ? errno : 0;
-
-    return why && why != EEXIST && access(path, F_OK) ? why : 0;
-}
-
 int url_make_folder(const struct url *url)
 {
     char *path = strdup(url->text + strlen("sqlite:"));
@@ -92,7 +83,10 @@ int url_make_folder(const struct url *url)
         return out_of_memory();
     for (char *slash = strchr(path + 1, '/'); slash && !failed; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        failed = make_folder(path);
+        failed = mkdir(path, 0700) ? errno : 0;
+        /* a folder that exists may be on a read-only disk */
+        if (failed == EEXIST || (failed && access(path, F_OK) == 0))
+            failed = 0;
         if (failed)
             message(
                 "the folder '%s' cannot be created: %s; name a database (--db, ROWLOCK_URL), or "
@@ -214,24 +208,22 @@ static int try_file(const char *path, int must, char **out)
     return status;
 }
 
-/* The path from any working directory, because the file may be read again. malloc'd, or NULL. */
-static char *absolute(const char *path)
-{
-    char *folder = *path == '/' ? NULL : getcwd(NULL, 0), *out = NULL;
-
-    out = folder ? rowlock__join(folder, "/", path) : strdup(path);
-    free(folder);
-    return out;
-}
-
+/* The path of the source is one from any working directory, because the file may be read again. */
 static int try_files(struct url *out)
 {
     const char *named = environment("ROWLOCK_URL_FILE");
     int status = refuse_empty("ROWLOCK_URL_FILE", "the name of a file");
+    char *folder;
 
     if (status)
         return status;
-    out->source = named ? absolute(named) : home_path("XDG_CONFIG_HOME", ".config", "rowlock/url");
+    if (named) {
+        folder = *named == '/' ? NULL : getcwd(NULL, 0);
+        out->source = folder ? rowlock__join(folder, "/", named) : strdup(named);
+        free(folder);
+    } else {
+        out->source = home_path("XDG_CONFIG_HOME", ".config", "rowlock/url");
+    }
     status = out->source ? try_file(out->source, named != NULL, &out->text) : STATUS_OK;
     if (named || status || out->text)
         return status;
@@ -266,24 +258,16 @@ int url_read_again(const struct url *url, char **out, char *why, size_t size)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Returns the reason why a URL is required: the administrator's file, or the environment variable.
-   A file that access() cannot check counts as existing. */
-static const char *demands_url(void)
-{
-    const char *value = environment("ROWLOCK_REQUIRE_URL");
-
-    if (value && strcmp(value, "0") != 0)
-        return "ROWLOCK_REQUIRE_URL is set";
-    if (access(REQUIRE_FILE, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
-        return "the file " REQUIRE_FILE " requires one";
-    return NULL;
-}
-
-/* Without a named database: uses this user's own file, unless the machine forbids it. */
+/* Without a named database: uses this user's own file, unless the machine forbids it. A file that
+   access() cannot check counts as existing. */
 static int set_default(struct url *out)
 {
-    const char *why = demands_url();
+    const char *value = environment("ROWLOCK_REQUIRE_URL"), *why = NULL;
 
+    if (value && strcmp(value, "0") != 0)
+        why = "ROWLOCK_REQUIRE_URL is set";
+    else if (access(REQUIRE_FILE, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        why = "the file " REQUIRE_FILE " requires one";
     free(out->source);
     out->source = NULL;
     out->by_default = 1;
@@ -357,40 +341,28 @@ static int has_same_options(const char *a, const char *b)
 }
 
 /* Other options, the user and its password do not make another database. */
-static int is_same(const struct url *a, const struct url *b)
-{
-    char left[400], right[400];
-
-    if (strcmp(a->text, b->text) == 0 || (a->is_local && strcmp(b->text, "local") == 0))
-        return 1;
-    url_place(a, left, sizeof left);
-    url_place(b, right, sizeof right);
-    return *left && !strstr(left, "...") && strcmp(left, right) == 0 &&
-           has_same_options(a->text, b->text);
-}
-
 char *url_overridden(const struct url *url)
 {
     struct url other = {0};
-    char errors[1024], *path = NULL;
+    char errors[1024], left[400], right[400], *path = NULL;
+    int is_same;
 
     if (!url->source || strcmp(url->source, "ROWLOCK_URL") != 0)
         return NULL;
     message_keep(errors, sizeof errors); /* a file that does not count may be unusable */
-    if (try_files(&other) == STATUS_OK && other.text && !is_same(url, &other))
-        path = strdup(other.source);
+    if (try_files(&other) == STATUS_OK && other.text) {
+        url_place(url, left, sizeof left);
+        url_place(&other, right, sizeof right);
+        is_same = strcmp(url->text, other.text) == 0 ||
+                  (url->is_local && strcmp(other.text, "local") == 0) ||
+                  (*left && !strstr(left, "...") && strcmp(left, right) == 0 &&
+                   has_same_options(url->text, other.text));
+        if (!is_same)
+            path = strdup(other.source);
+    }
     message_keep(NULL, 0);
     url_free(&other);
     return path;
-}
-
-void report_overridden(const struct url *url)
-{
-    char *path = url_overridden(url);
-
-    if (path)
-        message("ROWLOCK_URL counts; '%s' names another database", path);
-    free(path);
 }
 
 int refuse_default(const struct command *command, const struct url *url)
@@ -430,19 +402,14 @@ static int is_authority(const char *from, const char *to)
     return 1;
 }
 
-/* The length of "jdbc:h2:tcp", before "://". If that might hold an account (jdbc:oracle:thin:user/
-   password@...), only the part before the first colon. */
-static int scheme_length(const char *text, const char *end)
-{
-    size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+-.:");
-
-    return (int)(end && plain >= (size_t)(end - text) ? (size_t)(end - text) : strcspn(text, ":"));
-}
-
+/* The scheme is the text before "://", such as "jdbc:h2:tcp". If that might hold an account
+   (jdbc:oracle:thin:user/password@...), only the part before the first colon. */
 void url_place(const struct url *url, char *out, size_t size)
 {
     const char *rest = strstr(url->text, "://"), *at, *end, *options = "?", *path = "/?";
-    int scheme = scheme_length(url->text, rest), jdbc = strncmp(url->text, "jdbc:", 5) == 0;
+    size_t plain = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+-.:");
+    int has_account = !rest || plain < (size_t)(rest - url->text);
+    int scheme = (int)(has_account ? strcspn(url->text, ":") : (size_t)(rest - url->text));
 
     out[0] = '\0';
     if (strncmp(url->text, "sqlite:", strlen("sqlite:")) == 0)
@@ -451,7 +418,7 @@ void url_place(const struct url *url, char *out, size_t size)
         snprintf(out, size, "odbc:...");
     if (!rest || out[0])
         return;
-    if (jdbc) { /* jdbc:derby://host/database;password=... */
+    if (strncmp(url->text, "jdbc:", 5) == 0) { /* jdbc:derby://host/database;password=... */
         options = "?;(";
         path = "/?;(";
     }

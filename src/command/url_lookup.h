@@ -25,8 +25,6 @@ void url_free(struct url *url);
 /* The file whose URL counts without ROWLOCK_URL, if it names another database; malloc'd. NULL:
    none, or ROWLOCK_URL does not count. */
 char *url_overridden(const struct url *url);
-/* Prints a message about url_overridden(), if there is such a file: for --verbose. */
-void report_overridden(const struct url *url);
 
 /* The place for messages: scheme, host, port and database, or the scheme alone if another part
    might be a piece of a password; of a SQLite file its path, of odbc: nothing else. */

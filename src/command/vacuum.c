@@ -5,21 +5,11 @@
 
 #include "command/command.h"
 
-/* A missing part prevented nothing, but an administrator should know. */
-static void say_missing(struct rowlock_connection *connection)
-{
-    char *missing = NULL;
-
-    if (rowlock_missing(connection, &missing, NULL) == 0 && missing)
-        message("missing, or hidden from this account: %s; to put it back: rowlock schema install",
-                missing);
-    rowlock_free(missing);
-}
-
 int cmd_vacuum(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error;
+    char *missing = NULL;
     int64_t removed = 0;
     int status;
 
@@ -32,8 +22,13 @@ int cmd_vacuum(struct command *command)
     } else {
         printf(command->json ? "{\"removed\":%" PRId64 "}\n" : "%" PRId64 " rows removed\n",
                removed);
-        say_missing(connection);
+        /* A missing part prevented nothing, but an administrator should know. */
+        if (rowlock_missing(connection, &missing, NULL) == 0 && missing)
+            message("missing, or hidden from this account: %s; to put it back: rowlock schema "
+                    "install",
+                    missing);
     }
+    rowlock_free(missing);
     rowlock_close(connection);
     return status;
 }

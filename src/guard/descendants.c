@@ -12,16 +12,6 @@
 
 #define LOOKS_ABOVE 3 /* an ancestor may end during a look */
 
-static int descends(const struct processes *processes, const struct process *process, pid_t root)
-{
-    for (size_t steps = 0; process && steps <= processes->n; steps++) {
-        if (process->parent == root)
-            return 1;
-        process = processes_find(processes, process->parent);
-    }
-    return 0;
-}
-
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out)
 {
     struct processes processes = {0};
@@ -29,9 +19,12 @@ int tree_signal(pid_t root, int number, pid_t but, struct tree *out)
 
     *out = (struct tree){0};
     for (size_t i = 0; i < processes.n; i++) {
-        const struct process *process = &processes.all[i];
+        const struct process *process = &processes.all[i], *above = process;
 
-        if (process->is_dead || !descends(&processes, process, root))
+        /* the list is not a snapshot: the parents may form a circle */
+        for (size_t steps = 0; above && above->parent != root; steps++)
+            above = steps < processes.n ? processes_find(&processes, above->parent) : NULL;
+        if (process->is_dead || !above)
             continue;
         if (out->alive < TREE_NAMED)
             out->pid[out->alive] = process->pid;
@@ -55,20 +48,6 @@ void tree_pids(const struct tree *tree, char *out, size_t size)
         snprintf(out + at, size - at, ", ...");
 }
 
-int tree_is_stopped(pid_t pid)
-{
-    struct process process;
-
-    return process_read(pid, &process) && process.is_stopped;
-}
-
-pid_t tree_parent(pid_t pid)
-{
-    struct process process;
-
-    return process_read(pid, &process) ? process.parent : 0;
-}
-
 int tree_is_dead(pid_t pid)
 {
     struct process process;
@@ -85,26 +64,21 @@ unsigned long long tree_born(pid_t pid)
     return process_read(pid, &process) ? process.born : 0;
 }
 
-/* -1: one of the ancestors cannot be read, or has ended meanwhile. */
-static int look_above(pid_t pid, unsigned long long born)
-{
-    struct process process;
-
-    for (pid_t at = getppid(); at > 1; at = process.parent) {
-        if (!process_read(at, &process))
-            return -1;
-        if (at == pid)
-            return process.born == born;
-    }
-    return 0;
-}
-
+/* Looks again if one of the ancestors cannot be read, or has ended meanwhile. */
 int tree_is_above(pid_t pid, unsigned long long born)
 {
+    struct process process = {0};
     int above = -1;
 
-    for (int i = 0; above < 0 && i < LOOKS_ABOVE; i++)
-        above = look_above(pid, born);
+    for (int i = 0; above < 0 && i < LOOKS_ABOVE; i++) {
+        above = 0;
+        for (pid_t at = getppid(); !above && at > 1; at = process.parent) {
+            if (!process_read(at, &process))
+                above = -1;
+            else if (at == pid)
+                return process.born == born;
+        }
+    }
     return above;
 }
 

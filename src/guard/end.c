@@ -144,12 +144,21 @@ static int give_up(struct guard_state *state)
     return 1;
 }
 
-/* The command has ended by itself. The processes that it left behind run on without the lock,
-   except one that could not get the signal to end which the others got. 1: there is none. */
-static int is_left(struct guard_state *state)
+int guard_is_done(struct guard_state *state, int alone)
 {
+    static const struct tree none = {0};
     struct tree before = state->left;
 
+    if (alone) {
+        state->left = none;
+        return 1;
+    }
+    if (state->ending)
+        return give_up(state);
+    if (!state->reaped)
+        return 0;
+    /* The command has ended by itself. The processes that it left behind run on without the lock,
+       except one that could not get the signal to end which the others got. */
     if (state->kept)
         look(state);
     else
@@ -160,17 +169,4 @@ static int is_left(struct guard_state *state)
     keep_for_left(state, &before);
     look_later(state);
     return 0;
-}
-
-int guard_is_done(struct guard_state *state, int alone)
-{
-    static const struct tree none = {0};
-
-    if (alone) {
-        state->left = none;
-        return 1;
-    }
-    if (state->ending)
-        return give_up(state);
-    return state->reaped && is_left(state);
 }

@@ -15,19 +15,15 @@
 #define REPLACE_MS 900   /* limit of guard_replace(), so that rowlock ends within a second */
 #define LOOK_AGAIN_MS 20 /* polling interval */
 
-/* Whether rowlock has no children. A shell that became rowlock by exec may have left some. */
-static int is_childless(void)
-{
-    siginfo_t info;
-
-    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
-}
-
 int guard_start(struct guard *guard, const struct guard_plan *plan)
 {
+    siginfo_t info;
     int pair[2];
 
-    *guard = (struct guard){.fd = -1, .own_group = plan->own_group, .only_ours = is_childless()};
+    *guard = (struct guard){.fd = -1, .own_group = plan->own_group};
+    /* Whether rowlock has no children. A shell that became rowlock by exec may have left some. */
+    guard->only_ours =
+        waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
     if (message_pair(pair))
         return -1;
     if (guard->only_ours)
@@ -61,19 +57,13 @@ void guard_signal(const struct guard *guard, int number, int to_group)
     send(guard->fd, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* recv may report ECONNRESET once, before pending reports, if the guard ended
-   with unread orders. */
-static ssize_t receive(int fd, struct guard_report *out)
-{
-    ssize_t got = recv(fd, out, sizeof *out, MSG_DONTWAIT);
-
-    return got < 0 && errno == ECONNRESET ? recv(fd, out, sizeof *out, MSG_DONTWAIT) : got;
-}
-
 void guard_next(struct guard *guard, struct guard_report *out)
 {
-    ssize_t got = receive(guard->fd, out);
+    ssize_t got = recv(guard->fd, out, sizeof *out, MSG_DONTWAIT);
 
+    /* reported once, before pending reports, if the guard ended with unread orders */
+    if (got < 0 && errno == ECONNRESET)
+        got = recv(guard->fd, out, sizeof *out, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *out) {
         if (out->event == GUARD_STARTED) {
             guard->has_command = 1;
@@ -89,24 +79,18 @@ void guard_next(struct guard *guard, struct guard_report *out)
 
 /* ---- replacing a dead guard ------------------------------------------------------------------ */
 
-/* The command itself has ended with its guard, unless it is a set-user-ID program. */
-static struct tree command_alone(const struct guard *guard)
-{
-    struct tree tree = {.pid = {guard->command}};
-
-    tree.alive = guard->has_command && tree_born(guard->command) == guard->born &&
-                 !tree_is_dead(guard->command);
-    return tree;
-}
-
 /* The dead guard's children are ours now, also those that /proc does not show. */
 struct tree guard_orphans(const struct guard *guard)
 {
     static const struct tree none = {0}, hidden = {.alive = 1};
-    struct tree tree;
+    struct tree tree = {.pid = {guard->command}};
 
-    if (!guard->only_ours)
-        return command_alone(guard);
+    if (!guard->only_ours) {
+        /* The command itself has ended with its guard, unless it is a set-user-ID program. */
+        tree.alive = guard->has_command && tree_born(guard->command) == guard->born &&
+                     !tree_is_dead(guard->command);
+        return tree;
+    }
     if (reap_all())
         return none;
     if (tree_signal(getpid(), SIGKILL, 0, &tree) == 0 && tree.alive)

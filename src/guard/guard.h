@@ -158,10 +158,6 @@ int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
 /* "4711, 4712", of many the first: for a message. */
 void tree_pids(const struct tree *tree, char *out, size_t size);
 #define TREE_PIDS_SIZE (16 * (TREE_NAMED + 1))
-/* Whether this process is stopped now. */
-int tree_is_stopped(pid_t pid);
-/* The pid of its parent; 0: it has none, or has ended. */
-pid_t tree_parent(pid_t pid);
 /* Whether it has ended, even if its parent has not collected it. */
 int tree_is_dead(pid_t pid);
 /* When it started (struct process); 0: /proc does not show it. */

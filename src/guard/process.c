@@ -15,15 +15,6 @@
 #include "system/system.h"
 #include "util/clock.h"
 
-/* The guard keeps no pipe open, except standard error for its last message. */
-static void keep_only_ours(const struct guard_state *state)
-{
-    const int keep[] = {STDERR_FILENO, state->fd, state->timer_fd, state->child_fd,
-                        state->begin_fd};
-
-    close_all_but(keep, sizeof keep / sizeof *keep);
-}
-
 static _Noreturn void run_command(const struct guard_state *state, pid_t guard, int begin_fd)
 {
     struct guard_report failure = {.event = GUARD_NOT_EXECUTED};
@@ -122,7 +113,9 @@ void guard_run(const struct guard_plan *plan, int fd)
         _exit(STATUS_FAILED);
     }
     setpgid(0, 0);
-    keep_only_ours(&state);
+    /* The guard keeps no pipe open, except standard error for its last message. */
+    close_all_but((const int[]){STDERR_FILENO, fd, state.timer_fd, state.child_fd, state.begin_fd},
+                  5);
     guard_watch(&state);
     last.survivors = state.left;
     last.number = state.how;

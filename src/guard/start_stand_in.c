@@ -10,17 +10,8 @@
 #include "guard/guard.h"
 #include "system/command/calls.h"
 
-/* Runs the stand-in in a session of its own: the terminal sends it no signals, and a message to the
+/* The stand-in has a session of its own: the terminal sends it no signals, and a message to the
    terminal does not stop it. */
-static _Noreturn void run_stand_in(const struct guard_plan *plan, pid_t guard, int fd)
-{
-    if (end_with_parent(guard))
-        _exit(STATUS_FAILED);
-    setsid();
-    plan->stand_in(plan->data, fd);
-    _exit(STATUS_FAILED);
-}
-
 void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan)
 {
     pid_t guard = getpid();
@@ -32,8 +23,13 @@ void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan)
     if (message_pair(pair))
         return;
     stand_in->pid = fork();
-    if (stand_in->pid == 0)
-        run_stand_in(plan, guard, pair[1]);
+    if (stand_in->pid == 0) {
+        if (end_with_parent(guard) == 0) {
+            setsid();
+            plan->stand_in(plan->data, pair[1]);
+        }
+        _exit(STATUS_FAILED);
+    }
     close(pair[1]);
     stand_in->fd = pair[0];
     if (stand_in->pid < 0) {

@@ -15,17 +15,6 @@
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static void pass_on(struct guard_state *state, const struct guard_order *order)
-{
-    pid_t group = guard_group(state);
-
-    if (state->reaped)
-        return;
-    kill(order->to_group && group ? -group : state->command, order->number);
-    state->passed |= order->number == SIGTERM || order->number == SIGINT ||
-                     order->number == SIGHUP || order->number == SIGQUIT;
-}
-
 static void extend(struct guard_state *state, const struct guard_order *order)
 {
     if (!state->over && order->end_ms > state->end_ms)
@@ -36,6 +25,8 @@ static void extend(struct guard_state *state, const struct guard_order *order)
    may continue later than the command. */
 static void obey(struct guard_state *state, const struct guard_order *order)
 {
+    pid_t group = order->to_group ? guard_group(state) : 0;
+
     switch (order->kind) {
     case GUARD_BEGIN:
         if (state->begin_fd >= 0 && write(state->begin_fd, "", 1) == 1) {
@@ -52,7 +43,11 @@ static void obey(struct guard_state *state, const struct guard_order *order)
         guard_report_event(state, GUARD_UNTIL, 0);
         break;
     case GUARD_SIGNAL:
-        pass_on(state, order);
+        if (state->reaped)
+            break;
+        kill(group ? -group : state->command, order->number);
+        state->passed |= order->number == SIGTERM || order->number == SIGINT ||
+                         order->number == SIGHUP || order->number == SIGQUIT;
         break;
     case GUARD_END:
         guard_begin_ending(state, GUARD_LOCK_OVER);
@@ -95,30 +90,7 @@ int64_t guard_stop_ms(const struct guard_state *state)
     return stop < state->over_ms ? stop : state->over_ms;
 }
 
-static void look_at_clock(struct guard_state *state)
-{
-    int64_t now = rowlock__now_ms();
-
-    if (!state->ending && now >= guard_stop_ms(state))
-        guard_begin_ending(state, state->over_ms <= guard_stop_ms(state) ? GUARD_TIME_OVER
-                                                                         : GUARD_LOCK_OVER);
-    if (state->ending && now >= state->kill_ms)
-        guard_kill(state);
-}
-
 /* ---- the loop -------------------------------------------------------------------------------- */
-
-static void await(const struct guard_state *state)
-{
-    struct pollfd fds[] = {{.fd = state->child_fd, .events = POLLIN},
-                           {.fd = state->timer_fd, .events = POLLIN},
-                           {.fd = state->orphaned ? -1 : state->fd, .events = POLLIN},
-                           {.fd = state->stand_in.fd, .events = POLLIN}};
-
-    timer_set(state->timer_fd,
-              state->ending || state->kept ? state->kill_ms : guard_stop_ms(state));
-    poll(fds, sizeof fds / sizeof *fds, -1);
-}
 
 /* Reads orders before the clock, so that a deadline that was extended in time has not passed. Also
    collects the command's end before the clock, so that a command that ended by itself counts as
@@ -126,11 +98,26 @@ static void await(const struct guard_state *state)
 void guard_watch(struct guard_state *state)
 {
     for (;;) {
+        int64_t now;
+
         if (!state->orphaned)
             read_orders(state);
         if (guard_is_done(state, guard_reap(state)))
             return;
-        look_at_clock(state);
-        await(state);
+        now = rowlock__now_ms();
+        if (!state->ending && now >= guard_stop_ms(state))
+            guard_begin_ending(state, state->over_ms <= guard_stop_ms(state) ? GUARD_TIME_OVER
+                                                                             : GUARD_LOCK_OVER);
+        if (state->ending && now >= state->kill_ms)
+            guard_kill(state);
+
+        struct pollfd fds[] = {{.fd = state->child_fd, .events = POLLIN},
+                               {.fd = state->timer_fd, .events = POLLIN},
+                               {.fd = state->orphaned ? -1 : state->fd, .events = POLLIN},
+                               {.fd = state->stand_in.fd, .events = POLLIN}};
+
+        timer_set(state->timer_fd,
+                  state->ending || state->kept ? state->kill_ms : guard_stop_ms(state));
+        poll(fds, sizeof fds / sizeof *fds, -1);
     }
 }

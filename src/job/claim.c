@@ -303,27 +303,6 @@ static int check(const struct rowlock_job *job, struct rowlock_error *error)
     return code;
 }
 
-static struct rowlock_job_rules rules_of(const struct rowlock_job *job)
-{
-    return (struct rowlock_job_rules){
-        .schedule = job->schedule,
-        .early_ms = job->early_ms,
-        .retry = job->retry == 0  ? -1
-                 : job->retry < 0 ? 0
-                                  : job->retry,
-        .backoff_ms = job->backoff_ms ? job->backoff_ms : BACKOFF_MS,
-        .skips_missed = job->missed == ROWLOCK_MISSED_SKIP,
-    };
-}
-
-/* A lost session is replaced by the first query. */
-static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-
-    return code == ROWLOCK_ECONN && rowlock__can_reconnect(connection) ? ROWLOCK_OK : code;
-}
-
 int rowlock_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
                   struct rowlock_claim *out, struct rowlock_lease **lease,
                   struct rowlock_error *error)
@@ -334,14 +313,24 @@ int rowlock_claim(struct rowlock_connection *connection, const struct rowlock_jo
 
     if (!error)
         error = &unseen;
-    code = check_ready(connection, error);
+    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
+        code = ROWLOCK_OK; /* the first query replaces a lost session */
     if (!code)
         code = check(job, error);
     if (!code)
         code = rowlock__check_installed(connection, error);
     if (code)
         return code;
-    c.rules = rules_of(job);
+    c.rules = (struct rowlock_job_rules){
+        .schedule = job->schedule,
+        .early_ms = job->early_ms,
+        .retry = job->retry == 0  ? -1
+                 : job->retry < 0 ? 0
+                                  : job->retry,
+        .backoff_ms = job->backoff_ms ? job->backoff_ms : BACKOFF_MS,
+        .skips_missed = job->missed == ROWLOCK_MISSED_SKIP,
+    };
     snprintf(c.name, sizeof c.name, ROWLOCK_JOB_PREFIX "%s", job->name);
     rowlock__host(c.host, sizeof c.host);
     code = claim(&c, error);

@@ -16,13 +16,6 @@ typedef struct rowlock_job_state state;
 typedef struct rowlock_job_rules rules;
 typedef struct rowlock_job_decision decision;
 
-/* A new job with a period is due at once, one with a cron line at its next due time. */
-static int64_t first_due(const state *s, const rules *r)
-{
-    return r->schedule->period_ms ? rowlock__schedule_previous(r->schedule, s->now_ms)
-                                  : rowlock__schedule_next(r->schedule, s->now_ms);
-}
-
 /* Planned while the clock showed a time that is still in the future. */
 static bool is_misplanned(const state *s, const rules *r)
 {
@@ -35,11 +28,12 @@ static bool is_misplanned(const state *s, const rules *r)
            s->due_ms > rowlock__schedule_next(r->schedule, s->now_ms + period_ms);
 }
 
+/* A new job with a period is due at once, one with a cron line at its next due time. */
 static int64_t due_of(const state *s, const rules *r)
 {
-    if (!s->known)
-        return first_due(s, r);
-    if (is_misplanned(s, r))
+    if (!s->known && r->schedule->period_ms)
+        return rowlock__schedule_previous(r->schedule, s->now_ms);
+    if (!s->known || is_misplanned(s, r))
         return rowlock__schedule_next(r->schedule, s->now_ms);
     if (s->same_schedule)
         return s->due_ms;
@@ -49,14 +43,6 @@ static int64_t due_of(const state *s, const rules *r)
 static int most_repeats(const rules *r, bool lost)
 {
     return r->retry >= 0 ? r->retry : lost;
-}
-
-/* The latest due time that has come: the schedule's, or the planned one if that is later. */
-static int64_t newest(const state *s, const rules *r, int64_t due)
-{
-    int64_t instant = rowlock__schedule_previous(r->schedule, s->now_ms);
-
-    return instant == ROWLOCK_NEVER ? due : rowlock__most(instant, due);
 }
 
 /* Its run left no lease, and no node has recorded the reason. */
@@ -72,19 +58,15 @@ static bool is_requested(const state *s, const rules *r, int64_t due)
     return s->known && s->same_schedule && rowlock__schedule_previous(r->schedule, due) != due;
 }
 
-/* A node with other time-zone data planned it: here the same text has no such due time, though it
-   is a whole minute. rowlock_hasten_job stores none of these. */
-static bool is_foreign(const state *s, const rules *r, int64_t due)
-{
-    return r->schedule->zone && due % 60000 == 0 && is_requested(s, r, due);
-}
-
+/* The run is that of the latest due time that has come: the schedule's, or the planned one if that
+   is later. */
 static decision come(const state *s, const rules *r, int64_t due)
 {
-    int64_t instant = newest(s, r, due);
+    int64_t instant = rowlock__schedule_previous(r->schedule, s->now_ms);
     int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
     bool lost = is_lost(s), broken = s->running && s->broken;
 
+    instant = instant == ROWLOCK_NEVER ? due : rowlock__most(instant, due);
     if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS && !is_requested(s, r, due))
         return (decision){.act = s->running ? ROWLOCK_JOB_SETTLE : ROWLOCK_JOB_PLAN,
                           .due_ms = next,
@@ -125,26 +107,6 @@ static decision again(const state *s, int64_t due, bool lost)
                       .lost = lost};
 }
 
-/* Its run left no lease. If the clock went back, a retry's due time may be in the future. */
-static decision bury(const state *s, const rules *r, int64_t due)
-{
-    if (!s->broken && s->repeats < most_repeats(r, true) && !is_misplanned(s, r))
-        return s->last_ms > s->now_ms
-                   ? (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = s->last_ms, .due_ms = due}
-                   : again(s, due, true);
-    return (decision){
-        .act = ROWLOCK_JOB_SETTLE, .due_ms = due, .lost = !s->broken, .broken = s->broken};
-}
-
-/* The other node may finish its run, or die, at any time: look again at every due time. */
-static decision wait_for_holder(const state *s, const rules *r, int64_t due)
-{
-    return (decision){
-        .act = ROWLOCK_JOB_WAIT,
-        .until_ms = rowlock__least(s->free_ms, rowlock__schedule_next(r->schedule, s->now_ms)),
-        .due_ms = due};
-}
-
 /* At most a quarter of the interval before `due`, so that no call waits until the
    next one begins. */
 static bool is_early(const state *s, const rules *r, int64_t due)
@@ -157,24 +119,33 @@ static bool is_early(const state *s, const rules *r, int64_t due)
     return before == ROWLOCK_NEVER || due - s->now_ms <= (due - before) / 4;
 }
 
-/* When to claim the last due time again, after a failure or a run that did not start. */
-static int64_t repeat_of(const state *s, const rules *r)
-{
-    if (!s->known || !(s->not_started || (s->failed_ms && s->repeats < most_repeats(r, false))))
-        return ROWLOCK_NEVER;
-    return rowlock__most(s->failed_ms + r->backoff_ms, s->last_ms);
-}
-
 decision rowlock__job_decide(const state *s, const rules *r)
 {
-    int64_t due = due_of(s, r), repeat_ms = repeat_of(s, r);
+    int64_t due = due_of(s, r), repeat_ms = ROWLOCK_NEVER;
 
+    /* The other node may finish its run, or die, at any time: look again at every due time. */
     if (s->held)
-        return wait_for_holder(s, r, due);
+        return (decision){
+            .act = ROWLOCK_JOB_WAIT,
+            .until_ms = rowlock__least(s->free_ms, rowlock__schedule_next(r->schedule, s->now_ms)),
+            .due_ms = due};
+    /* A node with other time-zone data planned it, if the same text has no such due time here,
+       though it is a whole minute: rowlock_hasten_job stores none of these. */
     if (due <= s->now_ms)
-        return is_foreign(s, r, due) ? leave(s, r, due) : come(s, r, due);
-    if (s->known && s->running && !s->not_started)
-        return bury(s, r, due);
+        return r->schedule->zone && due % 60000 == 0 && is_requested(s, r, due) ? leave(s, r, due)
+                                                                                : come(s, r, due);
+    /* Its run left no lease. If the clock went back, a retry's due time may be in the future. */
+    if (s->known && s->running && !s->not_started) {
+        if (s->broken || s->repeats >= most_repeats(r, true) || is_misplanned(s, r))
+            return (decision){
+                .act = ROWLOCK_JOB_SETTLE, .due_ms = due, .lost = !s->broken, .broken = s->broken};
+        return s->last_ms > s->now_ms
+                   ? (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = s->last_ms, .due_ms = due}
+                   : again(s, due, true);
+    }
+    /* When to claim the last due time again, after a failure or a run that did not start. */
+    if (s->known && (s->not_started || (s->failed_ms && s->repeats < most_repeats(r, false))))
+        repeat_ms = rowlock__most(s->failed_ms + r->backoff_ms, s->last_ms);
     if (repeat_ms <= s->now_ms)
         return again(s, due, false);
     if (!s->known || (!s->not_started && (!s->same_schedule || is_misplanned(s, r))))

@@ -9,19 +9,6 @@
 
 #define OUTPUT_MOST 2048
 
-/* The end of the output that is kept; it begins with a whole character. A byte that is not UTF-8
-   must not keep the run's end from being recorded. */
-static void end_of(const char *output, char out[OUTPUT_MOST + 1])
-{
-    size_t length = strlen(output);
-    const char *from = output + (length > OUTPUT_MOST ? length - OUTPUT_MOST : 0);
-    int skipped = 0;
-
-    while (from != output && ((unsigned char)*from & 0xC0) == 0x80 && skipped++ < 3)
-        from++;
-    rowlock__utf8_copy(out, OUTPUT_MOST + 1, from);
-}
-
 static int check(const struct rowlock_lease *lease, const struct rowlock_result *result,
                  struct rowlock_error *error)
 {
@@ -38,19 +25,29 @@ static int check(const struct rowlock_lease *lease, const struct rowlock_result 
     return ROWLOCK_OK;
 }
 
+/* The end of the output is kept; it begins with a whole character. A byte that is not UTF-8 must
+   not keep the run's end from being recorded. */
 int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *result,
                    struct rowlock_error *error)
 {
     char output[OUTPUT_MOST + 1];
     enum rowlock_run_outcome outcome;
+    const char *from;
+    size_t length;
     int code = check(lease, result, error);
 
     if (!code)
         code = rowlock__result_outcome(result, lease->name[0], &outcome, error);
     if (code)
         return code;
-    if (result->output)
-        end_of(result->output, output);
+    if (result->output) {
+        length = strlen(result->output);
+        from = result->output + (length > OUTPUT_MOST ? length - OUTPUT_MOST : 0);
+        for (int i = 0; from != result->output && ((unsigned char)*from & 0xC0) == 0x80 && i < 3;
+             i++)
+            from++;
+        rowlock__utf8_copy(output, sizeof output, from);
+    }
     return rowlock__end_lease(
         lease, ROWLOCK_SQL_JOB_FINISH,
         (struct rowlock_value[]){

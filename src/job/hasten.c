@@ -78,18 +78,11 @@ static int hasten(struct rowlock_connection *connection, const char *job, int64_
     return code;
 }
 
-static void log_request(struct rowlock_connection *connection, const char *job)
-{
-    static const int64_t token = ROWLOCK_LOG_DUE_NOW;
-    char name[ROWLOCK_NAME_MAX + 1];
-
-    snprintf(name, sizeof name, ROWLOCK_JOB_PREFIX "%s", job);
-    rowlock__log_user(connection, name, &token, 1);
-}
-
 int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
                        struct rowlock_error *error)
 {
+    static const int64_t logged_as = ROWLOCK_LOG_DUE_NOW;
+    char lock[ROWLOCK_NAME_MAX + 1];
     int64_t done = 0;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
@@ -102,7 +95,9 @@ int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
     if (!code && !done)
         code = rowlock__fail(error, ROWLOCK_EBUSY,
                              "the job '%.100s' changes all the time: try again", name);
-    if (!code)
-        log_request(connection, name);
+    if (!code) {
+        snprintf(lock, sizeof lock, ROWLOCK_JOB_PREFIX "%s", name);
+        rowlock__log_user(connection, lock, &logged_as, 1);
+    }
     return code;
 }

@@ -47,16 +47,6 @@ static void write_who(char *out, size_t size, const struct rowlock_value *column
              rowlock__value_number(&columns[5]));
 }
 
-static void breaker_row(struct rowlock_rows *rows, const struct rowlock_value *columns)
-{
-    struct breaker *breaker = rowlock__rows_add(rows);
-
-    if (!breaker)
-        return;
-    breaker->token = -rowlock__value_number(&columns[3]);
-    write_who(breaker->text, sizeof breaker->text, columns);
-}
-
 /* A user made a job due. */
 static void request_row(struct rowlock_rows *rows, const struct rowlock_value *columns)
 {
@@ -86,14 +76,18 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
     bool is_breaker = n >= 14 && rowlock__value_number(&columns[3]) < 0;
     bool is_request = is_breaker && !pasts->only_breakers &&
                       rowlock__value_number(&columns[3]) == -ROWLOCK_LOG_DUE_NOW;
+    struct breaker *breaker =
+        is_breaker && !is_request ? rowlock__rows_add(&pasts->breakers) : NULL;
     struct rowlock_past *past = n < 14 || is_breaker ? NULL : rowlock__rows_add(rows);
     bool is_run = past && rowlock__value_number(&columns[13]) != 0;
     char how[16];
 
     if (is_request)
         request_row(rows, columns);
-    else if (is_breaker)
-        breaker_row(&pasts->breakers, columns);
+    if (breaker) {
+        breaker->token = -rowlock__value_number(&columns[3]);
+        write_who(breaker->text, sizeof breaker->text, columns);
+    }
     if (!past)
         return;
     rowlock__column_text(&columns[11], how, sizeof how);
@@ -117,17 +111,6 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
         past->held_ms = rowlock__between(past->acquired_ms, past->ended_ms);
 }
 
-static int check_filter(const struct rowlock_past_filter *filter, struct rowlock_error *error)
-{
-    if (filter->since_ms < 0 || filter->waited_ms < 0 || filter->limit < 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "since_ms, waited_ms and limit must not be negative");
-    if (filter->name &&
-        (!*filter->name || rowlock__utf8_length(filter->name, strlen(filter->name)) <= 0))
-        return rowlock__fail(error, ROWLOCK_EINVAL, "the pattern is empty, or not UTF-8");
-    return filter->name ? rowlock__glob_check(filter->name, error) : ROWLOCK_OK;
-}
-
 static int read_pasts(struct rowlock_connection *connection,
                       const struct rowlock_past_filter *filter, const char *like, bool exact,
                       struct pasts *pasts, struct rowlock_error *error)
@@ -149,12 +132,6 @@ static int by_token(const void *a, const void *b)
     return rowlock__order(((const struct breaker *)a)->token, ((const struct breaker *)b)->token);
 }
 
-static bool is_broken(const struct rowlock_past *past)
-{
-    return past->ending == ROWLOCK_ENDED_REVOKED ||
-           (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_BROKEN);
-}
-
 /* Returns the earliest acquisition of a broken lease whose breaker is not in the list; INT64_MAX:
    none. */
 static int64_t put_breakers(struct pasts *pasts)
@@ -167,7 +144,8 @@ static int64_t put_breakers(struct pasts *pasts)
     for (size_t i = 0; i < pasts->rows.n; i++) {
         struct breaker wanted = {.token = past[i].token};
 
-        if (!is_broken(&past[i]))
+        if (past[i].ending != ROWLOCK_ENDED_REVOKED &&
+            (past[i].ending != ROWLOCK_ENDED_RUN || past[i].outcome != ROWLOCK_RUN_BROKEN))
             continue;
         breaker = pasts->breakers.n ? bsearch(&wanted, pasts->breakers.row, pasts->breakers.n,
                                               pasts->breakers.size, by_token)
@@ -241,22 +219,18 @@ static int read_jobs(struct rowlock_connection *connection,
     return code;
 }
 
-static bool is_match_of_job(const struct rowlock_past_filter *filter, const char *name)
-{
-    size_t length = strlen(ROWLOCK_JOB_PREFIX);
-
-    return filter->jobs && strncmp(name, ROWLOCK_JOB_PREFIX, length) == 0 &&
-           is_match(filter, name + length);
-}
-
 static void show(const struct rowlock_rows *rows, const struct rowlock_past_filter *filter,
                  bool exact, rowlock_visit_past visit, void *data)
 {
     const struct rowlock_past *past = rows->row;
+    size_t prefix = strlen(ROWLOCK_JOB_PREFIX);
     int left = filter->limit ? filter->limit : DEFAULT_LIMIT;
 
     for (size_t i = 0; i < rows->n && left > 0; i++) {
-        if (!exact && !is_match(filter, past[i].name) && !is_match_of_job(filter, past[i].name))
+        const char *name = past[i].name;
+        bool is_of_job = filter->jobs && strncmp(name, ROWLOCK_JOB_PREFIX, prefix) == 0;
+
+        if (!exact && !is_match(filter, name) && !(is_of_job && is_match(filter, name + prefix)))
             continue;
         if (past[i].ending == ROWLOCK_ENDED_DUE_NOW && (filter->problems || filter->waited_ms))
             continue;
@@ -272,16 +246,23 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
     static const struct rowlock_past_filter all;
     struct pasts pasts = {
         {.size = sizeof(struct rowlock_past)}, {.size = sizeof(struct breaker)}, false};
+    const char *name;
     char *like = NULL;
     bool exact = true;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     filter = filter ? filter : &all;
+    name = filter->name;
     if (!code)
         code = rowlock__list_check(connection, visit != NULL, error);
-    if (!code)
-        code = check_filter(filter, error);
-    if (!code && filter->name && !(like = rowlock__glob_to_like(filter->name, &exact)))
+    if (!code && (filter->since_ms < 0 || filter->waited_ms < 0 || filter->limit < 0))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "since_ms, waited_ms and limit must not be negative");
+    if (!code && name && (!*name || rowlock__utf8_length(name, strlen(name)) <= 0))
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "the pattern is empty, or not UTF-8");
+    if (!code && name)
+        code = rowlock__glob_check(name, error);
+    if (!code && name && !(like = rowlock__glob_to_like(name, &exact)))
         code = rowlock__no_memory(error);
     if (!code)
         code = read_pasts(connection, filter, like, exact, &pasts, error);
@@ -332,23 +313,17 @@ static bool may_keep(rowlock_duration ms)
     return ms >= KEEP_LEAST_MS && ms <= KEEP_MOST_MS;
 }
 
-static int check_rules(const struct rowlock_history_rules *rules, struct rowlock_error *error)
-{
-    if (!rules || (int)rules->level < ROWLOCK_HISTORY_OFF || rules->level > ROWLOCK_HISTORY_ALL)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "unknown level of the history");
-    if (!may_keep(rules->keep_good_ms) || !may_keep(rules->keep_bad_ms))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the history keeps its rows for 1 minute to 100 years");
-    return ROWLOCK_OK;
-}
-
 int rowlock_set_history(struct rowlock_connection *connection,
                         const struct rowlock_history_rules *rules, struct rowlock_error *error)
 {
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
-    if (!code)
-        code = check_rules(rules, error);
+    if (!code &&
+        (!rules || (int)rules->level < ROWLOCK_HISTORY_OFF || rules->level > ROWLOCK_HISTORY_ALL))
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "unknown level of the history");
+    if (!code && (!may_keep(rules->keep_good_ms) || !may_keep(rules->keep_bad_ms)))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the history keeps its rows for 1 minute to 100 years");
     if (!code)
         code = rowlock__check_installed(connection, error);
     if (!code) {

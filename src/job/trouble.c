@@ -23,24 +23,15 @@
 
 /* ---- health ---------------------------------------------------------------------------------- */
 
-/* When the run under way became slow; 0: it is not. */
-static int64_t slow_since(const struct rowlock_job_view *job)
-{
-    int64_t average_ms = rowlock__most(0, rowlock__least(job->average_ms, INT64_MAX / SLOW_TIMES));
-    int64_t most_ms = rowlock__most(SLOW_TIMES * average_ms, SLOW_LEAST_MS);
-
-    if (job->runs == 0 || rowlock__between(job->running.started_ms, job->now_ms) <= most_ms)
-        return 0;
-    return job->running.started_ms + most_ms;
-}
-
 /* sql/shared/job_trouble.sql has the same rules, so that fine jobs stay on the server. */
-static enum rowlock_health judge(const struct rowlock_job_view *job, int64_t *since_ms)
+enum rowlock_health rowlock_job_health(const struct rowlock_job_view *job, int64_t *since_ms)
 {
     bool ended = job->running.token && job->running.outcome != ROWLOCK_RUN_RUNNING;
     bool runs = job->running.token && !ended;
     const struct rowlock_run *last = ended ? &job->running : &job->last;
+    int64_t unused, average_ms, most_ms;
 
+    since_ms = since_ms ? since_ms : &unused;
     *since_ms = 0;
     if (job->paused_token) {
         *since_ms = job->paused_since_ms;
@@ -59,15 +50,12 @@ static enum rowlock_health judge(const struct rowlock_job_view *job, int64_t *si
         *since_ms = job->next_ms;
         return ROWLOCK_HEALTH_LATE;
     }
-    *since_ms = runs ? slow_since(job) : 0;
+    /* when the run under way became slow; 0: it is not */
+    average_ms = rowlock__most(0, rowlock__least(job->average_ms, INT64_MAX / SLOW_TIMES));
+    most_ms = rowlock__most(SLOW_TIMES * average_ms, SLOW_LEAST_MS);
+    if (runs && job->runs && rowlock__between(job->running.started_ms, job->now_ms) > most_ms)
+        *since_ms = job->running.started_ms + most_ms;
     return *since_ms ? ROWLOCK_HEALTH_SLOW : ROWLOCK_HEALTH_FINE;
-}
-
-enum rowlock_health rowlock_job_health(const struct rowlock_job_view *job, int64_t *since_ms)
-{
-    int64_t since;
-
-    return judge(job, since_ms ? since_ms : &since);
 }
 
 /* The worst first, then the oldest. */
@@ -75,7 +63,8 @@ static int by_health(const void *left, const void *right)
 {
     const struct rowlock_job_view *a = left, *b = right;
     int64_t a_since_ms, b_since_ms;
-    enum rowlock_health of_a = judge(a, &a_since_ms), of_b = judge(b, &b_since_ms);
+    enum rowlock_health of_a = rowlock_job_health(a, &a_since_ms);
+    enum rowlock_health of_b = rowlock_job_health(b, &b_since_ms);
     int order = rowlock__order(of_b, of_a);
 
     if (!order)

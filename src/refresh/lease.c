@@ -29,36 +29,13 @@ static int mark(void *data, __attribute__((unused)) struct rowlock_connection *c
     return !code && !marked->found.stale ? ROWLOCK_DECLINED : code;
 }
 
-static int acquire(struct marked *marked, const struct rowlock_terms *terms,
-                   struct rowlock_lease **lease, struct rowlock_error *error)
-{
-    struct rowlock_want want = {.name = marked->marking.lock, .mode = ROWLOCK_EXCLUSIVE};
-
-    return rowlock__acquire_with(marked->marking.connection, &want, 1, terms, mark, marked, lease,
-                                 error);
-}
-
-/* Looks whether the subject is fresh, which then needs no lock; decides nothing else. The acquire
-   machine handles a lost session. */
-static int look(struct marked *marked, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = marked->marking.connection;
-    int code = rowlock__check_installed(connection, error);
-
-    if (!code)
-        code = rowlock__subject_look(&marked->marking, &marked->found, error);
-    if (code != ROWLOCK_ECONN)
-        return code;
-    marked->found.stale = 1;
-    return ROWLOCK_OK;
-}
-
 int rowlock_refresh_acquire(struct rowlock_connection *connection,
                             const struct rowlock_subject *subject,
                             const struct rowlock_terms *terms, struct rowlock_refresh *out,
                             struct rowlock_lease **lease, struct rowlock_error *error)
 {
     struct marked marked = {.found.stale = 0};
+    struct rowlock_want want = {.name = marked.marking.lock, .mode = ROWLOCK_EXCLUSIVE};
     struct rowlock_lease *taken = NULL;
     struct rowlock_subject named = subject ? *subject : (struct rowlock_subject){0};
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
@@ -70,10 +47,19 @@ int rowlock_refresh_acquire(struct rowlock_connection *connection,
     if (!code && named.table)
         code = rowlock__fail(error, ROWLOCK_EMODE,
                              "a table is locked in a transaction; a lease cannot hold it");
+    if (code)
+        return code;
+    /* Looks whether the subject is fresh, which then needs no lock; decides nothing else. The
+       acquire machine handles a lost session. */
+    code = rowlock__check_installed(connection, error);
     if (!code)
-        code = look(&marked, error);
+        code = rowlock__subject_look(&marked.marking, &marked.found, error);
+    if (code == ROWLOCK_ECONN) {
+        marked.found.stale = 1;
+        code = ROWLOCK_OK;
+    }
     if (!code && marked.found.stale)
-        code = acquire(&marked, terms, &taken, error);
+        code = rowlock__acquire_with(connection, &want, 1, terms, mark, &marked, &taken, error);
     if (code)
         return code;
     *out = marked.found;

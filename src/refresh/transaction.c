@@ -77,22 +77,6 @@ static int begin_locked(struct rowlock_connection *connection, const char *lock,
     return code ? abandon(connection, code, error) : ROWLOCK_OK;
 }
 
-/* Checks again under the lock: its previous holder may have refreshed the subject. */
-static int begin_stale(const struct rowlock_marking *marking, const char *table,
-                       rowlock_duration wait_ms, struct rowlock_refresh *out,
-                       struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = marking->connection;
-    int code = begin_locked(connection, marking->lock, ROWLOCK_EXCLUSIVE, table, wait_ms, error);
-
-    if (code)
-        return code;
-    code = rowlock__subject_begin(marking, 0, out, error);
-    if (code)
-        return abandon(connection, code, error);
-    return out->stale ? ROWLOCK_OK : rowlock_rollback(connection, error);
-}
-
 int rowlock_refresh_begin(struct rowlock_connection *connection,
                           const struct rowlock_subject *subject, rowlock_duration wait_ms,
                           struct rowlock_refresh *out, struct rowlock_error *error)
@@ -109,8 +93,18 @@ int rowlock_refresh_begin(struct rowlock_connection *connection,
         code = rowlock__check_installed(connection, error);
     if (!code)
         code = rowlock__subject_look(&marking, &found, error);
-    if (!code && found.stale)
-        code = begin_stale(&marking, subject->table, wait_ms, &found, error);
+    if (!code && found.stale) {
+        code = begin_locked(connection, marking.lock, ROWLOCK_EXCLUSIVE, subject->table, wait_ms,
+                            error);
+        if (code)
+            return code;
+        /* Checks again under the lock: its previous holder may have refreshed the subject. */
+        code = rowlock__subject_begin(&marking, 0, &found, error);
+        if (code)
+            return abandon(connection, code, error);
+        if (!found.stale)
+            code = rowlock_rollback(connection, error);
+    }
     if (!code)
         *out = found;
     return code;
@@ -173,57 +167,41 @@ static int run(struct rowlock_connection *connection, enum rowlock_statement_id 
     return rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
 }
 
-static int mark_done(struct rowlock_connection *connection, const struct rowlock_refresh *refresh,
-                     struct rowlock_error *error)
+int rowlock_refresh_done(struct rowlock_connection *connection,
+                         const struct rowlock_refresh *refresh, struct rowlock_error *error)
 {
     struct rowlock_value values[] = {rowlock__text_value(refresh->subject),
                                      rowlock__int_value(refresh->version)};
     int64_t status = ROWLOCK_STATUS_LOST;
-    int code = run(connection, ROWLOCK_SQL_SUBJECT_STILL, NULL, NULL, error);
+    struct rowlock_error unseen;
+    int code;
 
+    error = error ? error : &unseen;
+    code = check_open(connection, refresh, error);
+    if (code)
+        return code;
+    code = run(connection, ROWLOCK_SQL_SUBJECT_STILL, NULL, NULL, error);
     if (code == ROWLOCK_EDB) /* no such savepoint */
         return is_over(refresh, ROWLOCK_TX_KEPT, error);
     if (!code)
         code = run(connection, ROWLOCK_SQL_SUBJECT_DONE, values, &status, error);
     if (code)
         return rowlock__wrap_error(error, code, "the subject '%.100s'", refresh->subject);
-    return status == ROWLOCK_STATUS_OK ? ROWLOCK_OK : is_over(refresh, ROWLOCK_TX_KEPT, error);
-}
-
-int rowlock_refresh_done(struct rowlock_connection *connection,
-                         const struct rowlock_refresh *refresh, struct rowlock_error *error)
-{
-    struct rowlock_error unseen;
-    int code = check_open(connection, refresh, error ? error : &unseen);
-
-    if (!code)
-        code = mark_done(connection, refresh, error ? error : &unseen);
-    return code ? code : rowlock_commit(connection, error);
+    if (status != ROWLOCK_STATUS_OK)
+        return is_over(refresh, ROWLOCK_TX_KEPT, error);
+    return rowlock_commit(connection, error);
 }
 
 /* ---- failed ---------------------------------------------------------------------------------- */
 
-/* Records the failure. If the row is locked, either another session refreshes the subject, and
-   there is nothing to record; or our lost session still holds it, and the server has not rolled it
-   back yet. */
-static int ask_to_mark(struct rowlock_connection *connection, const struct rowlock_value *values,
-                       struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
-    int64_t until_ms = rowlock__after(rowlock__now_ms(), LOST_SESSION_MS), marked = LOCKED;
-    int code;
-
-    do
-        code = rowlock__subject_ask(connection, ROWLOCK_SQL_SUBJECT_FAIL, values, &marked, error);
-    while (!code && marked == LOCKED &&
-           rowlock__pause(&pause, -1, until_ms) != ROWLOCK_WAKE_DEADLINE);
-    return code;
-}
-
+/* If the row is locked, either another session refreshes the subject, and there is nothing to
+   record; or our lost session still holds it, and the server has not rolled it back yet. */
 static int mark_failed(struct rowlock_connection *connection, const struct rowlock_refresh *refresh,
                        const char *message, struct rowlock_error *error)
 {
     struct rowlock_subject subject = {.name = refresh->subject};
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    int64_t until_ms = rowlock__after(rowlock__now_ms(), LOST_SESSION_MS), marked = LOCKED;
     struct rowlock_marking marking;
     char text[MESSAGE_SIZE];
     int code = rowlock__marking_init(&marking, connection, &subject, error);
@@ -238,7 +216,11 @@ static int mark_failed(struct rowlock_connection *connection, const struct rowlo
                                          rowlock__text_value(marking.program),
                                          rowlock__text_value(*text ? text : NULL)};
 
-        code = ask_to_mark(connection, values, error);
+        do
+            code =
+                rowlock__subject_ask(connection, ROWLOCK_SQL_SUBJECT_FAIL, values, &marked, error);
+        while (!code && marked == LOCKED &&
+               rowlock__pause(&pause, -1, until_ms) != ROWLOCK_WAKE_DEADLINE);
     }
     return code ? rowlock__wrap_error(error, code, "the ERROR of '%.100s'", refresh->subject)
                 : ROWLOCK_OK;

@@ -33,28 +33,22 @@ static const struct option_row options[] = {
     {"verbose", 0, no_argument, set_flag, offsetof(struct taking, verbose), 0, 0},
     {0}};
 
-static void read_options(struct command *command, struct taking *taking)
+int cmd_acquire(struct command *command)
 {
-    struct lock_options *lock = &taking->lock;
+    struct taking taking = {
+        .command = command, .holder = "acquire", .lock = lock_options_default()};
+    struct lock_options *lock = &taking.lock;
+    int status;
 
-    *lock = lock_options_default();
-    scan_options(command, (struct option_table[]){{options, taking}, LOCK_TABLES(lock), {0}});
+    scan_options(command, (struct option_table[]){{options, &taking}, LOCK_TABLES(lock), {0}});
     for (int i = 0; i < command->n_rest; i++)
         command->operands[command->n_operands++] = command->rest[i];
-    if (command->n_operands > 0 && lock->ttl_ms == 0 && !taking->pid)
+    if (command->n_operands > 0 && lock->ttl_ms == 0 && !taking.pid)
         usage_error(command, "--ttl DUR is missing: the lease's duration without renewal, such as "
                              "--ttl 5m");
     if (lock->ttl_ms == 0)
         lock->ttl_ms = ROWLOCK_TTL_MS;
     finish_lock_options(command, lock);
-}
-
-int cmd_acquire(struct command *command)
-{
-    struct taking taking = {.command = command, .holder = "acquire"};
-    int status;
-
-    read_options(command, &taking);
     status = check_output();
     if (!status)
         status = taking.pid ? acquire_while(&taking) : take_and_print(&taking);

@@ -9,18 +9,6 @@
 #include "run/supervise/ancestors.h"
 #include "util/random.h"
 
-static void print_json(const struct lease_argument *argument, const struct rowlock_lease *lease)
-{
-    fputs("{\"name\":", stdout);
-    json_text(stdout, argument->name);
-    printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":", argument->token,
-           lease ? "true" : "false");
-    if (lease && lease_is_endless(lease))
-        puts("null}");
-    else
-        printf("%" PRId64 "}\n", lease ? rowlock_remaining(lease) : 0);
-}
-
 struct keeper_search {
     int64_t token, dead_pid; /* 0: alive, or unknown */
 };
@@ -39,51 +27,58 @@ static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
     return 1;
 }
 
-/* Below `run` and similar verbs the guard ends the command, and the row may name a daemon that has
-   finished its part. */
-static int64_t dead_keeper(const struct lease_argument *argument)
+/* `lease` is NULL if there is none, or if its keeper has ended, which was printed. */
+static int print_answer(const struct command *command, const struct lease_argument *argument,
+                        const struct rowlock_lease *lease)
 {
-    struct keeper_search search = {.token = argument->token};
+    int is_endless = lease && lease_is_endless(lease);
 
-    if (!is_token_of_ancestor(argument->token))
-        rowlock_list(argument->connection, argument->name, find_dead_keeper, &search, NULL);
-    return search.dead_pid;
-}
-
-static int answer(const struct command *command, const struct lease_argument *argument)
-{
-    const struct rowlock_lease *lease = argument->lease;
-    int64_t dead_pid = lease ? dead_keeper(argument) : 0;
-
-    if (!lease && argument->error.code != ROWLOCK_ELOST)
-        return report(&argument->error);
-    if (dead_pid) {
-        message("the lease of '%s' (token %" PRId64
-                ") is not renewed any more: its keeper, process "
-                "%" PRId64 ", has ended; it ends in %.1f s",
-                argument->name, argument->token, dead_pid, (double)rowlock_remaining(lease) / 1000);
-        lease = NULL;
-    }
-    if (command->json)
-        print_json(argument, lease);
-    else if (lease && lease_is_endless(lease))
+    if (command->json) {
+        fputs("{\"name\":", stdout);
+        json_text(stdout, argument->name);
+        printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":", argument->token,
+               lease ? "true" : "false");
+        if (is_endless)
+            puts("null}");
+        else
+            printf("%" PRId64 "}\n", lease ? rowlock_remaining(lease) : 0);
+    } else if (is_endless) {
         puts("valid until it is released");
-    else if (lease)
+    } else if (lease) {
         printf("valid, %.1f s left\n", (double)rowlock_remaining(lease) / 1000);
-    else if (!dead_pid)
+    } else if (!argument->lease) {
         report_lease(argument);
+    }
     return lease ? STATUS_OK : STATUS_ANSWER_IS_NO;
 }
 
 int cmd_check(struct command *command)
 {
     struct lease_argument argument;
+    const struct rowlock_lease *lease;
+    struct keeper_search search = {0};
     int status;
 
     read_lease_argument(command, 0, &argument);
+    search.token = argument.token;
     status = adopt_lease(command, &argument);
-    if (argument.connection)
-        status = answer(command, &argument);
+    lease = argument.lease;
+    /* Below `run` and similar verbs the guard ends the command, and the row may name a daemon that
+       has finished its part. */
+    if (lease && !is_token_of_ancestor(argument.token))
+        rowlock_list(argument.connection, argument.name, find_dead_keeper, &search, NULL);
+    if (search.dead_pid) {
+        message("the lease of '%s' (token %" PRId64
+                ") is not renewed any more: its keeper, process "
+                "%" PRId64 ", has ended; it ends in %.1f s",
+                argument.name, argument.token, search.dead_pid,
+                (double)rowlock_remaining(lease) / 1000);
+        lease = NULL;
+    }
+    if (!argument.lease && argument.connection && argument.error.code != ROWLOCK_ELOST)
+        status = report(&argument.error);
+    else if (argument.connection)
+        status = print_answer(command, &argument, lease);
     rowlock_lease_free(argument.lease);
     rowlock_close(argument.connection);
     return status;

@@ -9,18 +9,6 @@
 
 #define GRACE_MS 10000
 
-static int check(const struct command *command, const char *path)
-{
-    struct crontab crontab;
-    int status = cron_file_read(path, &crontab);
-
-    if (status)
-        return status;
-    status = cron_file_print(&crontab, command->json);
-    crontab_free(&crontab);
-    return status;
-}
-
 static int run_daemon(const struct command *command, struct cron *cron)
 {
     int status;
@@ -51,7 +39,7 @@ static const struct option_row options[] = {
 int cmd_cron(struct command *command)
 {
     struct cron cron = {.grace_ms = GRACE_MS};
-    int only_check = 0;
+    int only_check = 0, status;
 
     scan_options(command,
                  (struct option_table[]){{check_option, &only_check}, {options, &cron}, {0}});
@@ -61,5 +49,11 @@ int cmd_cron(struct command *command)
     if (only_check && cron.prefix)
         usage_error(command, "--prefix is for the daemon, which --check does not start");
     cron.path = command->operands[0];
-    return only_check ? check(command, cron.path) : run_daemon(command, &cron);
+    if (!only_check)
+        return run_daemon(command, &cron);
+    status = cron_file_read(cron.path, &cron.crontab);
+    if (!status)
+        status = cron_file_print(&cron.crontab, command->json);
+    crontab_free(&cron.crontab);
+    return status;
 }

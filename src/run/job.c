@@ -114,9 +114,8 @@ static void read_options(struct command *command, struct job_run *job)
                                                   {0}});
     take_name(command, job);
     job->argv = command->rest;
-    if (job_settings_check(&job->settings, why, sizeof why))
+    if (job_settings_settle(&job->settings, why, sizeof why))
         usage_error(command, "%s", why);
-    job_settings_settle(&job->settings);
     if (!job->token)
         open_schedule(command, job, &said);
 }

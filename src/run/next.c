@@ -25,18 +25,6 @@ static const struct option_row options[] = {
     {"start", 0, required_argument, set_long_number, AT(start), -NUMBER_MOST, NUMBER_MOST},
     {0}};
 
-static void read_options(struct command *command, struct drawing *drawing)
-{
-    drawing->lock = lock_options_default();
-    scan_options(command, (struct option_table[]){
-                              {options, drawing}, {lock_wait_options, &drawing->lock}, {0}});
-    drawing->counter = one_name(command);
-    finish_lock_options(command, &drawing->lock);
-    if (snprintf(drawing->name, sizeof drawing->name, "counter:%s", drawing->counter) > 255)
-        usage_error(command, "the counter's name has more than 247 bytes");
-    drawing->lock.wants->name = drawing->name;
-}
-
 static void say_lost(const struct drawing *drawing, const char *why)
 {
     int64_t last = drawing->first + drawing->count - 1;
@@ -88,12 +76,18 @@ static int print(const struct command *command, const struct drawing *drawing)
 
 int cmd_next(struct command *command)
 {
-    struct drawing drawing = {.start = 1, .count = 1};
+    struct drawing drawing = {.start = 1, .count = 1, .lock = lock_options_default()};
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error;
     int status;
 
-    read_options(command, &drawing);
+    scan_options(command, (struct option_table[]){
+                              {options, &drawing}, {lock_wait_options, &drawing.lock}, {0}});
+    drawing.counter = one_name(command);
+    finish_lock_options(command, &drawing.lock);
+    if (snprintf(drawing.name, sizeof drawing.name, "counter:%s", drawing.counter) > 255)
+        usage_error(command, "the counter's name has more than 247 bytes");
+    drawing.lock.wants->name = drawing.name;
     command->is_farm_wide = 1;
     status = check_output();
     if (!status)

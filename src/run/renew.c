@@ -6,19 +6,6 @@
 #include "run/supervise/child.h"
 #include "util/renewal.h"
 
-static void print(const struct command *command, const struct lease_argument *argument)
-{
-    struct rowlock_want want = {.name = argument->name};
-
-    if (argument->ttl_ms && lease_is_endless(argument->lease))
-        message("'%s' is held until it is released; --ttl does not shorten that: rowlock release "
-                "%s'%s' --token %" PRId64 " ends it",
-                argument->name, before_name(argument->name), argument->name, argument->token);
-    if (command->json)
-        print_lease_json(&want, 1, argument->lease,
-                         lease_expires(argument->connection, argument->name, argument->token));
-}
-
 int cmd_renew(struct command *command)
 {
     struct lease_argument argument;
@@ -34,8 +21,13 @@ int cmd_renew(struct command *command)
             argument.lease, argument.ttl_ms ? argument.ttl_ms : ROWLOCK_TTL_MS, &argument.error));
     if (status && argument.connection)
         report_lease(&argument);
-    else if (!status)
-        print(command, &argument);
+    if (!status && argument.ttl_ms && lease_is_endless(argument.lease))
+        message("'%s' is held until it is released; --ttl does not shorten that: rowlock release "
+                "%s'%s' --token %" PRId64 " ends it",
+                argument.name, before_name(argument.name), argument.name, argument.token);
+    if (!status && command->json)
+        print_lease_json(&(struct rowlock_want){.name = argument.name}, 1, argument.lease,
+                         lease_expires(argument.connection, argument.name, argument.token));
     rowlock_lease_free(argument.lease);
     rowlock_close(argument.connection);
     return status;

@@ -6,6 +6,7 @@
  * beyond the field (90 minutes), a date that never occurs. "fri-sun" is a valid range. H is that of
  * Jenkins: H, H/15, H(0-29), H(0-29)/10.
  */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 
 #include "schedule/cron.h"
 #include "util/error.h"
+
+#define BLANKS " \t"
 
 static const char months[] = "jan feb mar apr may jun jul aug sep oct nov dec ";
 static const char weekdays[] = "sun mon tue wed thu fri sat ";
@@ -64,25 +67,14 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void skip_blanks(struct reader *from)
-{
-    while (is_blank(*from->at))
-        from->at++;
-}
-
 static char lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int is_letter_or_digit(char c)
 {
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
+    return isdigit((unsigned char)c) || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
 static int word_length(const char *at)
@@ -107,19 +99,11 @@ static int number_of(const char *at, size_t length)
     int value = 0;
 
     for (size_t i = 0; i < length; i++) {
-        if (!is_digit(at[i]))
+        if (!isdigit((unsigned char)at[i]))
             return -1;
         value = value < 1000 ? value * 10 + (at[i] - '0') : value;
     }
     return length > 0 ? value : -1;
-}
-
-static int name_of(const struct field *field, const char *at, size_t length)
-{
-    for (size_t i = 0; length == 3 && field->names[i]; i += 4)
-        if (same_word(at, field->names + i, 3))
-            return field->low + (int)i / 4;
-    return -1;
 }
 
 static int refuse_sign(const struct reader *from)
@@ -143,6 +127,7 @@ __attribute__((format(printf, 2, 3))) static void write_normal(struct reader *fr
 
 static int read_value(struct reader *from, int *value)
 {
+    const struct field *field = from->field;
     const char *start = from->at;
     size_t length;
 
@@ -153,13 +138,15 @@ static int read_value(struct reader *from, int *value)
         return refuse_sign(from);
     if (length == 0)
         return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
-                             "%s: a value is missing: allowed are %s", from->field->name,
-                             from->field->allowed);
-    *value = is_digit(*start) ? number_of(start, length) : name_of(from->field, start, length);
-    if (*value < from->field->low || *value > from->field->high)
+                             "%s: a value is missing: allowed are %s", field->name, field->allowed);
+    *value = number_of(start, length);
+    for (size_t i = 0; length == 3 && field->names[i]; i += 4)
+        if (same_word(start, field->names + i, 3))
+            *value = field->low + (int)i / 4;
+    if (*value < field->low || *value > field->high)
         return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
-                             "%s: \"%.*s\" is invalid: allowed are %s", from->field->name,
-                             (int)(length < 40 ? length : 40), start, from->field->allowed);
+                             "%s: \"%.*s\" is invalid: allowed are %s", field->name,
+                             (int)(length < 40 ? length : 40), start, field->allowed);
     return 0;
 }
 
@@ -171,7 +158,8 @@ static int read_range_end(struct reader *from, const char *item, struct item *ou
 
     if (code)
         return code;
-    if (from->field->names == weekdays && !is_digit(*start) && out->last == 0 && out->first > 0)
+    if (from->field->names == weekdays && !isdigit((unsigned char)*start) && out->last == 0 &&
+        out->first > 0)
         out->last = 7;
     if (out->first > out->last)
         return rowlock__fail(error_at(from, item), ROWLOCK_EINVAL,
@@ -204,36 +192,11 @@ static int read_step(struct reader *from, const char *item, struct item *out)
 
 /* ---- H --------------------------------------------------------------------------------------- */
 
-/* Whether there is an H at `at`; "HOUR" is not one. */
-static int is_hash(const char *at)
-{
-    return *at == 'H' && !is_letter_or_digit(at[1]);
-}
-
-/* "(0-29)" */
-static int read_hash_range(struct reader *from, struct item *out)
-{
-    const char *start = ++from->at;
-    int code = read_value(from, &out->first);
-
-    if (!code && *from->at == '-') {
-        from->at++;
-        code = read_range_end(from, start, out);
-    } else if (!code) {
-        return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
-                             "%s: H( requires a range, as in H(%d-%d)", from->field->name,
-                             from->field->low, from->field->hashed_high);
-    }
-    if (!code && *from->at != ')')
-        code = rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
-                             "%s: the ) after the range of H is missing", from->field->name);
-    from->at += !code;
-    return code;
-}
-
+/* "H", or "H(0-29)" */
 static int read_hash(struct reader *from, struct item *out)
 {
     const char *start = from->at++;
+    int code;
 
     out->hashed = 1;
     out->last = from->field->hashed_high;
@@ -241,7 +204,23 @@ static int read_hash(struct reader *from, struct item *out)
         return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
                              "%s: H is derived from the name of a job, and here is none",
                              from->field->name);
-    return *from->at == '(' ? read_hash_range(from, out) : ROWLOCK_OK;
+    if (*from->at != '(')
+        return ROWLOCK_OK;
+    start = ++from->at;
+    code = read_value(from, &out->first);
+    if (!code && *from->at != '-')
+        return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
+                             "%s: H( requires a range, as in H(%d-%d)", from->field->name,
+                             from->field->low, from->field->hashed_high);
+    if (!code) {
+        from->at++;
+        code = read_range_end(from, start, out);
+    }
+    if (!code && *from->at != ')')
+        code = rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
+                             "%s: the ) after the range of H is missing", from->field->name);
+    from->at += !code;
+    return code;
 }
 
 /* H becomes one number of its range. H/N becomes every N-th number, beginning with one of the first
@@ -294,7 +273,9 @@ static int read_item(struct reader *from, struct item *out)
     int code;
 
     *out = (struct item){.first = from->field->low, .step = 1, .ranged = 1};
-    code = is_hash(start) ? read_hash(from, out) : read_numbers(from, out);
+    /* "HOUR" is not an H */
+    code = *start == 'H' && !is_letter_or_digit(start[1]) ? read_hash(from, out)
+                                                          : read_numbers(from, out);
     if (!code && *from->at == '/')
         code = read_step(from, start, out);
     if (!code && out->hashed)
@@ -330,7 +311,7 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
     for (int i = 0; i < ROWLOCK_CRON_FIELDS; i++) {
         int code;
 
-        skip_blanks(from);
+        from->at += strspn(from->at, BLANKS);
         from->field = &fields[i];
         if (!*from->at)
             return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
@@ -344,7 +325,7 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
         if (code)
             return code;
     }
-    skip_blanks(from);
+    from->at += strspn(from->at, BLANKS);
     if (*from->at)
         return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
                              "unexpected \"%.*s\": a schedule has five fields",
@@ -360,7 +341,7 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
 
 const char *rowlock__cron_named(const char *text)
 {
-    size_t length = strcspn(text, " \t");
+    size_t length = strcspn(text, BLANKS);
 
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (length == strlen(named[i][0]) && same_word(text, named[i][0], length))
@@ -384,7 +365,7 @@ static int read_named(struct reader *from, struct rowlock_cron *line)
             "@daily, @midnight, @hourly, and periods as in every 5m",
             length, word);
     from->at += length;
-    skip_blanks(from);
+    from->at += strspn(from->at, BLANKS);
     if (*from->at)
         return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
                              "unexpected \"%.*s\": %.*s is a complete schedule",
@@ -400,9 +381,9 @@ static int refuse_never(struct reader *from, const struct rowlock_cron *line)
         return 0;
     from->at = from->text;
     for (int field = 0; field <= ROWLOCK_DAY; field++) {
-        skip_blanks(from);
+        from->at += strspn(from->at, BLANKS);
         if (field < ROWLOCK_DAY)
-            from->at += strcspn(from->at, " \t");
+            from->at += strcspn(from->at, BLANKS);
     }
     return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
                          "day of month: never comes in the months of this schedule");
@@ -415,7 +396,7 @@ int rowlock__cron_read(const char *text, const char *name, struct rowlock_cron *
     struct rowlock_cron line = {0};
     int code;
 
-    skip_blanks(&from);
+    from.at += strspn(from.at, BLANKS);
     code = *from.at == '@' ? read_named(&from, &line) : read_fields(&from, &line);
     if (!code)
         code = refuse_never(&from, &line);

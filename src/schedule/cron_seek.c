@@ -50,28 +50,24 @@ static uint64_t days_of(const struct rowlock_cron *line, int year, int month)
     return (dates | weekdays) & (((uint64_t)2 << length) - 1);
 }
 
-static void step_month(struct rowlock_date *date, int step)
-{
-    date->month += step;
-    if (date->month < 1 || date->month > 12) {
-        date->year += step;
-        date->month = step > 0 ? 1 : 12;
-    }
-    date->day = step > 0 ? 1 : 31;
-}
-
 static int seek_day(const struct rowlock_cron *line, int64_t day, int step, int64_t *found)
 {
     struct rowlock_date date = rowlock__date(day);
 
-    for (int i = 0; i < CYCLE_MONTHS; i++, step_month(&date, step)) {
-        if (!(line->set[ROWLOCK_MONTH] >> date.month & 1))
-            continue;
-        date.day = seek_bit(days_of(line, date.year, date.month), date.day, step);
-        if (date.day >= 0) {
-            *found = rowlock__days(date);
-            return 0;
+    for (int i = 0; i < CYCLE_MONTHS; i++) {
+        if (line->set[ROWLOCK_MONTH] >> date.month & 1) {
+            date.day = seek_bit(days_of(line, date.year, date.month), date.day, step);
+            if (date.day >= 0) {
+                *found = rowlock__days(date);
+                return 0;
+            }
         }
+        date.month += step;
+        if (date.month < 1 || date.month > 12) {
+            date.year += step;
+            date.month = step > 0 ? 1 : 12;
+        }
+        date.day = step > 0 ? 1 : 31;
     }
     return -1;
 }
@@ -94,26 +90,19 @@ int rowlock__cron_seek(const struct rowlock_cron *line, int64_t minute, int step
 }
 
 /* The hash behind H in a crontab line. Another hash would move every job that uses H. */
-
-static uint64_t add(uint64_t hash, unsigned char byte)
-{
-    return (hash ^ byte) * UINT64_C(0x100000001b3);
-}
-
-/* The low bits of FNV-1a depend on the low bits of each byte alone, and fields must be independent
-   of each other. */
-static uint64_t mix(uint64_t hash)
-{
-    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return hash ^ hash >> 33;
-}
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
 
 int rowlock__cron_hash(enum rowlock_cron_field field, const char *name, int span)
 {
-    uint64_t hash = add(UINT64_C(0xcbf29ce484222325), (unsigned char)('0' + field));
+    uint64_t hash = FNV_BASIS ^ (unsigned char)('0' + field);
 
-    while (*name)
-        hash = add(hash, (unsigned char)*name++);
-    return (int)(mix(hash) % (uint64_t)span);
+    for (hash *= FNV_PRIME; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * FNV_PRIME;
+    /* The low bits of FNV-1a depend on the low bits of each byte alone, and fields must be
+       independent of each other. */
+    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    hash ^= hash >> 33;
+    return (int)(hash % (uint64_t)span);
 }

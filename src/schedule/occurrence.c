@@ -45,16 +45,6 @@ static int64_t latest_wall(const struct rowlock_zone *zone, int64_t at)
     return latest;
 }
 
-/* step 1: the next time after `at`; -1: the latest up to `at`. */
-static int64_t seek_named(const struct rowlock_schedule *schedule, int64_t at, int step)
-{
-    int64_t minute = rowlock__floor_divide(latest_wall(schedule->zone, at), 60) + (step > 0);
-
-    if (rowlock__cron_seek(&schedule->line, minute, step, &minute) != 0)
-        return NONE;
-    return reach(schedule->zone, minute * 60);
-}
-
 static int64_t seek_shown(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
     at += step > 0;
@@ -72,12 +62,19 @@ static int64_t seek_shown(const struct rowlock_schedule *schedule, int64_t at, i
     return NONE;
 }
 
+/* step 1: the next time after `at`; -1: the latest up to `at`. */
 static int64_t seek(const struct rowlock_schedule *schedule, int64_t at, int step)
 {
     const struct rowlock_cron *line = &schedule->line;
-    int is_shown = line->starred[ROWLOCK_MINUTE] || line->starred[ROWLOCK_HOUR];
-    int64_t due = is_shown ? seek_shown(schedule, at, step) : seek_named(schedule, at, step);
+    int64_t due = NONE, minute;
 
+    if (line->starred[ROWLOCK_MINUTE] || line->starred[ROWLOCK_HOUR]) {
+        due = seek_shown(schedule, at, step);
+    } else {
+        minute = rowlock__floor_divide(latest_wall(schedule->zone, at), 60) + (step > 0);
+        if (rowlock__cron_seek(line, minute, step, &minute) == 0)
+            due = reach(schedule->zone, minute * 60);
+    }
     /* at the edge of the calendar the previous time is unknown */
     return due <= ROWLOCK_CALENDAR_FIRST || due >= ROWLOCK_CALENDAR_LAST ? ROWLOCK_NEVER
                                                                          : due * 1000;

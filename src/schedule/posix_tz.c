@@ -2,6 +2,7 @@
 /* Computes offsets from a POSIX TZ rule such as "CET-1CEST,M3.5.0,M10.5.0/3". */
 #include "schedule/zone.h"
 
+#include <ctype.h>
 #include <stddef.h>
 
 #include "util/calendar.h"
@@ -27,15 +28,6 @@ static int64_t day_of(int year, const struct rowlock_tz_day *rule)
            (rule->day > 59 && rowlock__month_length(year, 2) == 29);
 }
 
-/* When daylight time starts or ends. The rule gives that time by the clock before the change. */
-static int64_t change(const struct rowlock_posix_tz *rule, int year, int starts)
-{
-    const struct rowlock_tz_day *day = starts ? &rule->start : &rule->end;
-
-    return day_of(year, day) * ROWLOCK_DAY_SECONDS + day->seconds -
-           (starts ? rule->standard : rule->daylight);
-}
-
 /*
  * Rules may reach a week beyond their year, so the changes of the neighbouring years are
  * considered. If the end of one year's daylight time is the start of the next, daylight time never
@@ -48,7 +40,11 @@ struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rul
 
     for (int i = 0; rule->changes && i < 10; i++) {
         int starts = i % 2;
-        int64_t time = change(rule, year - 2 + i / 2, starts);
+        const struct rowlock_tz_day *day = starts ? &rule->start : &rule->end;
+        /* When daylight time starts or ends. The rule gives that time by the clock before the
+           change. */
+        int64_t time = day_of(year - 2 + i / 2, day) * ROWLOCK_DAY_SECONDS + day->seconds -
+                       (starts ? rule->standard : rule->daylight);
 
         if (time > at) {
             span.until = time < span.until ? time : span.until;
@@ -63,11 +59,6 @@ struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rul
 /* The parser of POSIX TZ rules. Each reader starts at `at` and returns the end of its part, or
    NULL. */
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -81,7 +72,7 @@ static const char *read_name(const char *at)
     if (*at == '<') {
         do
             at++;
-        while (is_letter(*at) || is_digit(*at) || *at == '+' || *at == '-');
+        while (is_letter(*at) || isdigit((unsigned char)*at) || *at == '+' || *at == '-');
         return *at == '>' && at - start >= 4 ? at + 1 : NULL;
     }
     while (is_letter(*at))
@@ -93,7 +84,7 @@ static const char *read_number(const char *at, int low, int high, int *out)
 {
     int value = 0, digits = 0;
 
-    for (; is_digit(*at) && digits < 3; at++, digits++)
+    for (; isdigit((unsigned char)*at) && digits < 3; at++, digits++)
         value = value * 10 + (*at - '0');
     if (digits == 0 || value < low || value > high)
         return NULL;
@@ -126,14 +117,6 @@ static const char *read_offset(const char *at, int32_t *east)
     return at;
 }
 
-static const char *read_month_day(const char *at, struct rowlock_tz_day *day)
-{
-    day->kind = 'M';
-    at = read_number(at, 1, 12, &day->month);
-    at = at && *at == '.' ? read_number(at + 1, 1, 5, &day->week) : NULL;
-    return at && *at == '.' ? read_number(at + 1, 0, 6, &day->day) : NULL;
-}
-
 /* ",M3.5.0/2" */
 static const char *read_day(const char *at, struct rowlock_tz_day *day)
 {
@@ -141,7 +124,10 @@ static const char *read_day(const char *at, struct rowlock_tz_day *day)
         return NULL;
     at++;
     if (*at == 'M') {
-        at = read_month_day(at + 1, day);
+        day->kind = 'M';
+        at = read_number(at + 1, 1, 12, &day->month);
+        at = at && *at == '.' ? read_number(at + 1, 1, 5, &day->week) : NULL;
+        at = at && *at == '.' ? read_number(at + 1, 0, 6, &day->day) : NULL;
     } else {
         day->kind = *at == 'J' ? 'J' : 'n';
         at = day->kind == 'J' ? read_number(at + 1, 1, 365, &day->day)

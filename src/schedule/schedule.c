@@ -74,12 +74,17 @@ static int read_every(const char *text, const char *at, struct rowlock_schedule 
     return rowlock__schedule_every(ms, out, error);
 }
 
-static int read_line(const char *text, const char *name, const struct rowlock_zone *zone,
-                     struct rowlock_schedule *out, size_t *column, struct rowlock_error *error)
+int rowlock__schedule_read(const char *text, const char *name, const struct rowlock_zone *zone,
+                           struct rowlock_schedule *out, size_t *column,
+                           struct rowlock_error *error)
 {
+    const char *at = text + strspn(text, BLANKS);
     struct rowlock_cron line;
-    int code = rowlock__cron_read(text, name, &line, column, error);
+    int code;
 
+    if (begins_with_every(at))
+        return read_every(text, at, out, column, error);
+    code = rowlock__cron_read(text, name, &line, column, error);
     if (code)
         return code;
     if (strlen(text) > ROWLOCK_CRON_TEXT_MAX)
@@ -89,16 +94,6 @@ static int read_line(const char *text, const char *name, const struct rowlock_zo
     *out = (struct rowlock_schedule){.line = line, .zone = zone};
     snprintf(out->text, sizeof out->text, "cron %s %s", line.text, rowlock__zone_name(zone));
     return ROWLOCK_OK;
-}
-
-int rowlock__schedule_read(const char *text, const char *name, const struct rowlock_zone *zone,
-                           struct rowlock_schedule *out, size_t *column,
-                           struct rowlock_error *error)
-{
-    const char *at = text + strspn(text, BLANKS);
-
-    return begins_with_every(at) ? read_every(text, at, out, column, error)
-                                 : read_line(text, name, zone, out, column, error);
 }
 
 /* Two words after "every", one word that begins with '@', else five words, or as many as there

@@ -42,18 +42,10 @@ static int64_t big_signed(const unsigned char *at, int bytes)
     return (int64_t)value - half - half;
 }
 
-static uint64_t block_bytes(const struct block *block)
-{
-    uint64_t time = (uint64_t)block->time_bytes;
-
-    return block->times * (time + 1) + (uint64_t)block->types * TYPE + block->letters +
-           block->leaps * (time + 4) + block->isstd + block->isut;
-}
-
 static const char *read_block(struct reader *from, int time_bytes, struct block *out)
 {
     const unsigned char *at = from->at;
-    uint64_t bytes;
+    uint64_t time = (uint64_t)time_bytes, bytes;
 
     if (from->end - at < HEADER || memcmp(at, "TZif", 4) != 0)
         return "is not a TZif file";
@@ -64,7 +56,8 @@ static const char *read_block(struct reader *from, int time_bytes, struct block 
     out->times = big32(at + 32);
     out->types = big32(at + 36);
     out->letters = big32(at + 40);
-    bytes = block_bytes(out);
+    bytes = out->times * (time + 1) + (uint64_t)out->types * TYPE + out->letters +
+            out->leaps * (time + 4) + out->isstd + out->isut;
     if (bytes > (uint64_t)(from->end - out->data))
         return "is truncated";
     from->at = out->data + bytes;
@@ -87,18 +80,14 @@ static const char *read_blocks(struct reader *from, struct block *block)
     return block->types == 0 ? "has no types" : NULL;
 }
 
-static const unsigned char *type_at(const struct block *block, uint32_t i)
-{
-    return block->data + (size_t)block->times * ((size_t)block->time_bytes + 1) + (size_t)i * TYPE;
-}
-
 static const char *read_offset(const struct block *block, uint32_t type, int32_t *offset)
 {
+    size_t types_at = (size_t)block->times * ((size_t)block->time_bytes + 1);
     int64_t value;
 
     if (type >= block->types)
         return "names a type that it does not have";
-    value = big_signed(type_at(block, type), 4);
+    value = big_signed(block->data + types_at + (size_t)type * TYPE, 4);
     if (value <= -ROWLOCK_ZONE_OFFSET_MAX || value >= ROWLOCK_ZONE_OFFSET_MAX)
         return "has an offset of more than 26 hours";
     *offset = (int32_t)value;

@@ -28,12 +28,6 @@ static const char *folder_at(size_t i)
     return i < FOLDERS ? folders[i] : NULL;
 }
 
-static int is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '+' || c == '-';
-}
-
 /* Allows no '.', so a name cannot leave the folder. */
 static int is_name(const char *name)
 {
@@ -42,9 +36,11 @@ static int is_name(const char *name)
     if (length == 0 || length > ROWLOCK_ZONE_NAME_MAX)
         return 0;
     for (size_t i = 0; i < length; i++) {
+        char c = name[i];
         int inside = i > 0 && i + 1 < length && name[i - 1] != '/';
 
-        if (!is_name_character(name[i]) && !(name[i] == '/' && inside))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '+' || c == '-' || (c == '/' && inside)))
             return 0;
     }
     return 1;
@@ -87,20 +83,6 @@ static ssize_t read_file(const char *path, unsigned char *bytes, size_t size)
     return got;
 }
 
-static int unknown(const char *name, struct rowlock_error *error)
-{
-    char looked[300];
-    size_t length = 0;
-
-    for (size_t i = 0; folder_at(i) && length < sizeof looked; i++)
-        length += (size_t)snprintf(looked + length, sizeof looked - length, "%s%s",
-                                   i > 0 ? ", " : "", folder_at(i));
-    return rowlock__fail(error, ROWLOCK_EINVAL,
-                         "time zone %s is unknown: searched in %s. Capitals matter, as in "
-                         "Europe/Berlin; is the package tzdata installed?",
-                         name, looked);
-}
-
 /* The file's size; `path` is its path. -1: not found (errno is 0), or unreadable. */
 static ssize_t find(const char *name, char path[PATH_MAX], unsigned char *bytes)
 {
@@ -120,13 +102,22 @@ static ssize_t find(const char *name, char path[PATH_MAX], unsigned char *bytes)
 static int open_file(const char *name, unsigned char *bytes, struct rowlock_zone **out,
                      struct rowlock_error *error)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], looked[300];
     const char *what = NULL;
     ssize_t size = find(name, path, bytes);
     struct rowlock_zone *zone;
 
-    if (size < 0 && errno == 0)
-        return unknown(name, error);
+    if (size < 0 && errno == 0) {
+        size_t length = 0;
+
+        for (size_t i = 0; folder_at(i) && length < sizeof looked; i++)
+            length += (size_t)snprintf(looked + length, sizeof looked - length, "%s%s",
+                                       i > 0 ? ", " : "", folder_at(i));
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "time zone %s is unknown: searched in %s. Capitals matter, as in "
+                             "Europe/Berlin; is the package tzdata installed?",
+                             name, looked);
+    }
     if (size < 0)
         return rowlock__fail(error, ROWLOCK_EINVAL, "time zone %s: %s: %s", name, path,
                              strerror(errno));
@@ -160,27 +151,22 @@ static int is_fixed(const char *name, int32_t *offset)
     return *offset <= ROWLOCK_ZONE_OFFSET_MAX && *offset >= -ROWLOCK_ZONE_OFFSET_MAX;
 }
 
-static int open_fixed(const char *name, int32_t offset, struct rowlock_zone **out,
-                      struct rowlock_error *error)
-{
-    struct rowlock_zone *zone = calloc(1, sizeof *zone);
-
-    if (!zone)
-        return rowlock__no_memory(error);
-    memcpy(zone->name, name, strlen(name) + 1);
-    zone->offset_before = offset;
-    *out = zone;
-    return ROWLOCK_OK;
-}
-
 int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error)
 {
+    struct rowlock_zone *zone;
     unsigned char *bytes;
     int32_t offset;
     int code;
 
-    if (is_fixed(name, &offset))
-        return open_fixed(name, offset, out, error);
+    if (is_fixed(name, &offset)) {
+        zone = calloc(1, sizeof *zone);
+        if (!zone)
+            return rowlock__no_memory(error);
+        memcpy(zone->name, name, strlen(name) + 1);
+        zone->offset_before = offset;
+        *out = zone;
+        return ROWLOCK_OK;
+    }
     if (!is_name(name))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "\"%s\" is not a time zone name: allowed are letters, digits, _, +, - "

@@ -81,22 +81,17 @@ enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64
 
 /* Backoff: pauses that grow, with jitter. */
 
-/* Random half, so that two waiters that wake together do not collide again. */
-static int64_t jitter(struct rowlock_pause *pause)
-{
-    if (!pause->seed)
-        pause->seed = (uint32_t)rowlock__now_ms() * 2654435761u ^ (uint32_t)getpid() ^ 1u;
-    pause->seed = pause->seed * 1664525u + 1013904223u;
-    return pause->next_ms - (int64_t)(pause->seed >> 8) % (pause->next_ms / 2 + 1);
-}
-
 enum rowlock_wake rowlock__pause(struct rowlock_pause *pause, int interrupt_fd, int64_t deadline_ms)
 {
     int64_t now = rowlock__now_ms(), until;
 
     if (now >= deadline_ms)
         return ROWLOCK_WAKE_DEADLINE;
-    until = now + jitter(pause);
+    /* Random half, so that two waiters that wake together do not collide again. */
+    if (!pause->seed)
+        pause->seed = (uint32_t)now * 2654435761u ^ (uint32_t)getpid() ^ 1u;
+    pause->seed = pause->seed * 1664525u + 1013904223u;
+    until = now + pause->next_ms - (int64_t)(pause->seed >> 8) % (pause->next_ms / 2 + 1);
     if (until > deadline_ms)
         until = deadline_ms;
     pause->next_ms = pause->next_ms * 3 / 2 + 1;

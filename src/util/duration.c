@@ -2,6 +2,7 @@
 /* Parses durations such as "90s" or "1h30m" into milliseconds. */
 #include "util/duration.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct {
@@ -18,41 +19,30 @@ struct number {
     int more;                /* further digits follow that are not all zero */
 };
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static const char *read_fraction(const char *at, struct number *out)
-{
-    for (int digits = 0; is_digit(*at); at++, digits++) {
-        if (digits < FRACTION_DIGITS) {
-            out->fraction = out->fraction * 10 + (*at - '0');
-            out->scale *= 10;
-        } else if (*at != '0') {
-            out->more = 1;
-        }
-    }
-    return at;
-}
-
 /* The end of the number, or NULL. */
 static const char *read_number(const char *at, struct number *out)
 {
     const char *start = at;
 
     *out = (struct number){.scale = 1};
-    for (; is_digit(*at); at++) {
+    for (; isdigit((unsigned char)*at); at++) {
         int digit = *at - '0';
 
         if (out->whole > (INT64_MAX - digit) / 10)
             return NULL;
         out->whole = out->whole * 10 + digit;
     }
-    if (*at != '.')
-        return at == start ? NULL : at;
-    start = at + 1;
-    at = read_fraction(start, out);
+    if (*at == '.') {
+        start = ++at;
+        for (int digits = 0; isdigit((unsigned char)*at); at++, digits++) {
+            if (digits < FRACTION_DIGITS) {
+                out->fraction = out->fraction * 10 + (*at - '0');
+                out->scale *= 10;
+            } else if (*at != '0') {
+                out->more = 1;
+            }
+        }
+    }
     return at == start ? NULL : at;
 }
 
@@ -70,18 +60,6 @@ static int64_t read_unit(const char **at)
     return 0;
 }
 
-static int add(int64_t *total, const struct number *number, int64_t unit_ms)
-{
-    /* at most 1e9 times 604800000: no overflow */
-    int64_t part = number->fraction * unit_ms;
-    int64_t ms = part / number->scale + (part % number->scale != 0 || number->more);
-
-    if (ms > INT64_MAX - *total || number->whole > (INT64_MAX - *total - ms) / unit_ms)
-        return -1;
-    *total += number->whole * unit_ms + ms;
-    return 0;
-}
-
 int rowlock__duration(const char *text, int64_t bare_ms, int64_t *ms)
 {
     int64_t total = 0, last = INT64_MAX;
@@ -91,7 +69,7 @@ int rowlock__duration(const char *text, int64_t bare_ms, int64_t *ms)
         return -1;
     while (*at) {
         struct number number;
-        int64_t unit;
+        int64_t unit, part;
 
         at = read_number(at, &number);
         if (!at)
@@ -99,9 +77,15 @@ int rowlock__duration(const char *text, int64_t bare_ms, int64_t *ms)
         unit = read_unit(&at);
         if (unit == 0 && !*at && last == INT64_MAX)
             unit = bare_ms;
-        if (unit == 0 || unit >= last || add(&total, &number, unit))
+        if (unit == 0 || unit >= last)
             return -1;
         last = unit;
+        /* at most 1e9 times 604800000: no overflow */
+        part = number.fraction * unit;
+        part = part / number.scale + (part % number.scale != 0 || number.more);
+        if (part > INT64_MAX - total || number.whole > (INT64_MAX - total - part) / unit)
+            return -1;
+        total += number.whole * unit + part;
     }
     *ms = total;
     return 0;

@@ -44,32 +44,25 @@ void rowlock__clear_error(struct rowlock_error *error)
 }
 
 /* Replaces control characters, so that no name can forge a log line; keeps UTF-8 valid if cut. */
-static void clean(char *text, size_t length)
-{
-    size_t step;
-
-    for (size_t i = 0; i < length; i += step) {
-        unsigned char byte = (unsigned char)text[i];
-
-        step = rowlock__utf8_character(text + i, length - i);
-        if (byte == '\n' || byte == '\t')
-            text[i] = ' ';
-        else if (step == 0 || byte < 0x20 || byte == 0x7f)
-            text[i] = '?';
-        else if (rowlock__utf8_control(text + i, step))
-            memset(text + i, '?', step);
-        if (step == 0)
-            step = 1;
-    }
-}
-
 static void print_safely(char *out, size_t size, const char *format, va_list arguments)
 {
-    size_t length;
+    size_t length, step;
 
     vsnprintf(out, size, format, arguments);
     length = strlen(out);
-    clean(out, length);
+    for (size_t i = 0; i < length; i += step) {
+        unsigned char byte = (unsigned char)out[i];
+
+        step = rowlock__utf8_character(out + i, length - i);
+        if (byte == '\n' || byte == '\t')
+            out[i] = ' ';
+        else if (step == 0 || byte < 0x20 || byte == 0x7f)
+            out[i] = '?';
+        else if (rowlock__utf8_control(out + i, step))
+            memset(out + i, '?', step);
+        if (step == 0)
+            step = 1;
+    }
     while (length > 0 && out[length - 1] == ' ')
         out[--length] = '\0';
 }

@@ -43,17 +43,6 @@ static step renewed(renewal *r, int64_t now, int64_t end)
     return now >= next ? rowlock__renewal_now(r, now, end) : sleep_until(r, end, next);
 }
 
-static step rest(renewal *r, int64_t now, int64_t end, uint32_t dice)
-{
-    int64_t longest = rowlock__least(PAUSE_MAX_MS, r->ttl_ms / 10 + 1), pause;
-
-    if (now >= end)
-        return lose(r, ROWLOCK_ECONN);
-    r->pause_ms = rowlock__least(r->pause_ms ? 2 * r->pause_ms : PAUSE_MS, longest);
-    pause = r->pause_ms - (int64_t)(dice % (uint32_t)(r->pause_ms / 2 + 1));
-    return sleep_until(r, end, now + pause);
-}
-
 bool rowlock__is_late_grant(int64_t ttl_ms, int64_t sent_ms, int64_t now_ms)
 {
     return now_ms - sent_ms > ttl_ms / 10;
@@ -68,11 +57,17 @@ step rowlock__renewal_start(renewal *r, int64_t now, int64_t end)
 
 step rowlock__renewal_next(renewal *r, int64_t now, int64_t end, int code, uint32_t dice)
 {
+    int64_t longest = rowlock__least(PAUSE_MAX_MS, r->ttl_ms / 10 + 1), pause;
+
     if (r->state == LOST) /* it was reported already */
         return (step){ROWLOCK_RENEWAL_SLEEP, ROWLOCK_NEVER};
     if (r->state == SLEEPING)
         return rowlock__renewal_now(r, now, end);
-    if (code == ROWLOCK_ELOST)
-        return lose(r, code);
-    return code ? rest(r, now, end, dice) : renewed(r, now, end);
+    if (!code)
+        return renewed(r, now, end);
+    if (code == ROWLOCK_ELOST || now >= end)
+        return lose(r, code == ROWLOCK_ELOST ? code : ROWLOCK_ECONN);
+    r->pause_ms = rowlock__least(r->pause_ms ? 2 * r->pause_ms : PAUSE_MS, longest);
+    pause = r->pause_ms - (int64_t)(dice % (uint32_t)(r->pause_ms / 2 + 1));
+    return sleep_until(r, end, now + pause);
 }

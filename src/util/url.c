@@ -43,25 +43,17 @@ static bool is_of_login(const char *setting, size_t length, bool with_user)
     return false;
 }
 
-/* The end of the setting NAME=VALUE. Behind ODBC and JDBC a value may be in braces, with "}}" for
-   '}'. */
-static const char *end_of_setting(const char *at, bool is_native, const char *ends)
-{
-    at += strcspn(at, is_native ? "=&" : "=&;");
-    if (!is_native && at[0] == '=' && at[1] == '{')
-        for (at += 2; *at && (*at != '}' || *++at == '}');)
-            at++;
-    return at + strcspn(at, ends);
-}
-
-/* Copies the settings that do not belong to the login, each after a line feed. */
+/* Copies the settings NAME=VALUE that do not belong to the login, each after a line feed. Behind
+   ODBC and JDBC a value may be in braces, with "}}" for '}'. */
 static char *put_settings(char *out, const char *at, bool is_native, bool with_user)
 {
-    const char *ends = is_native ? "&" : "&;";
-
     while (*at) {
-        const char *end = end_of_setting(at, is_native, ends);
+        const char *end = at + strcspn(at, is_native ? "=&" : "=&;");
 
+        if (!is_native && end[0] == '=' && end[1] == '{')
+            for (end += 2; *end && (*end != '}' || *++end == '}');)
+                end++;
+        end += strcspn(end, is_native ? "&" : "&;");
         if (end > at && !is_of_login(at, (size_t)(end - at), with_user)) {
             *out++ = '\n';
             memcpy(out, at, (size_t)(end - at));
@@ -75,15 +67,6 @@ static char *put_settings(char *out, const char *at, bool is_native, bool with_u
 static bool is_native(const char *url)
 {
     return strncasecmp(url, "odbc:", 5) != 0 && strncasecmp(url, "jdbc:", 5) != 0;
-}
-
-/* Whether a path or a setting names the database; else the user's name may be its name. */
-static bool names_database(const char *url)
-{
-    const char *rest = strstr(url, "://");
-    const char *path = rest ? rest + 3 + strcspn(rest + 3, "/?") : "";
-
-    return (path[0] == '/' && path[1] && path[1] != '?') || rowlock__find_caseless(url, "dbname=");
 }
 
 /* The part of the place that is dropped: user:password@ after "://", or the password alone, as of
@@ -109,29 +92,27 @@ static void find_login(const char *url, const char *end, bool with_user, const c
         *to += with_user; /* the '@' */
 }
 
-static char *put_place(char *out, const char *url, size_t length, bool with_user)
-{
-    const char *from, *to, *end = url + length;
-
-    find_login(url, end, with_user, &from, &to);
-    memcpy(out, url, (size_t)(from - url));
-    out += from - url;
-    memcpy(out, to, (size_t)(end - to));
-    return out + (end - to);
-}
-
-/* The URL without its login, for comparison only; malloc'd, or NULL. */
+/* The URL without its login, for comparison only; malloc'd, or NULL. The user stays if neither a
+   path nor a setting names the database: then the user's name may be its name. */
 static char *without_login(const char *url)
 {
-    bool native = is_native(url), with_user = native && names_database(url);
+    const char *rest = strstr(url, "://"), *from, *to;
+    const char *path = rest ? rest + 3 + strcspn(rest + 3, "/?") : "";
+    bool native = is_native(url);
+    bool with_user = native && ((path[0] == '/' && path[1] && path[1] != '?') ||
+                                rowlock__find_caseless(url, "dbname="));
     size_t place = native ? strcspn(url, "?") : strcspn(url, "?;");
-    char *copy = malloc(2 * strlen(url) + 2), *end;
+    char *copy = malloc(2 * strlen(url) + 2), *end = copy;
 
     if (!copy)
         return NULL;
     if (strncasecmp(url, "odbc:", 5) == 0)
         place = 5;
-    end = put_place(copy, url, place, with_user);
+    find_login(url, url + place, with_user, &from, &to);
+    memcpy(end, url, (size_t)(from - url));
+    end += from - url;
+    memcpy(end, to, (size_t)(url + place - to));
+    end += url + place - to;
     end = put_settings(end, url + place + (url[place] == '?' || url[place] == ';'), native,
                        with_user);
     *end = '\0';

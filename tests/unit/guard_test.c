@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "system/command/processes.h"
 #include "util/clock.h"
 
 #define LIMIT_MS 120000
@@ -118,13 +119,20 @@ TEST(p5_a_daemon_whose_main_thread_has_ended_is_ended_with_the_command)
     close(ready[1]);
 }
 
+static int is_stopped(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) && process.is_stopped;
+}
+
 static int is_stopped_soon(pid_t pid)
 {
     int64_t until = rowlock__now_ms() + LIMIT_MS;
 
-    while (!tree_is_stopped(pid) && rowlock__now_ms() < until)
+    while (!is_stopped(pid) && rowlock__now_ms() < until)
         poll(NULL, 0, 1);
-    return tree_is_stopped(pid);
+    return is_stopped(pid);
 }
 
 TEST(a_process_is_dead_when_its_last_thread_is_and_stopped_when_its_threads_are)
@@ -138,7 +146,7 @@ TEST(a_process_is_dead_when_its_last_thread_is_and_stopped_when_its_threads_are)
         end_main_thread();
     t_int(await_ready(), pid);
     t_true(!tree_is_dead(pid));
-    t_true(!tree_is_stopped(pid));
+    t_true(!is_stopped(pid));
     t_int(tree_signal(getpid(), SIGSTOP, 0, &tree), 0);
     t_int(tree.alive, 1);
     t_int(tree.pid[0], pid);

@@ -36,24 +36,11 @@ static FILE *open_beside(char *path)
     return NULL;
 }
 
-static int rename_over(const char *output, FILE *out, const char *path)
-{
-    int failed = fflush(out) || ferror(out) || fsync(fileno(out));
-
-    if (fclose(out) || failed || rename(path, output)) {
-        int status = file_failed("write", output);
-
-        unlink(path);
-        return status;
-    }
-    return STATUS_OK;
-}
-
 static int replace_target(const char *path, int (*write)(FILE *out, void *data), void *data)
 {
     char *beside;
     FILE *out;
-    int status, written;
+    int status, failed;
 
     if (asprintf(&beside, "%s.XXXXXX", path) < 0)
         return out_of_memory();
@@ -62,8 +49,12 @@ static int replace_target(const char *path, int (*write)(FILE *out, void *data),
         status = file_failed("create", beside);
     } else {
         status = write(out, data);
-        written = rename_over(path, out, beside);
-        status = status ? status : written;
+        failed = fflush(out) || ferror(out) || fsync(fileno(out));
+        if (fclose(out) || failed || rename(beside, path)) {
+            failed = file_failed("write", path);
+            status = status ? status : failed;
+            unlink(beside);
+        }
     }
     free(beside);
     return status;

@@ -10,14 +10,6 @@
 #include "util/calendar.h"
 #include "util/utf8.h"
 
-/* Whether a backslash could be read as the beginning of an escape, and so must be doubled. Before
-   another printable character it stays single, so that a printed GRANT on `some\_db` can be copied.
-   */
-static int is_ambiguous(const unsigned char *at)
-{
-    return at[0] == '\\' && (at[1] <= 0x20 || at[1] >= 0x7f || strchr("nxu\\", at[1]));
-}
-
 size_t escape_controls(const char *text, char *out, size_t size)
 {
     int utf8 = rowlock__utf8_length(text, strlen(text)) >= 0;
@@ -26,11 +18,16 @@ size_t escape_controls(const char *text, char *out, size_t size)
     for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
         size_t length = rowlock__utf8_character((const char *)at, 3);
         unsigned control = utf8 ? rowlock__utf8_control((const char *)at, length) : 0;
+        /* Whether a backslash could be read as the beginning of an escape, and so must be doubled.
+           Before another printable character it stays single, so that a printed GRANT on
+           `some\_db` can be copied. */
+        int is_ambiguous =
+            *at == '\\' && (at[1] <= 0x20 || at[1] >= 0x7f || strchr("nxu\\", at[1]));
 
         if (control) {
             n += (size_t)snprintf(out + n, size - n, "\\u%04x", control);
             at += length - 1;
-        } else if (*at == '\n' || is_ambiguous(at))
+        } else if (*at == '\n' || is_ambiguous)
             n += (size_t)snprintf(out + n, size - n, *at == '\n' ? "\\n" : "\\\\");
         else if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8))
             n += (size_t)snprintf(out + n, size - n, "\\x%02x", *at);

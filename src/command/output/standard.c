@@ -25,20 +25,14 @@ void keep_standard_places(void)
         close(fd);
 }
 
-static int is_writable(void)
+int check_output(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
     int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-        return 0;
-    return poll(&output, 1, 0) < 0 || !(output.revents & (POLLERR | POLLNVAL));
-}
-
-int check_output(void)
-{
     signal(SIGPIPE, SIG_IGN);
-    if (is_writable())
+    if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY &&
+        (poll(&output, 1, 0) < 0 || !(output.revents & (POLLERR | POLLNVAL))))
         return STATUS_OK;
     message("standard output has no reader: nothing was done");
     return STATUS_FAILED;

@@ -162,16 +162,6 @@ static size_t least_of_who(const char *who) /* columns */
     return text_width(who) - text_width(who + uncut(who));
 }
 
-static void cut_who(char *who, size_t width)
-{
-    if (text_width(who) <= width)
-        return;
-    if (width <= least_of_who(who) + 2)
-        who[uncut(who)] = '\0';
-    else
-        cut_text(who, width);
-}
-
 static size_t greater(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -215,8 +205,16 @@ static void narrow(const struct table *table, struct layout *layout, size_t colu
     others = needed(table, layout) - layout->widths[who];
     if (columns > others + layout->widths[who])
         layout->widths[who] = most < columns - others ? most : columns - others;
-    for (size_t i = 0; i < table->n; i++)
-        cut_who(table->rows[i].cells[who], layout->widths[who]);
+    for (size_t i = 0; i < table->n; i++) {
+        char *cell = table->rows[i].cells[who];
+
+        if (text_width(cell) <= layout->widths[who])
+            continue;
+        if (layout->widths[who] <= least_of_who(cell) + 2)
+            cell[uncut(cell)] = '\0';
+        else
+            cut_text(cell, layout->widths[who]);
+    }
 }
 
 /* Truncates the last cell, so that the row does not wrap. cell_text() allocated enough room. */

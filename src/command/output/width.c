@@ -16,27 +16,20 @@ void begin_width(void)
         uselocale(utf8);
 }
 
-/* The length of an escape sequence "ESC [ ... m"; 0: there is none. */
-static size_t colour_length(const char *text)
-{
-    size_t length = 2;
-
-    if (text[0] != '\033' || text[1] != '[')
-        return 0;
-    length += strspn(text + length, "0123456789;");
-    return text[length] == 'm' ? length + 1 : 0;
-}
-
-/* The length of the first character or colour; `*columns`: the columns that it takes. */
+/* The length of the first character or colour (an escape sequence "ESC [ ... m"); `*columns`: the
+   columns that it takes. */
 static size_t measure(const char *text, size_t left, mbstate_t *state, size_t *columns)
 {
-    size_t length = colour_length(text);
+    size_t length = 2;
     wchar_t character;
     int width;
 
     *columns = 0;
-    if (length)
-        return length;
+    if (text[0] == '\033' && text[1] == '[') {
+        length += strspn(text + length, "0123456789;");
+        if (text[length] == 'm')
+            return length + 1;
+    }
     length = mbrtowc(&character, text, left, state);
     if (length == 0 || length > left) { /* not UTF-8: impossible, because it was escaped */
         *state = (mbstate_t){0};

@@ -6,6 +6,7 @@
  * have deleted or changed a job.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,23 +26,35 @@
 
 /* ---- outages of the database ----------------------------------------------------------------- */
 
-static int is_reported(const struct cron *cron, const struct rowlock_error *error)
+static void there(struct cron *cron)
 {
-    return cron->away && cron->why.code == error->code &&
-           (is_outage(error->code) || strcmp(cron->why.text, error->text) == 0);
+    cron->answered = 1;
+    if (cron->away)
+        message("the database is available again");
+    cron->away = 0;
 }
 
-/* Notes a failed query, and sets the time of the next one. Intervals are random, so that not all
-   nodes return at once. An error other than an outage needs a new session, because a session checks
-   the schema only once. */
-static void away(struct cron *cron, const struct rowlock_error *error)
+/* Notes a failed query. Before the first answer a permanent error ends the daemon, because its
+   administrator watches the start. Later the daemon retries, because a server that is being
+   reinstalled refuses only for a while. Intervals are random, so that not all nodes return at once.
+   An error other than an outage needs a new session, because a session checks the schema only
+   once. */
+static void not_answered(struct cron *cron, const struct rowlock_error *error)
 {
+    int outage = is_outage(error->code);
+    int is_reported = cron->away && cron->why.code == error->code &&
+                      (outage || strcmp(cron->why.text, error->text) == 0);
+
     if (error->code == ROWLOCK_ECANCELED)
         return;
-    if (!is_reported(cron, error))
+    if (!cron->answered && !outage) {
+        cron->status = report(error);
+        return;
+    }
+    if (!is_reported)
         message("%s, trying again: %s", outage_text(error->code), error->text);
     cron->why = *error;
-    if (!is_outage(error->code)) {
+    if (!outage) {
         rowlock_close(cron->connection);
         cron->connection = NULL;
     }
@@ -53,74 +66,11 @@ static void away(struct cron *cron, const struct rowlock_error *error)
                      (int64_t)(rowlock__dice() % (uint32_t)(cron->pause_ms / 4));
 }
 
-static void there(struct cron *cron)
-{
-    cron->answered = 1;
-    if (cron->away)
-        message("the database is available again");
-    cron->away = 0;
-}
-
-/* Before the first answer a permanent error ends the daemon, because its administrator watches the
-   start. Later the daemon retries, because a server that is being reinstalled refuses only for a
-   while. */
-static void not_answered(struct cron *cron, const struct rowlock_error *error)
-{
-    if (cron->answered || is_outage(error->code) || error->code == ROWLOCK_ECANCELED)
-        away(cron, error);
-    else
-        cron->status = report(error);
-}
-
-static int reconnect(struct cron *cron)
-{
-    struct rowlock_options options = {.interrupt_fd = cron->stop_fd, .statement_ms = STATEMENT_MS};
-    struct rowlock_error error = {0};
-
-    if (cron->connection || open_database(&options, &cron->connection, &error) == 0)
-        return 0;
-    cron->connection = NULL;
-    not_answered(cron, &error);
-    return -1;
-}
-
 /* ---- one job --------------------------------------------------------------------------------- */
-
-static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
-                        int64_t token)
-{
-    if (claim->retry_number > 0)
-        message("%s: started, retry %d, token %" PRId64, entry->name, claim->retry_number, token);
-    else
-        message("%s: started, token %" PRId64, entry->name, token);
-}
-
-/* Releases the lease of a run that cannot start here. Another claim, by any node, may start it. */
-static void give_up(struct rowlock_lease *lease)
-{
-    struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
-                                    .exit = STATUS_FAILED,
-                                    .output = "cron could not start a process\n"};
-
-    rowlock_finish(lease, &result, NULL);
-}
 
 static int64_t in_time(int64_t now_ms, int64_t delay_ms)
 {
     return rowlock__after(now_ms, delay_ms < LEAST_MS ? LEAST_MS : delay_ms + SLACK_MS);
-}
-
-static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
-{
-    int64_t delay_ms = claim->next_ms - claim->now_ms;
-
-    job->runs_somewhere = claim->claimed == ROWLOCK_JOB_RUNNING;
-    job->next_ms = job->runs_somewhere || claim->next_ms == INT64_MAX ? 0 : claim->next_ms;
-    if (job->runs_somewhere && delay_ms > HELD_MS)
-        delay_ms = HELD_MS;
-    job->ask_ms = claim->next_ms == INT64_MAX && !job->runs_somewhere
-                      ? ROWLOCK_NEVER
-                      : in_time(rowlock__now_ms(), delay_ms);
 }
 
 /* The time until the next query for a job after an error of that job alone, for example of a
@@ -143,34 +93,41 @@ static void refused(struct cron *cron, struct cron_job *job, const struct rowloc
     not_answered(cron, error);
 }
 
-static void report_lost(const struct cron *cron, const struct crontab_entry *entry, int64_t token)
+/* A previous run that was lost, and another node's schedule. That is reported once for each other
+   schedule: if two nodes disagree, both see the other's after each claim. */
+static void report_others(const struct cron *cron, struct cron_job *job,
+                          const struct rowlock_claim *claim)
 {
+    const struct crontab_entry *entry = job->entry;
     struct change_hook hook = {entry->settings.on_failure, cron->callers, &cron->signals};
     struct job_change change;
 
-    message("%s: the previous run (token %" PRId64 ") was lost", entry->name, token);
-    if (hook.command && job_change_read(cron->connection, entry->name, token, &change))
+    if (claim->lost)
+        message("%s: the previous run (token %" PRId64 ") was lost", entry->name, claim->lost);
+    if (claim->lost && hook.command &&
+        job_change_read(cron->connection, entry->name, claim->lost, &change))
         job_change_run(&hook, &change, 0);
-}
-
-/* Once for each other schedule: if two nodes disagree, both see the other's after each claim. */
-static void report_schedule(struct cron_job *job, const struct rowlock_claim *claim)
-{
-    if (!claim->former_schedule[0] || strcmp(claim->former_schedule, job->other_schedule) == 0)
-        return;
-    memcpy(job->other_schedule, claim->former_schedule, sizeof job->other_schedule);
-    message("%s: warning: it was planned by the schedule '%s', and is now by '%s': all nodes need "
+    if (claim->former_schedule[0] && strcmp(claim->former_schedule, job->other_schedule) != 0) {
+        memcpy(job->other_schedule, claim->former_schedule, sizeof job->other_schedule);
+        message(
+            "%s: warning: it was planned by the schedule '%s', and is now by '%s': all nodes need "
             "the same",
-            job->entry->name, claim->former_schedule, rowlock_schedule_text(job->entry->schedule));
+            entry->name, claim->former_schedule, rowlock_schedule_text(entry->schedule));
+    }
 }
 
 static void ask_for(struct cron *cron, struct cron_job *job)
 {
+    static const struct rowlock_result not_forked = {.outcome = ROWLOCK_RUN_NOTSTARTED,
+                                                     .exit = STATUS_FAILED,
+                                                     .output = "cron could not start a process\n"};
     const struct crontab_entry *entry = job->entry;
     struct rowlock_job what = job_of(&entry->settings, entry->name, entry->schedule, "/bin/sh");
     struct rowlock_lease *lease = NULL;
     struct rowlock_error error = {0};
     struct rowlock_claim claim;
+    int64_t delay_ms;
+    char retry[32] = "";
 
     if (rowlock_claim(cron->connection, &what, &claim, &lease, &error)) {
         refused(cron, job, &error);
@@ -179,16 +136,23 @@ static void ask_for(struct cron *cron, struct cron_job *job)
     there(cron);
     if (claim.claimed == ROWLOCK_JOB_CLAIMED) {
         cron->claimed = 1;
+        if (claim.retry_number > 0)
+            snprintf(retry, sizeof retry, ", retry %d", claim.retry_number);
         if (cron_start(cron, entry, &claim, rowlock_token(lease)) == 0)
-            say_claimed(entry, &claim, rowlock_token(lease));
+            message("%s: started%s, token %" PRId64, entry->name, retry, rowlock_token(lease));
         else
-            give_up(lease);
+            rowlock_finish(lease, &not_forked, NULL); /* another claim, by any node, may start it */
         rowlock_lease_free(lease);
     }
-    if (claim.lost)
-        report_lost(cron, entry, claim.lost);
-    report_schedule(job, &claim);
-    plan_next(job, &claim);
+    report_others(cron, job, &claim);
+    job->runs_somewhere = claim.claimed == ROWLOCK_JOB_RUNNING;
+    job->next_ms = job->runs_somewhere || claim.next_ms == INT64_MAX ? 0 : claim.next_ms;
+    delay_ms = claim.next_ms - claim.now_ms;
+    if (job->runs_somewhere && delay_ms > HELD_MS)
+        delay_ms = HELD_MS;
+    job->ask_ms = claim.next_ms == INT64_MAX && !job->runs_somewhere
+                      ? ROWLOCK_NEVER
+                      : in_time(rowlock__now_ms(), delay_ms);
 }
 
 /* ---- all jobs -------------------------------------------------------------------------------- */
@@ -198,35 +162,28 @@ struct look {
     char *seen; /* a byte for each job; 1: the list has the job */
 };
 
-/* Whether a job was planned while the database's clock was wrong: then a query plans it again. */
-static int was_put_back(const struct crontab_entry *entry, const struct rowlock_job_view *view)
-{
-    return view->next_ms > rowlock_schedule_next(entry->schedule, view->now_ms + DAY_MS);
-}
-
-static void compare(struct cron_job *job, const struct rowlock_job_view *view)
-{
-    int64_t ask_ms = in_time(rowlock__now_ms(), view->next_ms - view->now_ms);
-
-    if (strcmp(view->schedule, rowlock_schedule_text(job->entry->schedule)) != 0 ||
-        was_put_back(job->entry, view) ||
-        (view->running.token && view->running.outcome != ROWLOCK_RUN_RUNNING))
-        job->ask_ms = 0;
-    else if (view->running.token || view->next_ms == INT64_MAX)
-        return; /* the previous answer contains the time of the next query */
-    else if (ask_ms < job->ask_ms || !view->failed_since_ms)
-        job->ask_ms = ask_ms;
-}
-
 static int look_at(const struct rowlock_job_view *view, void *data)
 {
     struct look *look = data;
+    int64_t ask_ms = in_time(rowlock__now_ms(), view->next_ms - view->now_ms);
 
-    for (size_t i = 0; i < look->cron->crontab.n; i++)
-        if (strcmp(look->cron->jobs[i].entry->name, view->name) == 0) {
-            look->seen[i] = 1;
-            compare(&look->cron->jobs[i], view);
-        }
+    for (size_t i = 0; i < look->cron->crontab.n; i++) {
+        struct cron_job *job = &look->cron->jobs[i];
+        const struct rowlock_schedule *schedule = job->entry->schedule;
+
+        if (strcmp(job->entry->name, view->name) != 0)
+            continue;
+        look->seen[i] = 1;
+        if (strcmp(view->schedule, rowlock_schedule_text(schedule)) != 0 ||
+            /* it was planned while the database's clock was wrong: a query plans it again */
+            view->next_ms > rowlock_schedule_next(schedule, view->now_ms + DAY_MS) ||
+            (view->running.token && view->running.outcome != ROWLOCK_RUN_RUNNING))
+            job->ask_ms = 0;
+        else if (view->running.token || view->next_ms == INT64_MAX)
+            continue; /* the previous answer contains the time of the next query */
+        else if (ask_ms < job->ask_ms || !view->failed_since_ms)
+            job->ask_ms = ask_ms;
+    }
     return 0;
 }
 
@@ -258,11 +215,17 @@ static int may_ask(const struct cron *cron)
 
 void cron_ask(struct cron *cron)
 {
+    struct rowlock_options options = {.interrupt_fd = cron->stop_fd, .statement_ms = STATEMENT_MS};
+    struct rowlock_error error = {0};
     int looks = rowlock__now_ms() >= cron->look_ms;
 
-    if (cron->crontab.n == 0 || rowlock__now_ms() < cron_next_ms(cron) || !may_ask(cron) ||
-        reconnect(cron))
+    if (cron->crontab.n == 0 || rowlock__now_ms() < cron_next_ms(cron) || !may_ask(cron))
         return;
+    if (!cron->connection && open_database(&options, &cron->connection, &error)) {
+        cron->connection = NULL;
+        not_answered(cron, &error);
+        return;
+    }
     if (looks)
         look_at_all(cron);
     for (size_t i = 0; i < cron->crontab.n && cron->connection && may_ask(cron); i++)

@@ -14,6 +14,7 @@
 
 #define LINE_MOST 100000 /* below the kernel's limit for one argument of a program */
 #define ZONE_WORD "CRON_TZ"
+#define BLANKS " \t"
 
 struct reading {
     struct crontab *crontab;
@@ -61,12 +62,6 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void skip_blanks(struct reading *r)
-{
-    while (is_blank(*r->at))
-        r->at++;
-}
-
 struct word {
     char *text;  /* NULL: the line has ended */
     char *where; /* its position in the line */
@@ -78,7 +73,7 @@ static int next_word(struct reading *r, struct word *out)
 {
     char *to;
 
-    skip_blanks(r);
+    r->at += strspn(r->at, BLANKS);
     *out = (struct word){.where = r->at, .text = *r->at ? r->at : NULL};
     to = r->at;
     while (*r->at && !is_blank(*r->at)) {
@@ -122,22 +117,6 @@ static int open_schedule(struct reading *r, const char *text, const char *zone, 
     return wrong(r, column > 0 ? text + column - 1 : of_zone, "%s", error.text);
 }
 
-/* Ends the schedule after its last word, which separates it from the name that follows. Parses it
-   here, before the name is known, so that a mistake in it is reported before one in the name. */
-static int take_schedule(struct reading *r, struct crontab_entry *entry, char **text)
-{
-    size_t length;
-
-    skip_blanks(r);
-    *text = r->at;
-    length = rowlock_schedule_length(r->at);
-    r->at += length;
-    if (*r->at)
-        *r->at++ = '\0';
-    r->name = "";
-    return open_schedule(r, *text, is_period(*text) ? NULL : r->zone, *text, &entry->schedule);
-}
-
 /* Parses the schedule again, with the name, which H requires, and with --tz, which replaces
    CRON_TZ. */
 static int open_again(struct reading *r, struct crontab_entry *entry, const char *text,
@@ -178,32 +157,23 @@ static int take_name(struct reading *r, struct crontab_entry *entry)
     return 0;
 }
 
-/* Takes the value of `--option value` or `--option=value`. */
-static int take_value(struct reading *r, const struct word *option, struct word *value)
-{
-    char *equals = strchr(option->text, '=');
-
-    if (equals) {
-        *equals = '\0';
-        *value = (struct word){.text = equals + 1, .where = option->where};
-        return 0;
-    }
-    if (next_word(r, value))
-        return -1;
-    if (!value->text)
-        return wrong(r, value->where, "option '%.80s' requires a value", option->text);
-    return 0;
-}
-
+/* Takes `--option value` or `--option=value`. */
 static int take_option(struct reading *r, struct crontab_entry *entry, const struct word *option,
                        const char **of_zone)
 {
+    char *equals = strchr(option->text, '=');
     struct word value;
     char why[200];
     int taken;
 
-    if (take_value(r, option, &value))
+    if (equals) {
+        *equals = '\0';
+        value = (struct word){.text = equals + 1, .where = option->where};
+    } else if (next_word(r, &value)) {
         return -1;
+    } else if (!value.text) {
+        return wrong(r, value.where, "option '%.80s' requires a value", option->text);
+    }
     taken = job_setting_take(&entry->settings, option->text + 2, value.text, why, sizeof why);
     if (taken > 0)
         return wrong(r, option->where, "unknown option: '%.80s'", option->text);
@@ -241,17 +211,26 @@ static int take_job(struct reading *r, struct crontab_entry *entry)
     const char *of_zone = NULL;
     char *text, why[160];
 
-    if (take_schedule(r, entry, &text) || take_name(r, entry) || take_options(r, entry, &of_zone))
+    /* Ends the schedule after its last word, which separates it from the name that follows. Parses
+       it here, before the name is known, so that a mistake in it is reported before one in the
+       name. */
+    r->at += strspn(r->at, BLANKS);
+    text = r->at;
+    r->at += rowlock_schedule_length(text);
+    if (*r->at)
+        *r->at++ = '\0';
+    r->name = "";
+    if (open_schedule(r, text, is_period(text) ? NULL : r->zone, text, &entry->schedule) ||
+        take_name(r, entry) || take_options(r, entry, &of_zone))
         return -1;
-    skip_blanks(r);
+    r->at += strspn(r->at, BLANKS);
     entry->command = r->at;
     if (!*r->at)
         return wrong(r, r->at, "the command is missing after '--'");
     if (open_again(r, entry, text, of_zone))
         return -1;
-    if (job_settings_check(&entry->settings, why, sizeof why))
+    if (job_settings_settle(&entry->settings, why, sizeof why))
         return wrong(r, text, "%s", why);
-    job_settings_settle(&entry->settings);
     return 0;
 }
 
@@ -275,17 +254,6 @@ static int read_job(struct reading *r)
     }
     crontab->n++;
     return 0;
-}
-
-/* The length of the name in NAME=value; 0: another kind of line. */
-static size_t variable_length(const char *at)
-{
-    size_t length = 0, blanks;
-
-    while (isalnum((unsigned char)at[length]) || at[length] == '_')
-        length++;
-    blanks = strspn(at + length, " \t");
-    return at[length + blanks] == '=' ? length : 0;
 }
 
 static int read_variable(struct reading *r, size_t length)
@@ -316,13 +284,17 @@ static int read_variable(struct reading *r, size_t length)
 
 static int read_line(struct reading *r)
 {
-    size_t length;
+    size_t length = 0, blanks;
 
-    skip_blanks(r);
+    r->at += strspn(r->at, BLANKS);
     if (!*r->at || *r->at == '#')
         return 0;
-    length = variable_length(r->at);
-    return length > 0 ? read_variable(r, length) : read_job(r);
+    while (isalnum((unsigned char)r->at[length]) || r->at[length] == '_')
+        length++;
+    blanks = strspn(r->at + length, BLANKS);
+    if (length > 0 && r->at[length + blanks] == '=') /* NAME=value */
+        return read_variable(r, length);
+    return read_job(r);
 }
 
 /* Terminates the line, and removes an editor's CR; `*next`: the following line, or NULL. */

@@ -61,21 +61,6 @@ static char *read_bytes(int fd, const char *path, size_t *length)
     return NULL;
 }
 
-static char *read_file(const char *path, size_t *length)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = NULL;
-
-    if (fd < 0) {
-        message("cannot read '%s': %s", path, strerror(errno));
-        return NULL;
-    }
-    if (check_file(fd, path) == 0)
-        text = read_bytes(fd, path, length);
-    close(fd);
-    return text;
-}
-
 struct reading {
     const char *path;
     int status;
@@ -97,9 +82,17 @@ static void say_mistake(const struct crontab_mistake *mistake, void *data)
 int cron_file_read(const char *path, struct crontab *out)
 {
     struct reading reading = {.path = path};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = NULL;
     size_t length;
-    char *text = read_file(path, &length);
 
+    if (fd < 0) {
+        message("cannot read '%s': %s", path, strerror(errno));
+        return STATUS_USAGE;
+    }
+    if (check_file(fd, path) == 0)
+        text = read_bytes(fd, path, &length);
+    close(fd);
     if (!text)
         return STATUS_USAGE;
     crontab_read(text, length, out, say_mistake, &reading);

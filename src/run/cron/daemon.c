@@ -73,52 +73,27 @@ static int open_signals(struct cron *cron)
     return cron->stop_fd < 0 || cron->event_fd < 0 || cron->timer_fd < 0 ? -1 : 0;
 }
 
-static void take_events(struct cron *cron)
-{
-    int hup = 0, number;
-
-    while ((number = signals_next(cron->event_fd, NULL)))
-        hup |= number == SIGHUP;
-    cron_reap(cron);
-    if (hup && !cron->stopping)
-        read_again(cron);
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static void begin_to_stop(struct cron *cron)
-{
-    cron->stopping = 1;
-    cron->stop_ms = rowlock__after(rowlock__now_ms(), cron->grace_ms);
-    rowlock_close(cron->connection);
-    cron->connection = NULL;
-    cron_tell(cron, "STOPPING=1");
-    if (cron->n_runs == 0)
-        message("stopping; nothing runs");
-    else
-        message("claims nothing more; %zu run%s may take %lld ms", cron->n_runs,
-                cron->n_runs == 1 ? "" : "s", (long long)cron->grace_ms);
-}
-
-static void stop_runs(struct cron *cron)
-{
-    cron->stopped = 1;
-    cron->stop_ms = rowlock__after(rowlock__now_ms(), LEAVE_MS);
-    for (size_t i = 0; i < cron->n_runs; i++) {
-        message("%s: sent TERM", cron->runs[i].name);
-        kill(cron->runs[i].pid, SIGTERM);
-    }
-}
 
 /* Obeys a signal to end: the first stops claims, the second ends the grace period, the third leaves
    the runs to their guards. */
 static void take_stop(struct cron *cron)
 {
     while (signals_next(cron->stop_fd, NULL)) {
-        if (!cron->stopping)
-            begin_to_stop(cron);
-        else
+        if (cron->stopping) {
             cron->stop_ms = rowlock__now_ms();
+            continue;
+        }
+        cron->stopping = 1;
+        cron->stop_ms = rowlock__after(rowlock__now_ms(), cron->grace_ms);
+        rowlock_close(cron->connection);
+        cron->connection = NULL;
+        cron_tell(cron, "STOPPING=1");
+        if (cron->n_runs == 0)
+            message("stopping; nothing runs");
+        else
+            message("claims nothing more; %zu run%s may take %lld ms", cron->n_runs,
+                    cron->n_runs == 1 ? "" : "s", (long long)cron->grace_ms);
     }
 }
 
@@ -129,45 +104,49 @@ static int go_on_stopping(struct cron *cron)
         return 1;
     if (rowlock__now_ms() < cron->stop_ms)
         return 0;
-    if (!cron->stopped) {
-        stop_runs(cron);
-        return 0;
+    if (cron->stopped) {
+        for (size_t i = 0; i < cron->n_runs; i++)
+            message("%s: has not ended; left to its guard", cron->runs[i].name);
+        return 1;
     }
-    for (size_t i = 0; i < cron->n_runs; i++)
-        message("%s: has not ended; left to its guard", cron->runs[i].name);
-    return 1;
+    cron->stopped = 1;
+    cron->stop_ms = rowlock__after(rowlock__now_ms(), LEAVE_MS);
+    for (size_t i = 0; i < cron->n_runs; i++) {
+        message("%s: sent TERM", cron->runs[i].name);
+        kill(cron->runs[i].pid, SIGTERM);
+    }
+    return 0;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* poll()'s timeout does not count while the machine is suspended, so this uses a timer. */
-static void sleep_until(const struct cron *cron, int64_t at)
+/* Sleeps by a timer, because poll()'s timeout does not count while the machine is suspended. */
+static void live(struct cron *cron)
 {
     struct pollfd fds[] = {{.fd = cron->stop_fd, .events = POLLIN},
                            {.fd = cron->event_fd, .events = POLLIN},
                            {.fd = cron->timer_fd, .events = POLLIN}};
 
-    timer_set(cron->timer_fd, at);
-    poll(fds, 3, -1);
-}
-
-static void live(struct cron *cron)
-{
     for (;;) {
+        int64_t next_ms;
+        int hup = 0, number;
+
         take_stop(cron);
-        take_events(cron);
-        if (cron->stopping) {
-            if (go_on_stopping(cron))
-                return;
-            cron_show(cron);
-            sleep_until(cron, rowlock__least(cron->stop_ms, cron_alive_ms(cron)));
-            continue;
-        }
-        cron_ask(cron);
-        if (cron->status)
+        while ((number = signals_next(cron->event_fd, NULL)))
+            hup |= number == SIGHUP;
+        cron_reap(cron);
+        if (hup && !cron->stopping)
+            read_again(cron);
+        if (!cron->stopping)
+            cron_ask(cron);
+        if (cron->stopping ? go_on_stopping(cron) : cron->status)
             return;
         cron_show(cron);
-        sleep_until(cron, rowlock__least(cron_next_ms(cron), cron_alive_ms(cron)));
+        next_ms = cron->stopping ? cron->stop_ms : cron_next_ms(cron);
+        if (cron->notify.alive_every_ms)
+            next_ms = rowlock__least(next_ms, cron->alive_ms);
+        timer_set(cron->timer_fd, next_ms);
+        poll(fds, 3, -1);
     }
 }
 

@@ -85,8 +85,6 @@ void cron_show(struct cron *cron);
 void cron_tell(struct cron *cron, const char *state);
 /* Reports to the watchdog if that is due. Call it between two calls that may block. */
 void cron_alive(struct cron *cron);
-/* The time at which cron_alive() has something to do. */
-int64_t cron_alive_ms(const struct cron *cron);
 
 /* ---- cron/ask.c ---------------------------------------------------------------------- */
 

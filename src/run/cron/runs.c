@@ -80,43 +80,32 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
     _exit(STATUS_FAILED);
 }
 
-/* Allocates before the fork, so that nothing can fail once there is a process. */
-static struct cron_run *new_run(struct cron *cron, const char *name)
-{
-    struct cron_run *runs = rowlock__grown(cron->runs, cron->n_runs, &cron->room, sizeof *runs);
-    struct cron_run *run;
-
-    if (!runs)
-        return NULL;
-    cron->runs = runs;
-    run = &runs[cron->n_runs];
-    *run = (struct cron_run){.name = strdup(name), .began_ms = rowlock__now_ms()};
-    return run->name ? run : NULL;
-}
-
 int cron_start(struct cron *cron, const struct crontab_entry *entry,
                const struct rowlock_claim *claim, int64_t token)
 {
-    struct cron_run *run = new_run(cron, entry->name);
+    struct cron_run *runs = rowlock__grown(cron->runs, cron->n_runs, &cron->room, sizeof *runs);
+    struct cron_run run = {.name = strdup(entry->name), .began_ms = rowlock__now_ms()};
     struct arguments arguments;
     int fd = send_database();
 
-    if (run && fd >= 0) {
+    /* everything is allocated by now, so that nothing can fail once there is a process */
+    if (runs)
+        cron->runs = runs;
+    if (runs && run.name && fd >= 0) {
         write_arguments(cron, entry, claim, token, fd, &arguments);
-        run->pid = fork();
-        if (run->pid == 0)
+        run.pid = fork();
+        if (run.pid == 0)
             become_job(cron, fd, &arguments);
     }
     if (fd >= 0)
         close(fd);
-    if (run && run->pid > 0) {
-        setpgid(run->pid, run->pid); /* in parent and child, because either may run first */
-        cron->n_runs++;
+    if (run.pid > 0) {
+        setpgid(run.pid, run.pid); /* in parent and child, because either may run first */
+        runs[cron->n_runs++] = run;
         return 0;
     }
     message("%s: cannot fork: %s", entry->name, strerror(errno));
-    if (run)
-        free(run->name);
+    free(run.name);
     return -1;
 }
 
@@ -136,34 +125,30 @@ static void say_end(const struct cron_run *run, int how)
     free(took);
 }
 
-static void take_end(struct cron *cron, pid_t pid, int how)
-{
-    struct cron_run *run;
-    size_t at = 0;
-
-    while (at < cron->n_runs && cron->runs[at].pid != pid)
-        at++;
-    if (at == cron->n_runs)
-        return;
-    run = &cron->runs[at];
-    say_end(run, how);
-    /* asks for the job at once, because its next due time may have come meanwhile, and a failed run
-       may have a retry */
-    for (size_t i = 0; i < cron->crontab.n; i++) {
-        struct cron_job *job = &cron->jobs[i];
-
-        if (strcmp(job->entry->name, run->name) == 0 && (how != 0 || job->runs_somewhere))
-            job->ask_ms = rowlock__now_ms();
-    }
-    free(run->name);
-    *run = cron->runs[--cron->n_runs];
-}
-
 void cron_reap(struct cron *cron)
 {
     pid_t pid;
     int how;
 
-    while ((pid = waitpid(-1, &how, WNOHANG)) > 0)
-        take_end(cron, pid, how);
+    while ((pid = waitpid(-1, &how, WNOHANG)) > 0) {
+        struct cron_run *run;
+        size_t at = 0;
+
+        while (at < cron->n_runs && cron->runs[at].pid != pid)
+            at++;
+        if (at == cron->n_runs)
+            continue;
+        run = &cron->runs[at];
+        say_end(run, how);
+        /* asks for the job at once, because its next due time may have come meanwhile, and a failed
+           run may have a retry */
+        for (size_t i = 0; i < cron->crontab.n; i++) {
+            struct cron_job *job = &cron->jobs[i];
+
+            if (strcmp(job->entry->name, run->name) == 0 && (how != 0 || job->runs_somewhere))
+                job->ask_ms = rowlock__now_ms();
+        }
+        free(run->name);
+        *run = cron->runs[--cron->n_runs];
+    }
 }

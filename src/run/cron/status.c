@@ -100,25 +100,16 @@ void cron_alive(struct cron *cron)
     cron->alive_ms = rowlock__after(now_ms, cron->notify.alive_every_ms);
 }
 
-int64_t cron_alive_ms(const struct cron *cron)
-{
-    return cron->notify.alive_every_ms ? cron->alive_ms : ROWLOCK_NEVER;
-}
-
-/* Whether the database has answered the first query for every job. An error of one job alone counts
-   as an answer, and sets the time of its next query. */
-static int has_answer(const struct cron *cron)
-{
-    for (size_t i = 0; i < cron->crontab.n; i++)
-        if (cron->jobs[i].ask_ms == 0)
-            return 0;
-    return !cron->away && !cron->status;
-}
-
 void cron_show(struct cron *cron)
 {
-    int becomes_ready = !cron->is_ready && !cron->stopping && has_answer(cron);
+    /* Whether the database has answered the first query for every job. An error of one job alone
+       counts as an answer, and sets the time of its next query. */
+    int answered = !cron->away && !cron->status;
+    int becomes_ready;
 
+    for (size_t i = 0; i < cron->crontab.n; i++)
+        answered = answered && cron->jobs[i].ask_ms != 0;
+    becomes_ready = !cron->is_ready && !cron->stopping && answered;
     cron->is_ready |= becomes_ready;
     cron_tell(cron, becomes_ready ? "READY=1" : NULL);
     cron_alive(cron);

@@ -125,23 +125,13 @@ static int wait_until_due(const struct job_run *job, const struct signals *signa
     return not_started_if_interrupted(signals, holding, STATUS_OK);
 }
 
-/* Runs the --on-failure command for a lost run. It runs beside the command of a run that this node
-   may have claimed. */
-static void report_lost(const struct job_run *job, struct rowlock_connection *connection,
-                        int64_t token)
-{
-    struct job_change change;
-
-    if (token && job->hook.command && job_change_read(connection, job->name, token, &change))
-        job_change_run(&job->hook, &change, 0);
-}
-
 int claim_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed)
 {
     struct rowlock_job what = job_of(&job->settings, job->name, job->schedule, job->argv[0]);
     struct rowlock_error error = {0};
     struct rowlock_claim claim;
+    struct job_change change;
     int status;
 
     *claimed = 0;
@@ -149,7 +139,11 @@ int claim_job(struct job_run *job, const struct signals *signals, struct holding
     for (;;) {
         if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
             return failed(signals, holding, &error);
-        report_lost(job, holding->connection, claim.lost);
+        /* The --on-failure command for a lost run runs beside the command of a run that this node
+           may have claimed. */
+        if (claim.lost && job->hook.command &&
+            job_change_read(holding->connection, job->name, claim.lost, &change))
+            job_change_run(&job->hook, &change, 0);
         if (claim.claimed != ROWLOCK_JOB_EARLY)
             break;
         if ((status = wait_until_due(job, signals, holding, &claim)))

@@ -67,10 +67,9 @@ extern const char *const job_setting_names[];
 int job_setting_take(struct job_settings *settings, const char *name, const char *value, char *why,
                      size_t size);
 
-/* 0, or -1 and why: the settings contradict each other. */
-int job_settings_check(const struct job_settings *settings, char *why, size_t size);
-/* Chooses ttl and kill_after where they are not set. Call it after all settings are read. */
-void job_settings_settle(struct job_settings *settings);
+/* Chooses ttl and kill_after where they are not set. Call it after all settings are read. 0, or -1
+   and why: the settings contradict each other. */
+int job_settings_settle(struct job_settings *settings, char *why, size_t size);
 
 /* The job as rowlock_claim expects it; it refers to the texts, and to the schedule. */
 struct rowlock_job job_of(const struct job_settings *settings, const char *name,

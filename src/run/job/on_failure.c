@@ -102,58 +102,35 @@ static _Noreturn void become(const struct change_hook *hook, const struct job_ch
     _exit(STATUS_FAILED);
 }
 
-/* A pipe takes the kept output at once, without a reader. */
-static int open_input(const struct job_change *change)
+/* A pipe takes the kept output at once, without a reader. A command that is not awaited is a
+   grandchild, because the guard collects the children of rowlock. */
+void job_change_run(const struct change_hook *hook, struct job_change *change, int waits)
 {
-    size_t length = change->output ? strlen(change->output) : 0;
-    int pair[2];
+    const char *output = change->output ? change->output : "";
+    int pair[2] = {-1, -1}, how = 0;
+    pid_t pid = -1;
 
-    if (rowlock__pipe(pair))
-        return -1;
-    if (write(pair[1], change->output ? change->output : "", length) < 0)
-        message("%s: --on-failure gets no output: %s", change->job, strerror(errno));
-    close(pair[1]);
-    return pair[0];
-}
-
-/* Not awaited: the process is a grandchild, because the guard collects the children of rowlock. */
-static pid_t start(const struct change_hook *hook, const struct job_change *change, int input,
-                   int waits)
-{
-    pid_t pid = fork();
-
-    if (pid == 0 && !waits && fork() != 0)
-        _exit(0);
-    if (pid == 0)
-        become(hook, change, input);
-    return pid;
-}
-
-static void await_end(pid_t pid, const struct job_change *change, int says)
-{
-    int how;
-
-    while (waitpid(pid, &how, 0) < 0)
-        if (errno != EINTR)
-            return;
-    if (says && how != 0)
+    if (rowlock__pipe(pair) == 0) {
+        if (write(pair[1], output, strlen(output)) < 0)
+            message("%s: --on-failure gets no output: %s", change->job, strerror(errno));
+        close(pair[1]);
+        pid = fork();
+        if (pid == 0 && !waits && fork() != 0)
+            _exit(0);
+        if (pid == 0)
+            become(hook, change, pair[0]);
+    }
+    if (pid < 0)
+        message("%s: cannot start the command of --on-failure: %s", change->job, strerror(errno));
+    if (pair[0] >= 0)
+        close(pair[0]);
+    if (waits) /* a signal may end us meanwhile */
+        sigprocmask(SIG_SETMASK, &hook->signals->original, NULL);
+    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && waits && how != 0)
         message("%s: the command of --on-failure failed: %s %d", change->job,
                 WIFSIGNALED(how) ? "signal" : "exit status",
                 WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
-}
-
-void job_change_run(const struct change_hook *hook, struct job_change *change, int waits)
-{
-    int input = open_input(change);
-    pid_t pid = input < 0 ? -1 : start(hook, change, input, waits);
-
-    if (pid < 0)
-        message("%s: cannot start the command of --on-failure: %s", change->job, strerror(errno));
-    if (input >= 0)
-        close(input);
-    if (waits) /* a signal may end us meanwhile */
-        sigprocmask(SIG_SETMASK, &hook->signals->original, NULL);
-    if (pid > 0)
-        await_end(pid, change, waits);
     free(change->output);
 }

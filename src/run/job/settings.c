@@ -153,22 +153,18 @@ int job_setting_take(struct job_settings *settings, const char *name, const char
     return 1;
 }
 
-int job_settings_check(const struct job_settings *settings, char *why, size_t size)
+/* Limits kill_after_ms, so that the command can be ended before its lease ends, and the lease
+   renewed before that. */
+int job_settings_settle(struct job_settings *settings, char *why, size_t size)
 {
     if (settings->on_failure && settings->history == 1)
         return wrong((struct why){why, size},
                      "--on-failure compares a run with the one before: --history must be 2 at "
                      "least");
-    return 0;
-}
-
-/* Limits kill_after_ms, so that the command can be ended before its lease ends, and the lease
-   renewed before that. */
-void job_settings_settle(struct job_settings *settings)
-{
     if (!settings->ttl_ms)
         settings->ttl_ms = ROWLOCK_TTL_MS;
     settings->kill_after_ms = kill_after_of(settings->kill_after_ms, settings->ttl_ms);
+    return 0;
 }
 
 struct rowlock_job job_of(const struct job_settings *settings, const char *name,

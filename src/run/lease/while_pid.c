@@ -61,24 +61,6 @@ static int has_ended(const struct keeping *keeping, int timeout_ms)
 
 /* ---- ties to the caller --------------------------------------------------------------------- */
 
-/* Events that end the wait: a signal, the end of the process, or the end of our first process. */
-static int open_interrupt(const struct keeping *keeping)
-{
-    const int fds[] = {keeping->taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd};
-
-    return any_of(fds, sizeof fds / sizeof *fds);
-}
-
-/* The process's later output must follow our message, which needs a shared file offset; so for a
-   file we keep the caller's own descriptor. A pipe is not kept, because its reader would wait for
-   us. */
-static int keep_log(const struct keeping *keeping)
-{
-    if (!process_errors_are(keeping->pid, STDERR_FILENO))
-        return -1;
-    return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-}
-
 /* From here on only the environment and the log are the caller's. */
 static int detach(void)
 {
@@ -112,68 +94,26 @@ static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why
 
 /* Writes to the process's own standard error. It was opened by pid, and the process was still
    alive afterwards, so the descriptor is of this process and not of a later one. */
-static void tell_process(const struct keeping *keeping, const char *gets, const char *why)
-{
-    int fd;
-
-    if (keeping->log_fd >= 0) {
-        message_to(keeping->log_fd, "process %d %s: %s", (int)keeping->pid, gets, why);
-        return;
-    }
-    fd = process_errors(keeping->pid);
-    if (fd < 0)
-        return; /* closed, a socket, or another user's: the log has it */
-    if (!has_ended(keeping, 0))
-        message_to(fd, "process %d %s: %s", (int)keeping->pid, gets, why);
-    close(fd);
-}
-
 static void end_process(const struct keeping *keeping, const char *why)
 {
     char text[4 * sizeof keeping->why];
-    int refused = process_signal(keeping->process_fd, 0) && errno == EPERM;
+    int refused = process_signal(keeping->process_fd, 0) && errno == EPERM, fd;
     const char *gets = refused ? "has changed its user and cannot be ended" : "gets TERM";
 
     escape_controls(why, text, sizeof text);
     syslog(LOG_USER | LOG_WARNING, "rowlock: process %d %s: %s", (int)keeping->pid, gets, text);
-    tell_process(keeping, gets, why);
+    if (keeping->log_fd >= 0) {
+        message_to(keeping->log_fd, "process %d %s: %s", (int)keeping->pid, gets, why);
+    } else if ((fd = process_errors(keeping->pid)) >= 0) {
+        /* else it is closed, a socket, or another user's: the log has it */
+        if (!has_ended(keeping, 0))
+            message_to(fd, "process %d %s: %s", (int)keeping->pid, gets, why);
+        close(fd);
+    }
     process_signal(keeping->process_fd, SIGTERM);
 }
 
-/* The lease is lost, or about to be. If the process ends in time, the name is released. */
-static void lose(struct keeping *keeping, int is_over)
-{
-    const struct lock_options *lock = &keeping->taking->lock;
-
-    if (is_over)
-        snprintf(keeping->why, sizeof keeping->why,
-                 "the lease of '%s'%s could not be renewed in time; is the database unreachable?",
-                 lock->wants[0].name, lock->n > 1 ? " and others" : "");
-    end_process(keeping, keeping->why);
-    if (has_ended(keeping, (int)lock->ttl_ms))
-        rowlock_release(keeping->taking->holding.lease, NULL);
-}
-
-static void give_up(const struct keeping *keeping, int number)
-{
-    char why[512];
-
-    snprintf(why, sizeof why, "the keeper of its lease of '%s' got signal %d",
-             keeping->taking->lock.wants[0].name, number);
-    end_process(keeping, why);
-}
-
 enum keeping_end { PROCESS_ENDED, LEASE_LOST, TIME_OVER };
-
-/* The remaining time is 0, also for a lost lease; then on_lost will report the reason. */
-static enum keeping_end how_it_is_over(const struct keeping *keeping)
-{
-    if (has_ended(keeping, 0))
-        return PROCESS_ENDED;
-    if (rowlock_remaining(keeping->taking->holding.lease) > 0)
-        return TIME_OVER;
-    return rowlock__is_readable(keeping->lost.fd, SAY_WHY_MS) ? LEASE_LOST : TIME_OVER;
-}
 
 static enum keeping_end keep(const struct keeping *keeping)
 {
@@ -185,6 +125,7 @@ static enum keeping_end keep(const struct keeping *keeping)
                            {.fd = keeping->announced[0], .events = POLLIN},
                            {.fd = keeping->announced[1], .events = POLLIN}};
     int64_t margin = rowlock__least(keeping->taking->lock.ttl_ms / 4, MARGIN_MOST_MS), left;
+    char why[512];
     int number;
 
     while ((left = rowlock_remaining(lease) - margin) > 0) {
@@ -197,10 +138,19 @@ static enum keeping_end keep(const struct keeping *keeping)
             return LEASE_LOST;
         announce_again(keeping->announced[0]);
         announce_again(keeping->announced[1]);
-        while ((number = signals_next(keeping->taking->signals.fd, NULL)))
-            give_up(keeping, number); /* the lease is kept until the process has ended */
+        while ((number = signals_next(keeping->taking->signals.fd, NULL))) {
+            /* the lease is kept until the process has ended */
+            snprintf(why, sizeof why, "the keeper of its lease of '%s' got signal %d",
+                     keeping->taking->lock.wants[0].name, number);
+            end_process(keeping, why);
+        }
     }
-    return how_it_is_over(keeping);
+    if (has_ended(keeping, 0))
+        return PROCESS_ENDED;
+    /* the remaining time is 0 for a lost lease, too: then on_lost will report the reason */
+    return rowlock_remaining(lease) <= 0 && rowlock__is_readable(keeping->lost.fd, SAY_WHY_MS)
+               ? LEASE_LOST
+               : TIME_OVER;
 }
 
 /* ---- the two processes ----------------------------------------------------------------------- */
@@ -230,7 +180,11 @@ static int hand_over(struct keeping *keeping)
 {
     int status = print_token(keeping->taking), number;
 
-    keeping->log_fd = keep_log(keeping);
+    /* The process's later output must follow our message, which needs a shared file offset; so for
+       a file we keep the caller's own descriptor. A pipe is not kept, because its reader would wait
+       for us. */
+    if (process_errors_are(keeping->pid, STDERR_FILENO))
+        keeping->log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (!status && detach()) {
         message("cannot detach the keeper: %s", strerror(errno));
         status = STATUS_FAILED;
@@ -248,6 +202,8 @@ static int hand_over(struct keeping *keeping)
 
 static int keep_all_along(struct keeping *keeping)
 {
+    const struct lock_options *lock = &keeping->taking->lock;
+    struct rowlock_lease *lease = keeping->taking->holding.lease;
     enum keeping_end ending = PROCESS_ENDED;
     int status = begin_to_keep(keeping);
 
@@ -255,10 +211,15 @@ static int keep_all_along(struct keeping *keeping)
         status = hand_over(keeping);
     if (!status)
         ending = keep(keeping);
+    if (ending == TIME_OVER)
+        snprintf(keeping->why, sizeof keeping->why,
+                 "the lease of '%s'%s could not be renewed in time; is the database unreachable?",
+                 lock->wants[0].name, lock->n > 1 ? " and others" : "");
     if (ending != PROCESS_ENDED)
-        lose(keeping, ending == TIME_OVER);
-    else
-        rowlock_release(keeping->taking->holding.lease, NULL);
+        end_process(keeping, keeping->why);
+    /* The lease is lost, or about to be. If the process ends in time, the name is released. */
+    if (ending == PROCESS_ENDED || has_ended(keeping, (int)lock->ttl_ms))
+        rowlock_release(lease, NULL);
     return status;
 }
 
@@ -278,7 +239,12 @@ static _Noreturn void be_keeper(struct keeping *keeping)
         strcpy(holder, "acquire");
     taking->holder = holder;
     taking->is_kept = 1;
-    if (signals_open(&taking->signals) || (taking->interrupt_fd = open_interrupt(keeping)) < 0)
+    taking->interrupt_fd = -1;
+    /* a signal, the end of the process, or that of our first process ends the wait */
+    if (signals_open(&taking->signals) == 0)
+        taking->interrupt_fd = any_of(
+            (const int[]){taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd}, 3);
+    if (taking->interrupt_fd < 0)
         message("cannot create a file descriptor for waiting");
     else
         status = take_lease(taking);
@@ -293,25 +259,13 @@ static _Noreturn void be_keeper(struct keeping *keeping)
     _exit(0);
 }
 
-static int hear_word(int fd)
-{
-    int status;
-    ssize_t got;
-
-    while ((got = recv(fd, &status, sizeof status, 0)) < 0 && errno == EINTR)
-        ;
-    if (got == sizeof status)
-        return status;
-    message("the keeper ended without a result");
-    return STATUS_FAILED;
-}
-
 int acquire_while(struct taking *taking)
 {
     struct keeping keeping = {
         .taking = taking, .pid = taking->pid, .lost = ROWLOCK_NO_WAKEUP, .log_fd = -1};
     int status = find_process(&keeping), pair[2];
     pid_t keeper;
+    ssize_t got;
 
     if (status)
         return status;
@@ -326,5 +280,10 @@ int acquire_while(struct taking *taking)
     }
     close(pair[1]);
     close(keeping.process_fd);
-    return hear_word(pair[0]);
+    while ((got = recv(pair[0], &status, sizeof status, 0)) < 0 && errno == EINTR)
+        ;
+    if (got == sizeof status)
+        return status;
+    message("the keeper ended without a result");
+    return STATUS_FAILED;
 }

@@ -45,19 +45,6 @@ static int see_holder(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* Whether there is data, and another session refreshes it. If that is unknown, the caller waits. */
-static int is_made_elsewhere(struct rowlock_connection *connection,
-                             const struct subject_options *options)
-{
-    struct others others = {0};
-
-    if (rowlock_subjects(connection, options->subject, see_subject, &others, NULL) || !others.made)
-        return 0;
-    if (!others.processing)
-        rowlock_list(connection, options->name, see_holder, &others, NULL);
-    return others.processing || others.exclusive;
-}
-
 static int take_for(struct holding *holding, const struct rowlock_terms *terms,
                     struct rowlock_error *error)
 {
@@ -74,16 +61,22 @@ static int take(struct holding *holding, const struct rowlock_terms *terms,
                 struct rowlock_error *error)
 {
     struct making *making = holding->data;
+    const struct subject_options *options = making->options;
     struct rowlock_terms once = *terms;
+    struct others others = {0};
     int code;
 
-    if (!making->options->stale_ok)
+    if (!options->stale_ok)
         return take_for(holding, terms, error);
     once.wait_ms = 0;
     once.owner = NULL; /* that of the call that waits */
     code = take_for(holding, &once, error);
-    making->elsewhere =
-        code == ROWLOCK_EBUSY && is_made_elsewhere(holding->connection, making->options);
+    /* Whether there is data, and another session refreshes it. If that is unknown, we wait. */
+    if (code == ROWLOCK_EBUSY &&
+        rowlock_subjects(holding->connection, options->subject, see_subject, &others, NULL) == 0 &&
+        others.made && !others.processing)
+        rowlock_list(holding->connection, options->name, see_holder, &others, NULL);
+    making->elsewhere = others.made && (others.processing || others.exclusive);
     if (making->elsewhere)
         return ROWLOCK_OK;
     if (terms->wait_ms == 0 || (code != ROWLOCK_EBUSY && code != ROWLOCK_ECONN))
@@ -92,18 +85,6 @@ static int take(struct holding *holding, const struct rowlock_terms *terms,
 }
 
 /* ---- releasing ------------------------------------------------------------------------------- */
-
-/* The last line that is not blank. */
-static void last_line(const char *output, char *out, size_t size)
-{
-    const char *end = output + strlen(output), *from;
-
-    while (end > output && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
-        end--;
-    for (from = end; from > output && from[-1] != '\n';)
-        from--;
-    snprintf(out, size, "%.*s", (int)(end - from), from);
-}
 
 static void say_how(const struct ending *ending, char *out, size_t size)
 {
@@ -123,17 +104,23 @@ static void say_how(const struct ending *ending, char *out, size_t size)
     }
 }
 
+/* The message ends with the last line of the output that is not blank. */
 static int write_down(const struct holding *holding, const struct ending *ending,
                       struct rowlock_error *error)
 {
-    char line[OUTPUT_KEPT + 1] = "", how[80], message[MESSAGE_SIZE];
+    const char *output = ending->output ? ending->output : "", *end = output + strlen(output);
+    const char *line;
+    char how[80], message[MESSAGE_SIZE];
     struct rowlock_result result = {
         .outcome = ending->outcome, .exit = ending->exit, .output = message};
 
-    if (ending->output)
-        last_line(ending->output, line, sizeof line);
+    while (end > output && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+        end--;
+    for (line = end; line > output && line[-1] != '\n';)
+        line--;
     say_how(ending, how, sizeof how);
-    snprintf(message, sizeof message, "%s%s%s", how, *line ? ": " : "", line);
+    snprintf(message, sizeof message, "%s%s%.*s", how, line < end ? ": " : "", (int)(end - line),
+             line);
     return rowlock_refresh_release(holding->lease, &result, error);
 }
 

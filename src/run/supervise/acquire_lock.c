@@ -56,15 +56,10 @@ struct look {
     int is_behind;           /* those that follow wait behind us */
 };
 
-static int conflict(enum rowlock_mode one, enum rowlock_mode other)
-{
-    return one == ROWLOCK_EXCLUSIVE || one != other;
-}
-
 static int look_at(const struct rowlock_holder *holder, void *data)
 {
     struct look *look = data;
-    int excludes = conflict(look->want->mode, holder->mode);
+    int excludes = look->want->mode == ROWLOCK_EXCLUSIVE || look->want->mode != holder->mode;
 
     if (holder->holding == ROWLOCK_WAITS) {
         look->is_behind |= strcmp(holder->owner, look->owner) == 0;
@@ -78,14 +73,6 @@ static int look_at(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-static int is_hopeless(const struct look *look)
-{
-    const struct rowlock_want *want = look->want;
-
-    return look->by_ancestor && (look->conflicts || look->conflicting_waiters ||
-                                 (want->mode == ROWLOCK_PERMIT && look->permits >= want->limit));
-}
-
 /* The index of a name whose wait would never end, or -1. `*held`: an ancestor holds one in a
    compatible mode. */
 static int find_hopeless(const struct run *run, struct holding *holding, int *held)
@@ -94,12 +81,14 @@ static int find_hopeless(const struct run *run, struct holding *holding, int *he
 
     *held = 0;
     for (size_t i = 0; index < 0 && i < run->lock.n; i++) {
-        struct look look = {.want = &run->lock.wants[i], .owner = holding->owner};
+        const struct rowlock_want *want = &run->lock.wants[i];
+        struct look look = {.want = want, .owner = holding->owner};
 
-        if (rowlock_list(holding->connection, look.want->name, look_at, &look, NULL))
+        if (rowlock_list(holding->connection, want->name, look_at, &look, NULL))
             continue; /* the holders are unknown: wait for them */
         *held |= look.by_ancestor > 0;
-        if (is_hopeless(&look))
+        if (look.by_ancestor && (look.conflicts || look.conflicting_waiters ||
+                                 (want->mode == ROWLOCK_PERMIT && look.permits >= want->limit)))
             index = (int)i;
     }
     return index;
@@ -112,14 +101,6 @@ static int look_again(void *data)
 
     holding->hopeless = find_hopeless(holding->nested, holding, &held);
     return holding->hopeless >= 0;
-}
-
-/* Not acquired yet: held, or the database is full or unreachable. Only a wait for a lease tolerates
-   the last. */
-static int may_come(const struct run *run, int code, const struct rowlock_error *error)
-{
-    return code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT ||
-           (code == ROWLOCK_ECONN && (!run->transaction || rowlock_is_full(error)));
 }
 
 /* ---- the outcome ----------------------------------------------------------------------------- */
@@ -177,6 +158,7 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
 {
     const struct lock_options *lock = &run->lock;
     int is_beneath = has_holding_ancestor() || is_kept_for_ancestor(0), held = 1, status, code;
+    int may_come;
     struct rowlock_terms terms = {.ttl_ms = lock->ttl_ms,
                                   .wait_ms = is_beneath ? 0 : lock_wait_left(lock),
                                   .note = lock->note,
@@ -203,7 +185,11 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
         else
             code = rowlock_acquire(holding->connection, lock->wants, lock->n, &terms,
                                    &holding->lease, &error);
-        if (!is_beneath || !may_come(run, code, &error))
+        /* not acquired yet: held, or the database is full or unreachable; only a wait for a lease
+           tolerates the last */
+        may_come = code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT ||
+                   (code == ROWLOCK_ECONN && (!run->transaction || rowlock_is_full(&error)));
+        if (!is_beneath || !may_come)
             break;
         if (code != ROWLOCK_ECONN)
             holding->hopeless = find_hopeless(run, holding, &held);

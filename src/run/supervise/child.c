@@ -81,29 +81,27 @@ void say_not_executed(const char *program, int number)
         message("%s: %s", shown(program), strerror(number));
 }
 
-static int become(const struct child *child)
-{
-    const struct run *run = child->run;
-
-    if (child->output && output_become(child->output))
-        return errno;
-    hide_ours(child->callers);
-    if (set_environment(run->lock.wants, run->lock.n, child->holding))
-        return ENOMEM;
-    signals_give_back(child->signals);
-    execvp(run->argv[0], run->argv);
-    return errno;
-}
-
 /* The output that is kept also holds the reason why the command did not run. */
 int become_command(void *data)
 {
     const struct child *child = data;
-    int number = become(child);
+    const struct run *run = child->run;
+    int number = 0;
 
+    if (child->output && output_become(child->output))
+        number = errno;
+    if (!number)
+        hide_ours(child->callers);
+    if (!number && set_environment(run->lock.wants, run->lock.n, child->holding))
+        number = ENOMEM;
+    if (!number) {
+        signals_give_back(child->signals);
+        execvp(run->argv[0], run->argv);
+        number = errno;
+    }
     if (child->output) {
         signal(SIGPIPE, SIG_IGN); /* rowlock, which reads the output, may be gone */
-        say_not_executed(child->run->argv[0], number);
+        say_not_executed(run->argv[0], number);
     }
     return number;
 }

@@ -47,16 +47,9 @@ static int is_guarded(const char *word)
     return tree_is_above((pid_t)pid, born) != 0;
 }
 
-static int is_any(const char *word)
-{
-    (void)word;
-    return 1;
-}
-
-/* How many words of the name there are, for which `counts` is true. Both modes count: a shared lock
-   beneath an ancestor's shared one can wait for a third that waits for the ancestor. */
-static int count_words(const char *words, const struct rowlock_want *want,
-                       int (*counts)(const char *word))
+/* How many words of the name there are, or only those whose guard is above us. Both modes count: a
+   shared lock beneath an ancestor's shared one can wait for a third that waits for the ancestor. */
+static int count_words(const char *words, const struct rowlock_want *want, int only_guarded)
 {
     size_t length = 2 * strlen(want->name) + 1;
     char *word = malloc(length + 2);
@@ -68,7 +61,7 @@ static int count_words(const char *words, const struct rowlock_want *want,
     for (const char *at = words; at && *at; at = strchr(at, ' ')) {
         at += strspn(at, " ");
         if (strncmp(at, word, length) == 0)
-            n += counts(at);
+            n += !only_guarded || is_guarded(at);
     }
     free(word);
     return n;
@@ -79,8 +72,8 @@ int held_by_ancestor(const struct rowlock_want *wants, size_t n)
     const char *held = getenv("ROWLOCK_HELD"), *by = getenv("ROWLOCK_HELD_BY");
 
     for (size_t i = 0; held && i < n; i++)
-        if (count_words(held, &wants[i], is_any) &&
-            (count_words(by, &wants[i], is_guarded) || !count_words(by, &wants[i], is_any)))
+        if (count_words(held, &wants[i], 0) &&
+            (count_words(by, &wants[i], 1) || !count_words(by, &wants[i], 0)))
             return (int)i;
     return -1;
 }
@@ -171,39 +164,30 @@ static int set_held_by(const struct rowlock_want *wants, size_t n)
     return failed;
 }
 
-/* A transaction has neither token nor owner, and an ancestor's are not its own. */
-static int set_lease(const struct rowlock_lease *lease)
-{
-    char token[24];
-
-    if (!lease)
-        return unsetenv("ROWLOCK_TOKEN") || unsetenv("ROWLOCK_OWNER");
-    snprintf(token, sizeof token, "%" PRId64, rowlock_token(lease));
-    return setenv("ROWLOCK_TOKEN", token, 1) || setenv("ROWLOCK_OWNER", rowlock_owner(lease), 1);
-}
-
-/* Only a run of a job sets these variables: a lock that the job's command acquires keeps their
-   values. */
-static int set_job(const struct holding *holding)
-{
-    char due[UTC_INSTANT_SIZE], attempt[16];
-
-    if (holding->attempt == 0)
-        return 0;
-    snprintf(attempt, sizeof attempt, "%d", holding->attempt);
-    return utc_instant(holding->due_ms, due, sizeof due) || setenv("ROWLOCK_DUE", due, 1) ||
-           setenv("ROWLOCK_ATTEMPT", attempt, 1);
-}
-
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding)
 {
     const struct rowlock_lease *lease = holding->lease;
     char *names = names_of(wants, n);
     char *held = held_with(wants, n, lease ? rowlock_token(lease) : 0);
-    int failed = !names || !held || setenv("ROWLOCK_NAME", names, 1) ||
-                 setenv("ROWLOCK_HELD", held, 1) || (!lease && set_held_by(wants, n)) ||
-                 set_lease(lease) || set_job(holding);
+    char token[24], due[UTC_INSTANT_SIZE], attempt[16];
+    int failed =
+        !names || !held || setenv("ROWLOCK_NAME", names, 1) || setenv("ROWLOCK_HELD", held, 1);
 
+    if (!failed && lease) {
+        snprintf(token, sizeof token, "%" PRId64, rowlock_token(lease));
+        failed =
+            setenv("ROWLOCK_TOKEN", token, 1) || setenv("ROWLOCK_OWNER", rowlock_owner(lease), 1);
+    } else if (!failed) {
+        /* A transaction has neither token nor owner, and an ancestor's are not its own. */
+        failed = set_held_by(wants, n) || unsetenv("ROWLOCK_TOKEN") || unsetenv("ROWLOCK_OWNER");
+    }
+    /* Only a run of a job sets these variables: a lock that the job's command acquires keeps their
+       values. */
+    if (!failed && holding->attempt) {
+        snprintf(attempt, sizeof attempt, "%d", holding->attempt);
+        failed = utc_instant(holding->due_ms, due, sizeof due) || setenv("ROWLOCK_DUE", due, 1) ||
+                 setenv("ROWLOCK_ATTEMPT", attempt, 1);
+    }
     free(names);
     free(held);
     return failed ? -1 : 0;

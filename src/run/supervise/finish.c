@@ -19,11 +19,6 @@
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
 
-static const char *name_of(const struct watch *watch)
-{
-    return watch->run->lock.wants[0].name;
-}
-
 /* ---- releasing ------------------------------------------------------------------------------- */
 
 /* Waits until the database has answered, or `*until` has passed. A signal shortens the wait for a
@@ -64,25 +59,6 @@ static int give_back(struct watch *watch, int64_t until)
 
 /* ---- recording the result -------------------------------------------------------------------- */
 
-/* All ways in which a run can end, except `broken`, which the database sets. The first match
-   counts. */
-static enum rowlock_run_outcome outcome_of(const struct watch *watch)
-{
-    const struct guard_report *end = &watch->end;
-    int ended = end->event == GUARD_ENDED;
-
-    if (ended && end->cause == GUARD_TIME_OVER && !watch->lost)
-        return ROWLOCK_RUN_TIMEDOUT;
-    if (!end->began)
-        return ROWLOCK_RUN_NOTSTARTED;
-    if (watch->lost)
-        return ROWLOCK_RUN_LOST;
-    return ended && end->cause == GUARD_BY_ITSELF && WIFEXITED(end->number) &&
-                   WEXITSTATUS(end->number) == 0
-               ? ROWLOCK_RUN_DONE
-               : ROWLOCK_RUN_FAILED;
-}
-
 static int exit_of(const struct watch *watch)
 {
     int how = watch->end.number;
@@ -96,13 +72,25 @@ static int exit_of(const struct watch *watch)
     return WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
 }
 
-/* A command that was ended and exited with 0 has not done its work. */
+/* All ways in which a run can end, except `broken`, which the database sets. The first match
+   counts. A command that was ended and exited with 0 has not done its work. */
 static struct ending ending_of(const struct watch *watch)
 {
-    struct ending ending = {.outcome = outcome_of(watch),
+    const struct guard_report *end = &watch->end;
+    int ended = end->event == GUARD_ENDED;
+    struct ending ending = {.outcome = ROWLOCK_RUN_FAILED,
                             .exit = exit_of(watch),
                             .output = watch->output ? output_end(watch->output) : NULL};
 
+    if (ended && end->cause == GUARD_TIME_OVER && !watch->lost)
+        ending.outcome = ROWLOCK_RUN_TIMEDOUT;
+    else if (!end->began)
+        ending.outcome = ROWLOCK_RUN_NOTSTARTED;
+    else if (watch->lost)
+        ending.outcome = ROWLOCK_RUN_LOST;
+    else if (ended && end->cause == GUARD_BY_ITSELF && WIFEXITED(end->number) &&
+             WEXITSTATUS(end->number) == 0)
+        ending.outcome = ROWLOCK_RUN_DONE;
     if (ending.outcome != ROWLOCK_RUN_DONE && ending.exit == 0)
         ending.exit = watch->lost ? STATUS_LOST : 128 + SIGTERM;
     return ending;
@@ -118,30 +106,24 @@ void finish_not_started(const struct holding *holding, int status, const char *w
         rowlock_release(holding->lease, NULL);
 }
 
-/* Whether the result may be missing from the database, and the lease is still ours. */
-static int is_worth_repeating(const struct watch *watch)
-{
-    int code = watch->keeper.code;
-
-    return watch->holding->give_back && !watch->keeper.asking &&
-           (is_outage(code) || code == ROWLOCK_EUNKNOWN) &&
-           rowlock_remaining(watch->holding->lease) > 0;
-}
-
-/* Repeats recording the result as long as the lease lasts. */
+/* Repeats recording the result while it may be missing from the database, as long as the lease
+   lasts. 0, or -N: signal N came meanwhile. */
 static int give_back_surely(struct watch *watch, int64_t until)
 {
+    const struct keeper *keeper = &watch->keeper;
     int64_t pause_ms = PAUSE_LEAST_MS;
-    int number = give_back(watch, until);
+    int number = give_back(watch, until), said = 0;
 
-    if (!number && is_worth_repeating(watch))
-        message("could not record the result of '%s', trying again: %s", name_of(watch),
-                watch->keeper.error.text);
-    while (!number && is_worth_repeating(watch) && rowlock__now_ms() < until) {
-        int came = rowlock__is_readable(watch->signals->fd, (int)pause_ms);
-
-        /* number is 0, or -N if signal N came meanwhile */
-        number = came ? -signals_next(watch->signals->fd, NULL) : 0;
+    while (!number && watch->holding->give_back && !keeper->asking &&
+           (is_outage(keeper->code) || keeper->code == ROWLOCK_EUNKNOWN) &&
+           rowlock_remaining(watch->holding->lease) > 0) {
+        if (!said++)
+            message("could not record the result of '%s', trying again: %s", keeper->name,
+                    keeper->error.text);
+        if (rowlock__now_ms() >= until)
+            break;
+        if (rowlock__is_readable(watch->signals->fd, (int)pause_ms))
+            number = -signals_next(watch->signals->fd, NULL);
         pause_ms = rowlock__least(2 * pause_ms, PAUSE_MOST_MS);
         if (!number)
             number = give_back(watch, until);
@@ -162,60 +144,51 @@ static void judge_release(struct watch *watch)
         return;
     if (!watch->holding->lease || code == ROWLOCK_ELOST) {
         watch->lost = 1;
-        message("the lock on '%s' was lost before the command had ended: %s", name_of(watch),
+        message("the lock on '%s' was lost before the command had ended: %s", watch->keeper.name,
                 watch->keeper.error.text);
     } else {
         rowlock__local_time(time(NULL) * INT64_C(1000) + watch->run->lock.ttl_ms, until,
                             sizeof until);
-        message("the lease on '%s' could not be released; it expires by %s: %s", name_of(watch),
+        message("the lease on '%s' could not be released; it expires by %s: %s", watch->keeper.name,
                 until, watch->keeper.error.text);
     }
 }
 
-static int status_of(const struct watch *watch)
-{
-    if (watch->lost)
-        return STATUS_LOST;
-    if (watch->end.event == GUARD_ENDED && watch->end.cause != GUARD_TIME_OVER &&
-        WIFSIGNALED(watch->end.number))
-        return -WTERMSIG(watch->end.number);
-    if (watch->keeper.ending.outcome == ROWLOCK_RUN_FAILED && watch->told && exit_of(watch) == 0)
-        return -SIGTERM; /* the status of a command that does not catch TERM */
-    return exit_of(watch);
-}
-
-static int64_t release_deadline(const struct watch *watch)
-{
-    if (!watch->lost && !watch->told)
-        return ROWLOCK_NEVER;
-    return rowlock__after(rowlock__now_ms(), watch->lost ? SOON_MS : TOLD_MS);
-}
-
 int finish(struct watch *watch)
 {
+    const struct guard_report *end = &watch->end;
+    int64_t until = ROWLOCK_NEVER;
     int number;
 
     /* Signals before the command's end were for the command: after a ^C that ended it, the lock
        must still be released. */
     while (signals_next(watch->signals->fd, NULL))
         ;
-    if (watch->end.event == GUARD_NOT_STARTED)
-        message("cannot fork: %s", strerror(watch->end.number));
-    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
-        message("the command under '%s' exceeded --max-run%s", name_of(watch),
-                watch->end.survivors.alive ? "" : " and was ended");
+    if (end->event == GUARD_NOT_STARTED)
+        message("cannot fork: %s", strerror(end->number));
+    if (end->event == GUARD_ENDED && end->cause == GUARD_TIME_OVER)
+        message("the command under '%s' exceeded --max-run%s", watch->keeper.name,
+                end->survivors.alive ? "" : " and was ended");
     survivors_say_left(watch);
     guard_close(&watch->guard);
-    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_LOCK_OVER && !watch->lost) {
+    if (end->event == GUARD_ENDED && end->cause == GUARD_LOCK_OVER && !watch->lost) {
         watch->lost = 1;
-        message("the lock on '%s' was lost%s", name_of(watch),
-                watch->end.began ? "" : " before the command was started");
+        message("the lock on '%s' was lost%s", watch->keeper.name,
+                end->began ? "" : " before the command was started");
     }
     watch->keeper.ending = ending_of(watch);
-    number = give_back_surely(watch, release_deadline(watch));
+    if (watch->lost || watch->told)
+        until = rowlock__after(rowlock__now_ms(), watch->lost ? SOON_MS : TOLD_MS);
+    number = give_back_surely(watch, until);
     if (number)
         return watch->lost ? STATUS_LOST : number;
     if (!watch->keeper.asking)
         judge_release(watch);
-    return status_of(watch);
+    if (watch->lost)
+        return STATUS_LOST;
+    if (end->event == GUARD_ENDED && end->cause != GUARD_TIME_OVER && WIFSIGNALED(end->number))
+        return -WTERMSIG(end->number);
+    if (watch->keeper.ending.outcome == ROWLOCK_RUN_FAILED && watch->told && exit_of(watch) == 0)
+        return -SIGTERM; /* the status of a command that does not catch TERM */
+    return exit_of(watch);
 }

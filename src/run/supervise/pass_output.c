@@ -25,14 +25,6 @@
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
-static int is_one_file(int a, int b)
-{
-    struct stat one, other;
-
-    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
-}
-
 static int open_stream(struct output *output, int to)
 {
     struct stream *stream = &output->streams[output->n];
@@ -47,7 +39,9 @@ static int open_stream(struct output *output, int to)
 
 int output_open(struct output *output, int only_errors, const char *prefix)
 {
-    int one_file = is_one_file(STDOUT_FILENO, STDERR_FILENO);
+    struct stat out, error;
+    int one_file = fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &error) == 0 &&
+                   out.st_dev == error.st_dev && out.st_ino == error.st_ino;
 
     *output = (struct output){.only_errors = only_errors && !one_file,
                               .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -114,21 +108,20 @@ static ssize_t put(struct stream *stream, const char *bytes, size_t n)
     return (ssize_t)n;
 }
 
-/* Whole lines, as far as one write takes them without blocking. */
-static size_t piece_of(const char *bytes, size_t n)
-{
-    const char *end = n > PIECE ? memrchr(bytes, '\n', PIECE) : NULL;
-
-    return n <= PIECE ? n : end ? (size_t)(end + 1 - bytes) : PIECE;
-}
-
-/* Returns how many bytes it passed on before the command ended. */
+/* Passes on whole lines, as far as one write takes them without blocking. Returns how many bytes it
+   passed on before the command ended. */
 static size_t pass_on(struct stream *stream, const char *bytes, size_t n)
 {
     size_t at = 0;
 
-    while (at < n && await_fd(stream, stream->to, POLLOUT))
-        at += (size_t)put(stream, bytes + at, piece_of(bytes + at, n - at));
+    while (at < n && await_fd(stream, stream->to, POLLOUT)) {
+        size_t piece = n - at;
+        const char *end = piece > PIECE ? memrchr(bytes + at, '\n', PIECE) : NULL;
+
+        if (piece > PIECE)
+            piece = end ? (size_t)(end + 1 - (bytes + at)) : PIECE;
+        at += (size_t)put(stream, bytes + at, piece);
+    }
     return at;
 }
 

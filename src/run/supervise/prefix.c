@@ -6,16 +6,10 @@
 #include "command/output/output.h"
 #include "run/supervise/pass_output.h"
 
-static int pass_line(struct prefix *prefix, prefix_emit *emit, void *data)
-{
-    int failed = emit(data, prefix->line, prefix->n);
-
-    prefix->n = 0;
-    return failed;
-}
-
 static int add_byte(struct prefix *prefix, char byte, prefix_emit *emit, void *data)
 {
+    int failed;
+
     if (!prefix->in_line) {
         prefix->n = put_time_now(prefix->line, sizeof prefix->line);
         prefix->n += escape_controls(prefix->name, prefix->line + prefix->n, PREFIX_NAME_MOST);
@@ -26,7 +20,11 @@ static int add_byte(struct prefix *prefix, char byte, prefix_emit *emit, void *d
     prefix->line[prefix->n++] = byte;
     if (byte == '\n')
         prefix->in_line = 0;
-    return !prefix->in_line || prefix->n == sizeof prefix->line ? pass_line(prefix, emit, data) : 0;
+    if (prefix->in_line && prefix->n < sizeof prefix->line)
+        return 0;
+    failed = emit(data, prefix->line, prefix->n);
+    prefix->n = 0;
+    return failed;
 }
 
 int prefix_take(struct prefix *prefix, const char *bytes, size_t n, prefix_emit *emit, void *data)

@@ -52,25 +52,20 @@ static void put_line(FILE *out, const struct outcome *outcome, const struct lock
 
 /* One write, so that no reader gets half of it. Another run may have written to the file since it
    was opened: the last one replaces it as a whole. */
-static int write_whole(int fd, const char *text, size_t size)
-{
-    struct stat file;
-
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && !is_standard_error(&file) &&
-        ftruncate(fd, 0))
-        return -1;
-    return write(fd, text, size) == (ssize_t)size ? 0 : -1;
-}
-
 void report_write(int fd, const struct outcome *outcome, const struct lock_options *lock)
 {
+    struct stat file;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
+    int failed;
 
     if (out)
         put_line(out, outcome, lock);
-    if (!out || fclose(out) || write_whole(fd, text, size))
+    failed = !out || fclose(out);
+    if (!failed && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && !is_standard_error(&file))
+        failed = ftruncate(fd, 0);
+    if (failed || write(fd, text, size) != (ssize_t)size)
         message("--report: cannot write: %s", strerror(errno));
     free(text);
 }

@@ -56,23 +56,17 @@ static const struct option_row shell_option[] = {
 
 /* Without the quotes that -c needs, `run nightly -c pg_dump -Fc app` would lock `app` too and run a
    bare pg_dump. So names on both sides of -c are refused. */
-static void check_shell(const struct command *command, const struct shell *shell)
+static void take_command(struct command *command, struct run *run, const struct shell *shell)
 {
-    if (command->n_rest > 0)
+    if (!shell->command && command->n_rest == 0)
+        command_missing(command, ", or -c 'SHELL COMMAND'");
+    if (shell->command && command->n_rest > 0)
         usage_error(command, "-c and a command after -- exclude each other");
-    if (shell->names_before > 0 && command->n_operands > shell->names_before)
+    if (shell->command && shell->names_before > 0 && command->n_operands > shell->names_before)
         usage_error(command,
                     "'%s' follows the command of -c, which is one string: -c 'COMMAND "
                     "ARG...'; if it is a NAME, write it before -c",
                     shown(command->operands[shell->names_before]));
-}
-
-static void take_command(struct command *command, struct run *run, const struct shell *shell)
-{
-    if (shell->command)
-        check_shell(command, shell);
-    else if (command->n_rest == 0)
-        command_missing(command, ", or -c 'SHELL COMMAND'");
     run->argv = command->rest;
     if (!shell->command)
         return;
@@ -80,19 +74,6 @@ static void take_command(struct command *command, struct run *run, const struct 
     run->shell[1] = "-c";
     run->shell[2] = shell->command;
     run->argv = run->shell;
-}
-
-/* A transaction lock has no expiry, no note and no permits. */
-static void check_transaction(const struct command *command, const struct run *run)
-{
-    if (!run->transaction)
-        return;
-    if (run->lock.limit)
-        usage_error(command, "--limit is for leases: not with --tx");
-    if (run->lock.ttl_ms)
-        usage_error(command, "--ttl is for leases: a transaction (--tx) does not expire");
-    if (run->lock.note)
-        usage_error(command, "--note is for leases: not with --tx");
 }
 
 /* A program such as `less` reads the keyboard even if its input is a pipe. */
@@ -125,7 +106,13 @@ void read_run_options(struct command *command, struct run *run)
                  (struct option_table[]){
                      {options, run}, {shell_option, &shell}, LOCK_TABLES(&run->lock), {0}});
     finish_lock_options(command, &run->lock);
-    check_transaction(command, run);
+    /* a transaction lock has no expiry, no note and no permits */
+    if (run->transaction && run->lock.limit)
+        usage_error(command, "--limit is for leases: not with --tx");
+    if (run->transaction && run->lock.ttl_ms)
+        usage_error(command, "--ttl is for leases: a transaction (--tx) does not expire");
+    if (run->transaction && run->lock.note)
+        usage_error(command, "--note is for leases: not with --tx");
     take_command(command, run, &shell);
     settle_run(run);
 }

@@ -56,45 +56,28 @@ struct renewing {
     struct rowlock_error error;
 };
 
-/* Returns the library's error code. */
-static int renew(struct renewing *renewing)
+/* Renews, and reports the result. Returns the next step. */
+static struct rowlock_renewal_step renew_once(struct renewing *renewing)
 {
     const struct stand_in_argument *argument = renewing->argument;
-    int code = ROWLOCK_OK;
+    int code = ROWLOCK_OK, failed_before = renewing->renewal.pause_ms != 0;
+    struct rowlock_renewal_step step;
+    int64_t now, end;
 
     if (!renewing->lease)
         code = rowlock_adopt(renewing->connection, argument->name, argument->token,
                              &renewing->lease, &renewing->error);
     if (!code)
         code = rowlock_renew(renewing->lease, argument->ttl_ms, &renewing->error);
-    return code;
-}
-
-/* Renews, and reports the result. Returns the next step. */
-static struct rowlock_renewal_step renew_once(struct renewing *renewing)
-{
-    const struct stand_in_argument *argument = renewing->argument;
-    int code = renew(renewing), failed_before = renewing->renewal.pause_ms != 0;
-    int64_t now = rowlock__now_ms(), end = end_of_lease(renewing->lease);
-    struct rowlock_renewal_step step =
-        rowlock__renewal_next(&renewing->renewal, now, end, code, rowlock__dice());
-
+    now = rowlock__now_ms();
+    end = end_of_lease(renewing->lease);
+    step = rowlock__renewal_next(&renewing->renewal, now, end, code, rowlock__dice());
     if (!code)
         guard_give(argument->guard_fd, GUARD_EXTEND, end - margin_for_kill(argument->ttl_ms));
     else if (step.act == ROWLOCK_RENEWAL_SLEEP && !failed_before)
         message("could not renew the lease on '%s' while the command is stopped, trying again: %s",
                 argument->name, renewing->error.text);
     return step;
-}
-
-static void say_lost(const struct renewing *renewing)
-{
-    const char *why = *renewing->error.text ? renewing->error.text : "it was not renewed in time";
-    int length = (int)(renewing->renewal.code == ROWLOCK_ELOST ? strcspn(why, ";") : strlen(why));
-
-    message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
-            renewing->argument->name, length, why);
-    guard_give(renewing->argument->guard_fd, GUARD_END, 0);
 }
 
 static struct rowlock_renewal_step renew_now(struct renewing *renewing)
@@ -108,6 +91,8 @@ static struct rowlock_renewal_step renew_now(struct renewing *renewing)
 static void keep_renewing(struct renewing *renewing)
 {
     struct rowlock_renewal_step step = renew_now(renewing);
+    const char *why = renewing->error.text;
+    size_t length;
 
     while (step.act != ROWLOCK_RENEWAL_LOST) {
         if (step.act == ROWLOCK_RENEWAL_SEND)
@@ -118,7 +103,12 @@ static void keep_renewing(struct renewing *renewing)
         else
             step = renew_now(renewing);
     }
-    say_lost(renewing);
+    if (!*why)
+        why = "it was not renewed in time";
+    length = renewing->renewal.code == ROWLOCK_ELOST ? strcspn(why, ";") : strlen(why);
+    message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
+            renewing->argument->name, (int)length, why);
+    guard_give(renewing->argument->guard_fd, GUARD_END, 0);
 }
 
 int stand_in(const struct stand_in_argument *argument)

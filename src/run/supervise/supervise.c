@@ -12,6 +12,7 @@
 #include "run/supervise/child.h"
 #include "run/supervise/supervise.h"
 #include "run/supervise/times.h"
+#include "system/command/processes.h"
 #include "util/clock.h"
 #include "util/random.h"
 
@@ -53,16 +54,6 @@ static void lose(struct watch *watch, const char *why)
     watch->replace_ms =
         rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + SILENT_GUARD_MS);
     guard_give(watch->guard.fd, GUARD_END, 0);
-}
-
-static void renewed(struct watch *watch)
-{
-    watch->end_ms = end_of(watch->run, watch->holding);
-    watch->keeper.overslept = 0;
-    expect_end(watch);
-    guard_give(watch->guard.fd, GUARD_EXTEND, watch->end_ms);
-    if (watch->renewal.pause_ms && watch->run->verbose)
-        message("the lease on '%s' is renewed again", watch->run->lock.wants[0].name);
 }
 
 /* The reason why the lease was not extended in time. */
@@ -116,12 +107,18 @@ static void take_result(struct watch *watch, int code)
     int failed_before = watch->renewal.pause_ms != 0;
     struct rowlock_renewal_step step;
 
-    if (!code)
-        renewed(watch);
+    if (!code) {
+        watch->end_ms = end_of(watch->run, watch->holding);
+        watch->keeper.overslept = 0;
+        expect_end(watch);
+        guard_give(watch->guard.fd, GUARD_EXTEND, watch->end_ms);
+        if (failed_before && watch->run->verbose)
+            message("the lease on '%s' is renewed again", watch->keeper.name);
+    }
     step = rowlock__renewal_next(&watch->renewal, now, known_end(watch), code, rowlock__dice());
     if (code && step.act == ROWLOCK_RENEWAL_SLEEP && !failed_before)
-        message("the lease on '%s' could not be renewed, trying again: %s",
-                watch->run->lock.wants[0].name, watch->keeper.error.text);
+        message("the lease on '%s' could not be renewed, trying again: %s", watch->keeper.name,
+                watch->keeper.error.text);
     take_step(watch, step);
 }
 
@@ -143,24 +140,21 @@ static void take_answer(struct watch *watch)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* A signal of the terminal reached the command too if it is in our group, and existed by then. But
-   SIGHUP for a terminal that hung up goes to the session's leader alone. */
-static int reached_command(const struct watch *watch, int number, int by_kernel)
-{
-    return watch->guard.has_command && watch->run->terminal && by_kernel &&
-           !(number == SIGHUP && getsid(0) == getpid());
-}
-
 /* The command defines the meaning of SIGUSR1 and SIGUSR2, so its descendants do not get them. */
 static void pass_on(struct watch *watch)
 {
     int number, by_kernel;
 
     while ((number = signals_next(watch->signals->fd, &by_kernel))) {
+        /* A signal of the terminal reached the command too if it is in our group, and existed by
+           then. But SIGHUP for a terminal that hung up goes to the session's leader alone. */
+        int has_reached = watch->guard.has_command && watch->run->terminal && by_kernel &&
+                          !(number == SIGHUP && getsid(0) == getpid());
+
         if (number == SIGTERM && watch->run->ends_on_term) {
             watch->told = 1;
             guard_give(watch->guard.fd, GUARD_STOP, 0);
-        } else if (!reached_command(watch, number, by_kernel)) {
+        } else if (!has_reached) {
             guard_signal(&watch->guard, number, number != SIGUSR1 && number != SIGUSR2);
         }
     }
@@ -170,8 +164,10 @@ static void pass_on(struct watch *watch)
    the command may run again already, and the report of that be under way. */
 static void stop_too(struct watch *watch)
 {
+    struct process command;
+
     watch->stop_look_ms = ROWLOCK_NEVER;
-    if (watch->lost || !tree_is_stopped(watch->guard.command))
+    if (watch->lost || !process_read(watch->guard.command, &command) || !command.is_stopped)
         return;
     if (watch->keeper.asking) { /* a transaction left open would block the stand-in */
         watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
@@ -202,45 +198,6 @@ static int wake(struct watch *watch)
 
 /* ---- the guard ------------------------------------------------------------------------------- */
 
-static void take_report(struct watch *watch, const struct guard_report *report)
-{
-    switch (report->event) {
-    case GUARD_NOTHING:
-    case GUARD_STARTED:
-        break;
-    case GUARD_NOT_EXECUTED:
-        if (!watch->output) /* otherwise its process has written the reason to the kept output */
-            say_not_executed(watch->run->argv[0], report->number);
-        break;
-    case GUARD_STOPPED:
-        if (watch->run->terminal && !watch->lost)
-            watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
-        break;
-    case GUARD_CONTINUED:
-        watch->stop_look_ms = ROWLOCK_NEVER;
-        break;
-    case GUARD_UNTIL:
-        if (!watch->lost && report->end_ms > watch->end_ms) {
-            watch->end_ms = report->end_ms;
-            expect_end(watch);
-        }
-        break;
-    case GUARD_ENDING:
-        if (report->cause == GUARD_LOCK_OVER)
-            lose(watch, why_over(watch));
-        break;
-    case GUARD_SURVIVED:
-        survivors_take(watch, report);
-        break;
-    case GUARD_NOT_STARTED:
-    case GUARD_ENDED:
-    case GUARD_GONE:
-        watch->end = *report;
-        watch->done = 1;
-        break;
-    }
-}
-
 /* Takes all waiting reports: after a long stop the clock alone is misleading, because a report that
    waits may have a later end of the lease. */
 static void take_reports(struct watch *watch)
@@ -249,21 +206,45 @@ static void take_reports(struct watch *watch)
 
     do {
         guard_next(&watch->guard, &report);
-        take_report(watch, &report);
+        switch (report.event) {
+        case GUARD_NOTHING:
+        case GUARD_STARTED:
+            break;
+        case GUARD_NOT_EXECUTED:
+            if (!watch->output) /* else its process has written the reason to the kept output */
+                say_not_executed(watch->run->argv[0], report.number);
+            break;
+        case GUARD_STOPPED:
+            if (watch->run->terminal && !watch->lost)
+                watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
+            break;
+        case GUARD_CONTINUED:
+            watch->stop_look_ms = ROWLOCK_NEVER;
+            break;
+        case GUARD_UNTIL:
+            if (!watch->lost && report.end_ms > watch->end_ms) {
+                watch->end_ms = report.end_ms;
+                expect_end(watch);
+            }
+            break;
+        case GUARD_ENDING:
+            if (report.cause == GUARD_LOCK_OVER)
+                lose(watch, why_over(watch));
+            break;
+        case GUARD_SURVIVED:
+            survivors_take(watch, &report);
+            break;
+        case GUARD_NOT_STARTED:
+        case GUARD_ENDED:
+        case GUARD_GONE:
+            watch->end = report;
+            watch->done = 1;
+            break;
+        }
     } while (!watch->done && report.event != GUARD_NOTHING);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
-
-static int64_t next_instant(const struct watch *watch)
-{
-    int64_t next = watch->replace_ms;
-
-    if (!watch->keeper.asking && !watch->lost && watch->next_keep_ms < next)
-        next = watch->next_keep_ms;
-    next = rowlock__least(next, watch->stop_look_ms);
-    return rowlock__least(rowlock__least(next, watch->say_ms), watch->look_ms);
-}
 
 static void on_time(struct watch *watch)
 {
@@ -282,8 +263,8 @@ static void on_time(struct watch *watch)
         keep(watch);
 }
 
-/* Signals come before reports: see reached_command(). Reports come before the answer: once the
-   command has ended, the release shows whether its lock was lost. */
+/* Signals come before reports: see pass_on(). Reports come before the answer: once the command has
+   ended, the release shows whether its lock was lost. */
 static void turn(struct watch *watch)
 {
     int listen = !watch->lost && !watch->keeper.asking && !watch->socket_quiet;
@@ -292,8 +273,12 @@ static void turn(struct watch *watch)
                            {.fd = watch->keeper.fd, .events = POLLIN},
                            {.fd = watch->signals->awake_fd, .events = POLLIN},
                            {.fd = listen ? watch->socket_fd : -1, .events = POLLIN}};
+    int64_t next = rowlock__least(watch->replace_ms, watch->stop_look_ms);
 
-    if (poll(fds, sizeof fds / sizeof *fds, rowlock__poll_timeout(next_instant(watch))) < 0)
+    next = rowlock__least(rowlock__least(next, watch->say_ms), watch->look_ms);
+    if (!watch->keeper.asking && !watch->lost)
+        next = rowlock__least(next, watch->next_keep_ms);
+    if (poll(fds, sizeof fds / sizeof *fds, rowlock__poll_timeout(next)) < 0)
         return;
     if (fds[3].revents)
         wake(watch);

@@ -6,11 +6,6 @@
 #define SAY_AGAIN_MS 30000 /* the first pause between two messages; doubled each time */
 #define SAY_MOST_MS 3600000
 
-static const char *name_of(const struct watch *watch)
-{
-    return watch->run->lock.wants[0].name;
-}
-
 static const char *ending_of(const struct watch *watch)
 {
     switch (watch->left.cause) {
@@ -35,7 +30,7 @@ void survivors_say(struct watch *watch)
     tree_pids(tree, pids, sizeof pids);
     message("the command under '%s' %s, but %d process%s of it cannot be ended: %s; the %s is kept "
             "until %s ended%s",
-            name_of(watch), ending_of(watch), n, n == 1 ? "" : "es", pids,
+            watch->keeper.name, ending_of(watch), n, n == 1 ? "" : "es", pids,
             watch->holding->lease ? "lease" : "transaction", n == 1 ? "it has" : "they have",
             watch->holding->lease ? ", or until rowlock break revokes it" : "");
     watch->say_pause_ms =
@@ -61,9 +56,9 @@ void survivors_say_left(const struct watch *watch)
     tree_pids(tree, pids, sizeof pids);
     if (n > 0 && watch->end.cause == GUARD_BY_ITSELF)
         message("%d process%s that the command started run%s on without the lock on '%s': %s", n,
-                n == 1 ? "" : "es", n == 1 ? "s" : "", name_of(watch), pids);
+                n == 1 ? "" : "es", n == 1 ? "s" : "", watch->keeper.name, pids);
     else if (n > 0)
         message("%d process%s of the command did not end: %s", n, n == 1 ? "" : "es", pids);
     else if (watch->left.event != GUARD_NOTHING)
-        message("the processes of the command under '%s' have ended", name_of(watch));
+        message("the processes of the command under '%s' have ended", watch->keeper.name);
 }

@@ -53,13 +53,16 @@ static int find_program(const char *word, char path[PATH_SIZE])
     return -1;
 }
 
-static void say_other_user(const struct run *run)
+void say_unendable(const struct run *run)
 {
     char word[PATH_SIZE], path[PATH_SIZE];
     const struct passwd *owner;
     struct statvfs mount;
     struct stat file;
 
+    if (!tree_born(getpid()))
+        message("/proc does not show the processes: one that the command moves into another "
+                "session cannot be ended, and works on if the lock is lost");
     first_word(run->argv, word, sizeof word);
     if (!may_lose_children() || find_program(word, path) || stat(path, &file) ||
         !S_ISREG(file.st_mode) || !(file.st_mode & S_ISUID) || file.st_uid == geteuid() ||
@@ -69,12 +72,4 @@ static void say_other_user(const struct run *run)
     message("%s is a set-user-ID program of %s, which this user may be unable to end: it works on "
             "if the lock is lost; run rowlock itself as that user",
             shown(word), owner ? owner->pw_name : "another user");
-}
-
-void say_unendable(const struct run *run)
-{
-    if (!tree_born(getpid()))
-        message("/proc does not show the processes: one that the command moves into another "
-                "session cannot be ended, and works on if the lock is lost");
-    say_other_user(run);
 }

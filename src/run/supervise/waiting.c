@@ -110,10 +110,13 @@ static void close_session(struct waiting *waiting)
     waiting->connection = NULL;
 }
 
-static int ask(struct waiting *waiting)
+/* Asks about one name at a time: about the next one, if this one does not keep us waiting. */
+static void look(struct waiting *waiting)
 {
     struct waiting_view *view = &waiting->view;
-    struct rowlock_choice choice = {.name = waiting->names[view->name]};
+    int64_t now = rowlock__now_ms();
+    size_t name = view->name;
+    struct rowlock_choice choice = {.name = waiting->names[name]};
     struct rowlock_options options = {
         .connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS, .interrupt_fd = waiting->stop.fd};
 
@@ -121,19 +124,8 @@ static int ask(struct waiting *waiting)
     memcpy(view->owner, waiting->owner, sizeof view->owner);
     pthread_mutex_unlock(&waiting->mutex);
     waiting_view_begin(view, choice.name);
-    if (!waiting->connection && open_database(&options, &waiting->connection, NULL))
-        return -1;
-    return rowlock_list_some(waiting->connection, &choice, waiting_view_add, view, NULL);
-}
-
-/* Asks about one name at a time: about the next one, if this one does not keep us waiting. */
-static void look(struct waiting *waiting)
-{
-    struct waiting_view *view = &waiting->view;
-    int64_t now = rowlock__now_ms();
-    size_t name = view->name;
-
-    if (ask(waiting)) {
+    if ((!waiting->connection && open_database(&options, &waiting->connection, NULL)) ||
+        rowlock_list_some(waiting->connection, &choice, waiting_view_add, view, NULL)) {
         close_session(waiting);
         waiting->every_ms = rowlock__least(2 * waiting->every_ms, MOST_MS);
     } else {
@@ -149,18 +141,6 @@ static void look(struct waiting *waiting)
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
-
-static void show(struct waiting *waiting)
-{
-    int fresh = waiting->view.at_ms && rowlock__now_ms() - waiting->view.at_ms < OLD_MS;
-
-    pthread_mutex_lock(&waiting->mutex);
-    if (!waiting->ended && fresh)
-        draw(waiting);
-    else if (!waiting->ended)
-        remove_line(waiting);
-    pthread_mutex_unlock(&waiting->mutex);
-}
 
 /* Without the mutex: a pipe without a reader must not delay the end of the wait. */
 static void report_wait(struct waiting *waiting)
@@ -213,10 +193,18 @@ static void *explain(void *data)
             waiting->view.name = waiting->view.next_name;
             look(waiting);
         }
-        if (waiting->terminal >= 0)
-            show(waiting);
-        else if (asks)
+        if (waiting->terminal >= 0) {
+            int64_t at_ms = waiting->view.at_ms;
+
+            pthread_mutex_lock(&waiting->mutex);
+            if (!waiting->ended && at_ms && rowlock__now_ms() - at_ms < OLD_MS)
+                draw(waiting);
+            else if (!waiting->ended)
+                remove_line(waiting);
+            pthread_mutex_unlock(&waiting->mutex);
+        } else if (asks) {
             report_wait(waiting);
+        }
         next_ms = waiting->terminal >= 0 ? TICK_MS : waiting->query_at_ms - rowlock__now_ms();
     }
     close_session(waiting);
@@ -226,17 +214,6 @@ static void *explain(void *data)
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
-
-static int copy_names(struct waiting *waiting, const struct lock_options *lock)
-{
-    waiting->n = lock->n;
-    waiting->names = calloc(lock->n, sizeof *waiting->names);
-    for (size_t i = 0; waiting->names && i < lock->n; i++)
-        if (!(waiting->names[i] = strdup(lock->wants[i].name)))
-            return -1;
-    waiting->view.others = lock->n - 1;
-    return waiting->names ? 0 : -1;
-}
 
 struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
 {
@@ -257,8 +234,13 @@ struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
     waiting->began_ms = rowlock__now_ms();
     waiting->every_ms = terminal >= 0 ? QUERY_MS : MOST_MS;
     waiting->users = 2;
-    if (!failed && copy_names(waiting, lock) == 0 &&
-        rowlock__thread_start(NULL, explain, waiting) == 0)
+    waiting->n = lock->n;
+    waiting->names = calloc(lock->n, sizeof *waiting->names);
+    waiting->view.others = lock->n - 1;
+    failed |= !waiting->names;
+    for (size_t i = 0; !failed && i < lock->n; i++)
+        failed = !(waiting->names[i] = strdup(lock->wants[i].name));
+    if (!failed && rowlock__thread_start(NULL, explain, waiting) == 0)
         return waiting;
     waiting->users = 1;
     leave(waiting);

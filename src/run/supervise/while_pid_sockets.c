@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "guard/guard.h"
 #include "run/supervise/ancestors.h"
 #include "system/command/calls.h"
+#include "system/command/processes.h"
 #include "system/system.h"
 
 #define MOST_ANCESTORS 1000
@@ -42,12 +42,15 @@ void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES])
 int is_kept_for_ancestor(int64_t token)
 {
     uintmax_t namespace = rowlock__pid_namespace();
+    struct process process = {.parent = getppid()};
     pid_t pid = getpid();
     int found = 0;
 
     for (int i = 0; pid > 1 && !found && i < MOST_ANCESTORS; i++) {
         found = is_announced(name_of(namespace, pid, token).text);
-        pid = i ? tree_parent(pid) : getppid();
+        if (i > 0 && !process_read(pid, &process))
+            break;
+        pid = process.parent;
     }
     return found;
 }

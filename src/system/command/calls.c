@@ -71,11 +71,6 @@ void name_this_process(const char *name)
     prctl(PR_SET_NAME, name);
 }
 
-char *called_as(void)
-{
-    return program_invocation_name;
-}
-
 void execute_again(char *const argv[])
 {
     execv(THIS_PROGRAM, argv);
@@ -101,24 +96,18 @@ static void close_between(int from, int to)
         close(fd);
 }
 
-/* The least of them from `from` on, or -1. */
-static int next_of(const int *fds, size_t n, int from)
-{
-    int least = -1;
-
-    for (size_t i = 0; i < n; i++)
-        if (fds[i] >= from && (least < 0 || fds[i] < least))
-            least = fds[i];
-    return least;
-}
-
 void close_all_but(const int *kept, size_t n)
 {
-    int from = 0;
+    int from = 0, next = 0;
 
-    for (int next; (next = next_of(kept, n, from)) >= 0; from = next + 1)
-        close_between(from, next - 1);
-    close_between(from, INT_MAX);
+    while (next >= 0) {
+        next = -1; /* the least of them from `from` on */
+        for (size_t i = 0; i < n; i++)
+            if (kept[i] >= from && (next < 0 || kept[i] < next))
+                next = kept[i];
+        close_between(from, next >= 0 ? next - 1 : INT_MAX);
+        from = next + 1;
+    }
 }
 
 void close_range_on_exec(int from, int to)
@@ -221,23 +210,18 @@ void announce_again(int fd)
         close(asker);
 }
 
-/* Whether the listener belongs to this user or to root. Another user's announcement could make our
+/* The listener must belong to this user or to root: another user's announcement could make our
    locks fail. */
-static int listens_for_us(int fd)
-{
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == geteuid() || peer.uid == 0);
-}
-
 int is_announced(const char *name)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(name, &address);
+    struct ucred peer;
+    socklen_t size = sizeof peer;
     int fd = stream_socket(AF_UNIX);
-    int is = fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 && listens_for_us(fd);
+    int is = fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 &&
+             getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+             (peer.uid == geteuid() || peer.uid == 0);
 
     if (fd >= 0)
         close(fd);

@@ -39,9 +39,6 @@ void hide_memory(void);
 /* The name that ps shows, of which 15 bytes count. */
 void name_this_process(const char *name);
 
-/* The name, perhaps with a path, by which this program was called; not to be freed. */
-char *called_as(void);
-
 /* The file of this program, even if it was replaced. For messages, too. */
 #define THIS_PROGRAM "/proc/self/exe"
 
