@@ -58,8 +58,11 @@ int access_check(const struct access_options *options)
         message("--user-header: '%s' is not the name of a header", shown(header));
         return STATUS_USAGE;
     }
-    if (proxies && !*proxies)
+    if (proxies && strspn(proxies, ",") == strlen(proxies)) {
+        message("--proxy: '%s' has no address: give those of the proxies, as 127.0.0.1 or ::1",
+                shown(proxies));
         return STATUS_USAGE;
+    }
     while (proxies && next_address(&proxies, address))
         if (strcmp(address, "unix") != 0 && inet_pton(AF_INET, address, binary) != 1 &&
             inet_pton(AF_INET6, address, binary) != 1) {
