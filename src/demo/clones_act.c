@@ -192,9 +192,9 @@ static int turn(struct clones_act *act, int64_t until_ms)
 
 /* ---- the act --------------------------------------------------------------------------------- */
 
-/* Whether the present part of the act is over: first all clones get ready, then all finish, then
+/* Whether the present part of the act has ended: first all clones get ready, then all finish, then
    all end. The frozen one has finished when it knows that its lease is lost. */
-static int is_over(const struct clones_act *act)
+static int has_ended(const struct clones_act *act)
 {
     if (!act->began_ms)
         return count(act, CLONES_READY) == CLONES;
@@ -212,7 +212,7 @@ static int play_part(struct clones_act *act)
     int64_t until_ms = rowlock__now_ms() + longest_ms(act);
     int status = STATUS_OK;
 
-    while (!status && !is_over(act) && living(act) > 0 && !atomic_load(&act->farm->failed))
+    while (!status && !has_ended(act) && living(act) > 0 && !atomic_load(&act->farm->failed))
         status = turn(act, until_ms);
     return status;
 }

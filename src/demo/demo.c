@@ -48,7 +48,7 @@ static const struct option_row options[] = {
     {"ttl", 0, required_argument, take_ttl, AT(ttl_ms), 1000, 0},
     {0}};
 
-/* Returns whether the clones are to be shown. */
+/* Returns whether the clones are shown, not the workers. */
 static int read_options(struct command *command, struct demo *demo)
 {
     int clones, of_workers, of_clones;

@@ -212,7 +212,7 @@ static int by_health(const void *left, const void *right)
     return order ? order : strcmp(a->name, b->name);
 }
 
-/* What people look at first, and what is wrong. */
+/* The beginning of the lists that people look at first, the cycles, and the problems. */
 static void put_lists(FILE *out, const struct view *view, int *failed)
 {
     struct chosen held = choose(view->locks.n_items, failed), jobs = choose(view->jobs.n, failed);

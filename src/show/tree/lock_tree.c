@@ -15,7 +15,7 @@
 
 /* Marks the name of each lease that the caller of `waiter` holds: in its own process, or in a
    process that started it, as their owner ids state. A process may also wait for a name that
-   another of its threads holds: that is no cycle. */
+   another of its threads holds, which is not a cycle. */
 static void mark_held(struct lock_tree *tree, const struct tree_item *waiter)
 {
     const struct rowlock_holder *own = &waiter->holder;
