@@ -43,39 +43,21 @@ struct demonstration {
 
 /* ---- the folder and the database ------------------------------------------------------------- */
 
-static int make_folder(struct demonstration *demo)
-{
-    const char *base = getenv("TMPDIR");
-
-    snprintf(demo->folder, sizeof demo->folder, "%s/rowlock-demo.XXXXXX",
-             base && *base ? base : "/tmp");
-    if (mkdtemp(demo->folder))
-        return STATUS_OK;
-    message("cannot make the folder '%s': %s; TMPDIR names another place", demo->folder,
-            strerror(errno));
-    *demo->folder = '\0';
-    return STATUS_FAILED;
-}
-
-static void remove_folder(const struct demonstration *demo)
-{
-    static const char *const files[] = {"demo.db", "demo.db-journal", "demo.db-wal", "demo.db-shm",
-                                        "mails.1", "mails.2",         "mails.3",     "mails.4"};
-    char path[MOST_PATH + 32];
-
-    for (size_t i = 0; i < sizeof files / sizeof *files && *demo->folder; i++) {
-        snprintf(path, sizeof path, "%s/%s", demo->folder, files[i]);
-        unlink(path);
-    }
-    if (*demo->folder)
-        rmdir(demo->folder);
-}
-
+/* Makes the folder of the mails; it also has the database, if the user named none. */
 static int find_database(struct demonstration *demo, const char *named)
 {
     size_t size = sizeof "sqlite:/demo.db" + MOST_PATH;
+    const char *base = getenv("TMPDIR");
     int status = STATUS_OK;
 
+    snprintf(demo->folder, sizeof demo->folder, "%s/rowlock-demo.XXXXXX",
+             base && *base ? base : "/tmp");
+    if (!mkdtemp(demo->folder)) {
+        message("cannot make the folder '%s': %s; TMPDIR names another place", demo->folder,
+                strerror(errno));
+        *demo->folder = '\0';
+        return STATUS_FAILED;
+    }
     if (named) {
         status = url_lookup(named, &demo->url);
     } else {
@@ -83,10 +65,6 @@ static int find_database(struct demonstration *demo, const char *named)
         if (!demo->url.text)
             return out_of_memory();
         snprintf(demo->url.text, size, "sqlite:%s/demo.db", demo->folder);
-    }
-    if (!status && strlen(demo->url.text) >= sizeof demo->farm->url) {
-        message("cannot start the clones: %s", strerror(ENAMETOOLONG));
-        return STATUS_FAILED;
     }
     return status ? status : demo_try(&demo->url, CLONES_NAME);
 }
@@ -153,8 +131,8 @@ static int play(struct demonstration *demo, int number)
     memset(farm, 0, sizeof *farm);
     farm->ttl_ms = demo->ttl_ms;
     farm->act = number;
-    strcpy(farm->url, demo->url.text);
-    strcpy(farm->lock, scripts[number - 1].locked ? demo->lock : "");
+    farm->url = demo->url.text;
+    farm->lock = scripts[number - 1].locked ? demo->lock : "";
     snprintf(farm->mails, sizeof farm->mails, "%s/mails.%d", demo->folder, number);
     *act = (struct clones_act){.script = &scripts[number - 1],
                                .farm = farm,
@@ -182,78 +160,66 @@ static int play(struct demonstration *demo, int number)
 
 /* ---- the demonstration ----------------------------------------------------------------------- */
 
-static int is_as_promised(const struct clones_act *act)
-{
-    const struct clones_counts *counts = &act->counts;
-
-    if (!act->script->locked)
-        return 1;
-    return counts->sent == counts->due && counts->twice == 0 &&
-           (act->script->blow != CLONES_FREEZE || counts->refused > 0);
-}
-
-static int judge(const struct demonstration *demo)
-{
-    int status = STATUS_OK;
-
-    if (!demo->json)
-        clones_print_counts(demo->acts, ACTS, demo->coloured);
-    for (int i = 0; i < ACTS; i++)
-        if (!is_as_promised(&demo->acts[i])) {
-            message("the lock failed: %s", demo->acts[i].script->name);
-            status = STATUS_FAILED;
-        }
-    if (!status && !demo->json)
-        puts("\n   A clone that dies is replaced. The database itself refuses a late write.");
-    return status;
-}
-
+/* Plays the acts, and compares what happened with what the lock promises. */
 static int perform(struct demonstration *demo, const char *named)
 {
-    int status = make_folder(demo);
+    int status = find_database(demo, named);
 
-    if (!status)
-        status = find_database(demo, named);
     if (!status && !demo->json) {
         printf("Five clones of one server, the same crontab on each. One mail is due.\n\n");
         clones_print_legend(demo->coloured);
     }
     for (int number = 1; number <= ACTS && !status; number++)
         status = play(demo, number);
-    return status ? status : judge(demo);
-}
+    if (status)
+        return status;
+    if (!demo->json)
+        clones_print_counts(demo->acts, ACTS, demo->coloured);
+    for (int i = 0; i < ACTS; i++) {
+        const struct clones_script *script = demo->acts[i].script;
+        const struct clones_counts *counts = &demo->acts[i].counts;
 
-static int prepare(struct demonstration *demo)
-{
-    sigset_t children;
-
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    if (signals_open(&demo->signals) || sigprocmask(SIG_BLOCK, &children, NULL))
-        return -1;
-    demo->farm =
-        mmap(NULL, sizeof *demo->farm, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    demo->children_fd = signals_descriptor(&children);
-    if (demo->farm == MAP_FAILED || demo->children_fd < 0)
-        return -1;
-    snprintf(demo->lock, sizeof demo->lock, JOB_LOCK_PREFIX "demo:clones:%ld:%08x", (long)getpid(),
-             rowlock__dice());
-    return 0;
+        if (script->locked && (counts->sent != counts->due || counts->twice > 0 ||
+                               (script->blow == CLONES_FREEZE && counts->refused == 0))) {
+            message("the lock failed: %s", script->name);
+            status = STATUS_FAILED;
+        }
+    }
+    if (!status && !demo->json)
+        puts("\n   A clone that dies is replaced. The database itself refuses a late write.");
+    return status;
 }
 
 int demo_clones(struct command *command, int64_t ttl_ms)
 {
+    static const char *const files[] = {"demo.db", "demo.db-journal", "demo.db-wal", "demo.db-shm",
+                                        "mails.1", "mails.2",         "mails.3",     "mails.4"};
     struct demonstration demo = {.json = command->json,
                                  .ttl_ms = ttl_ms,
                                  .coloured = terminal_is_coloured(),
                                  .start_ms = rowlock__now_ms()};
+    char path[MOST_PATH + 32];
     int status = STATUS_FAILED;
+    sigset_t children;
 
-    if (prepare(&demo))
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    snprintf(demo.lock, sizeof demo.lock, JOB_LOCK_PREFIX "demo:clones:%ld:%08x", (long)getpid(),
+             rowlock__dice());
+    demo.farm =
+        mmap(NULL, sizeof *demo.farm, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (demo.farm == MAP_FAILED || signals_open(&demo.signals) ||
+        sigprocmask(SIG_BLOCK, &children, NULL) ||
+        (demo.children_fd = signals_descriptor(&children)) < 0)
         message("out of memory or file descriptors for the clones");
     else
         status = perform(&demo, command->db);
-    remove_folder(&demo);
+    for (size_t i = 0; i < sizeof files / sizeof *files && *demo.folder; i++) {
+        snprintf(path, sizeof path, "%s/%s", demo.folder, files[i]);
+        unlink(path);
+    }
+    if (*demo.folder)
+        rmdir(demo.folder);
     url_free(&demo.url);
     return status;
 }

@@ -52,8 +52,8 @@ struct clones_counts {
 
 /* The setting of an act, in memory that the conductor shares with the clones. */
 struct clones_farm {
-    char url[CLONES_TEXT];
-    char lock[80];           /* the name of the job's lease; "": without rowlock */
+    const char *url;
+    const char *lock;        /* the name of the job's lease; "": without rowlock */
     char mails[CLONES_TEXT]; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;

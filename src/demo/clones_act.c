@@ -43,19 +43,6 @@ static void add_to_victim(struct clones_act *act, enum clones_event event)
 }
 
 /* The victim is the latest sender before the blow. An earlier sender lost its lease by itself. */
-static void take_sending(struct clones_act *act, const struct clones_item *item)
-{
-    act->gate_ms[item->clone] = item->at_ms + SEND_MS;
-    if (act->script->blow == CLONES_NO_BLOW || act->struck)
-        return;
-    if (act->victim >= 0)
-        act->gate_ms[act->victim] = rowlock__now_ms();
-    act->gate_ms[item->clone] = ROWLOCK_NEVER;
-    act->victim = item->clone;
-    act->token = item->token;
-    act->strike_ms = item->at_ms + STRIKE_MS;
-}
-
 static void take_events(struct clones_act *act)
 {
     struct clones_item item;
@@ -63,8 +50,17 @@ static void take_events(struct clones_act *act)
     while (rowlock__is_readable(act->farm->events[0], 0) &&
            read(act->farm->events[0], &item, sizeof item) == sizeof item) {
         add(act, item);
-        if (item.event == CLONES_SENDING)
-            take_sending(act, &item);
+        if (item.event != CLONES_SENDING)
+            continue;
+        act->gate_ms[item.clone] = item.at_ms + SEND_MS;
+        if (act->script->blow == CLONES_NO_BLOW || act->struck)
+            continue;
+        if (act->victim >= 0)
+            act->gate_ms[act->victim] = rowlock__now_ms();
+        act->gate_ms[item.clone] = ROWLOCK_NEVER;
+        act->victim = item.clone;
+        act->token = item.token;
+        act->strike_ms = item.at_ms + STRIKE_MS;
     }
 }
 
@@ -86,38 +82,35 @@ static void order(struct clones_act *act, int clone)
         return; /* the clone has ended */
 }
 
-/* Stops the clone: 0, or -1 if it is in the middle of a statement. Checks before it stops the
-   clone, because a clone that is stopped repeatedly makes no progress, and again afterwards. */
-static int freeze(const struct clones_act *act, int clone)
-{
-    const atomic_int *asking = &act->farm->asking[clone];
-    siginfo_t info;
-
-    if (atomic_load(asking))
-        return -1;
-    kill(act->pids[clone], SIGSTOP);
-    while (waitid(P_PID, (id_t)act->pids[clone], &info, WSTOPPED | WEXITED | WNOWAIT) &&
-           errno == EINTR)
-        ;
-    if (!atomic_load(asking))
-        return 0;
-    kill(act->pids[clone], SIGCONT);
-    return -1;
-}
-
+/* Stops the victim, and kills it if that is the blow; not in the middle of a statement. Checks that
+   before it stops the clone, because a clone that is stopped repeatedly makes no progress, and
+   again afterwards. */
 static void strike(struct clones_act *act)
 {
+    const atomic_int *asking = &act->farm->asking[act->victim];
+    pid_t victim = act->pids[act->victim];
+    int is_asking = atomic_load(asking);
+    siginfo_t info;
+
     act->strike_ms = ROWLOCK_NEVER;
-    if (!act->pids[act->victim])
+    if (!victim)
         return;
-    if (freeze(act, act->victim)) {
+    if (!is_asking) {
+        kill(victim, SIGSTOP);
+        while (waitid(P_PID, (id_t)victim, &info, WSTOPPED | WEXITED | WNOWAIT) && errno == EINTR)
+            ;
+        is_asking = atomic_load(asking);
+        if (is_asking)
+            kill(victim, SIGCONT);
+    }
+    if (is_asking) {
         act->strike_ms = rowlock__now_ms() + RETRY_MS;
         return;
     }
     act->struck = 1;
     add_to_victim(act, act->script->blow == CLONES_KILL ? CLONES_KILLED : CLONES_FROZEN);
     if (act->script->blow == CLONES_KILL)
-        kill(act->pids[act->victim], SIGKILL);
+        kill(victim, SIGKILL);
 }
 
 /* Wakes the frozen clone when another one has claimed the mail after it. The mail server has taken
@@ -151,15 +144,6 @@ static int is_redrawn(const struct clones_act *act)
     return act->live && act->began_ms && !act->ended_ms;
 }
 
-static int64_t next_ms(const struct clones_act *act, int64_t until_ms)
-{
-    int64_t next = rowlock__least(act->strike_ms, until_ms);
-
-    for (int i = 0; i < CLONES; i++)
-        next = rowlock__least(next, act->gate_ms[i]);
-    return is_redrawn(act) ? rowlock__least(next, rowlock__now_ms() + FRAME_MS) : next;
-}
-
 /* The time limit of one wait in an act: long enough for a few leases to expire. */
 static int64_t longest_ms(const struct clones_act *act)
 {
@@ -172,10 +156,15 @@ static int turn(struct clones_act *act, int64_t until_ms)
     struct pollfd fds[] = {{.fd = act->signals->wait_fd, .events = POLLIN},
                            {.fd = act->children_fd, .events = POLLIN},
                            {.fd = act->farm->events[0], .events = POLLIN}};
+    int64_t next_ms = rowlock__least(act->strike_ms, until_ms);
     int number;
     pid_t pid;
 
-    poll(fds, 3, rowlock__poll_timeout(next_ms(act, until_ms)));
+    for (int i = 0; i < CLONES; i++)
+        next_ms = rowlock__least(next_ms, act->gate_ms[i]);
+    if (is_redrawn(act))
+        next_ms = rowlock__least(next_ms, rowlock__now_ms() + FRAME_MS);
+    poll(fds, 3, rowlock__poll_timeout(next_ms));
     number = signals_next(act->signals->wait_fd, NULL);
     if (number)
         return -number;
@@ -203,14 +192,14 @@ static int turn(struct clones_act *act, int64_t until_ms)
 
 /* ---- the act --------------------------------------------------------------------------------- */
 
-static int are_ready(const struct clones_act *act)
+/* Whether the present part of the act has ended: first all clones get ready, then all finish, then
+   all end. The frozen one has finished when it knows that its lease is lost. */
+static int has_ended(const struct clones_act *act)
 {
-    return count(act, CLONES_READY) == CLONES;
-}
-
-/* Whether all clones have finished. The frozen one has when it knows that its lease is lost. */
-static int is_done(const struct clones_act *act)
-{
+    if (!act->began_ms)
+        return count(act, CLONES_READY) == CLONES;
+    if (act->ended_ms)
+        return living(act) == 0;
     if (!act->script->locked)
         return count(act, CLONES_SENT) == CLONES;
     if (!count(act, CLONES_FINISHED) || (act->script->blow != CLONES_NO_BLOW && !act->struck))
@@ -218,17 +207,12 @@ static int is_done(const struct clones_act *act)
     return act->script->blow != CLONES_FREEZE || clones_find(act, act->victim, CLONES_LOST);
 }
 
-static int are_gone(const struct clones_act *act)
-{
-    return living(act) == 0;
-}
-
-static int until(struct clones_act *act, int (*is_so)(const struct clones_act *act))
+static int play_part(struct clones_act *act)
 {
     int64_t until_ms = rowlock__now_ms() + longest_ms(act);
     int status = STATUS_OK;
 
-    while (!status && !is_so(act) && living(act) > 0 && !atomic_load(&act->farm->failed))
+    while (!status && !has_ended(act) && living(act) > 0 && !atomic_load(&act->farm->failed))
         status = turn(act, until_ms);
     return status;
 }
@@ -267,24 +251,6 @@ static void end(int *fd)
     *fd = 0;
 }
 
-static int perform(struct clones_act *act)
-{
-    int status = until(act, are_ready);
-
-    if (status || living(act) < CLONES)
-        return status;
-    act->began_ms = rowlock__now_ms();
-    if (act->live)
-        clones_draw(act, act->began_ms, 1, 0);
-    for (int i = 0; i < CLONES; i++)
-        order(act, i);
-    status = until(act, is_done);
-    act->ended_ms = rowlock__now_ms();
-    for (int i = 0; i < CLONES; i++)
-        end(&act->farm->orders[i][1]);
-    return status ? status : until(act, are_gone);
-}
-
 int clones_play(struct clones_act *act)
 {
     int status;
@@ -295,7 +261,20 @@ int clones_play(struct clones_act *act)
         act->gate_ms[i] = ROWLOCK_NEVER;
     status = start(act);
     if (!status)
-        status = perform(act);
+        status = play_part(act);
+    if (!status && living(act) == CLONES) {
+        act->began_ms = rowlock__now_ms();
+        if (act->live)
+            clones_draw(act, act->began_ms, 1, 0);
+        for (int i = 0; i < CLONES; i++)
+            order(act, i);
+        status = play_part(act);
+        act->ended_ms = rowlock__now_ms();
+        for (int i = 0; i < CLONES; i++)
+            end(&act->farm->orders[i][1]);
+        if (!status)
+            status = play_part(act);
+    }
     for (int i = 0; i < CLONES; i++)
         if (act->pids[i] > 0 && kill(act->pids[i], SIGKILL) == 0)
             waitpid(act->pids[i], NULL, 0);

@@ -121,19 +121,6 @@ static void make_bar(struct bar *bar, const struct scale *scale, const struct cl
             bar->cell[at] = marks[at];
 }
 
-static void print_cells(const struct bar *bar, int width, int coloured)
-{
-    for (int i = 0; i < width; i++) {
-        enum cell cell = bar->cell[i];
-
-        if (coloured && (i == 0 || cell != bar->cell[i - 1]))
-            printf("\033[0m%s", cells[cell].colour);
-        putchar(coloured ? cells[cell].coloured : cells[cell].plain);
-    }
-    if (coloured)
-        fputs("\033[0m", stdout);
-}
-
 /* A picture can be drawn over only if no line of it wraps. */
 int clones_can_be_live(void)
 {
@@ -159,8 +146,14 @@ void clones_draw(const struct clones_act *act, int64_t now_ms, int coloured, int
     for (int clone = 0; clone < CLONES; clone++) {
         make_bar(&bar, &scale, act, clone, now_ms);
         printf("   clone %d  ", clone + 1);
-        print_cells(&bar, scale.width, coloured);
-        printf("  %s%s\n", bar.word, coloured ? "\033[K" : "");
+        for (int i = 0; i < scale.width; i++) {
+            enum cell cell = bar.cell[i];
+
+            if (coloured && (i == 0 || cell != bar.cell[i - 1]))
+                printf("\033[0m%s", cells[cell].colour);
+            putchar(coloured ? cells[cell].coloured : cells[cell].plain);
+        }
+        printf("%s  %s%s\n", coloured ? "\033[0m" : "", bar.word, coloured ? "\033[K" : "");
     }
     fflush(stdout);
 }

@@ -188,36 +188,30 @@ static int claim(struct node *node, const struct rowlock_schedule *schedule, int
     return ROWLOCK_OK;
 }
 
-/* Claims until the act ends. */
-static int go_on_claiming(struct node *node, struct rowlock_error *error)
-{
-    struct rowlock_schedule *schedule;
-    int64_t again_ms = 0;
-    int code = rowlock_schedule_open(SCHEDULE, NULL, &schedule, NULL, error);
-
-    if (code)
-        return code;
-    while (!code && !await(node, again_ms))
-        code = claim(node, schedule, &again_ms, error);
-    rowlock_schedule_close(schedule);
-    return code;
-}
-
 int clones_node(struct clones_farm *farm, int clone)
 {
     struct node node = {.farm = farm, .clone = clone};
+    struct rowlock_schedule *schedule = NULL;
     struct rowlock_error error = {0};
+    int64_t again_ms = 0;
     int none = 0, code = ROWLOCK_OK;
 
     atomic_store(&farm->asking[clone], 1);
     if (*farm->lock)
         code = rowlock_open(farm->url, &DEMO_OPTIONS, &node.connection, &error);
+    if (!code && *farm->lock)
+        code = rowlock_schedule_open(SCHEDULE, NULL, &schedule, NULL, &error);
     if (!code) {
         tell(&node, CLONES_READY);
         await(&node, ROWLOCK_NEVER);
-        if (take_order(&node))
-            code = *farm->lock ? go_on_claiming(&node, &error) : send_mail(&node, &error);
+        if (!take_order(&node))
+            code = ROWLOCK_ECANCELED;
+        else if (!*farm->lock)
+            code = send_mail(&node, &error);
+        while (!code && *farm->lock && !await(&node, again_ms)) /* until the act ends */
+            code = claim(&node, schedule, &again_ms, &error);
     }
+    rowlock_schedule_close(schedule);
     rowlock_close(node.connection);
     if (!code || code == ROWLOCK_ECANCELED)
         return 0;

@@ -40,13 +40,6 @@ static void take_ttl(const struct command *command, const struct option_row *row
         usage_error(command, "--ttl is 1s to 60s");
 }
 
-enum show { SHOW_WORKERS, SHOW_CLONES };
-
-static _Noreturn void not_shown(const struct command *command, const char *word)
-{
-    usage_error(command, "'%s' is not a demonstration: clones, or nothing", shown(word));
-}
-
 #define AT(member) offsetof(struct demo, member)
 
 static const struct option_row options[] = {
@@ -55,7 +48,8 @@ static const struct option_row options[] = {
     {"ttl", 0, required_argument, take_ttl, AT(ttl_ms), 1000, 0},
     {0}};
 
-static enum show read_options(struct command *command, struct demo *demo)
+/* Returns whether the clones are shown, not the workers. */
+static int read_options(struct command *command, struct demo *demo)
 {
     int clones, of_workers, of_clones;
 
@@ -68,30 +62,16 @@ static enum show read_options(struct command *command, struct demo *demo)
     demo->ttl_ms = demo->ttl_ms < 0 ? TTL_MS : demo->ttl_ms;
     clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
     if (command->n_operands + command->n_rest > clones)
-        not_shown(command,
-                  command->n_operands > clones ? command->operands[clones] : command->rest[0]);
+        usage_error(
+            command, "'%s' is not a demonstration: clones, or nothing",
+            shown(command->n_operands > clones ? command->operands[clones] : command->rest[0]));
     if (clones ? of_workers : of_clones)
         usage_error(command, clones ? "--workers and --hold are not for demo clones"
                                     : "--ttl goes with demo clones");
-    return clones ? SHOW_CLONES : SHOW_WORKERS;
+    return clones;
 }
 
 /* ---- a worker: the article's transaction ----------------------------------------------------- */
-
-/* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes if
-   the program is killed. */
-static int stand_at_the_start(const struct demo *demo)
-{
-    char byte = 1;
-
-    if (write(demo->ready[1], &byte, 1) != 1)
-        return -1;
-    close(demo->ready[1]);
-    while (read(demo->go[0], &byte, 1) < 0 && errno == EINTR)
-        ;
-    close(demo->go[0]);
-    return 0;
-}
 
 static int transaction(const struct demo *demo, int number, struct rowlock_connection *connection,
                        const struct rowlock_want *want, struct rowlock_error *error)
@@ -117,10 +97,17 @@ static int work(const struct demo *demo, int number)
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
     int code = rowlock_open(demo->url.text, &DEMO_OPTIONS, &connection, &error);
+    char byte = 1;
 
     if (!code)
         code = rowlock_prepare(connection, &want, 1, &error);
-    if (!code && stand_at_the_start(demo) == 0) {
+    /* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes
+       if the program is killed. */
+    if (!code && write(demo->ready[1], &byte, 1) == 1) {
+        close(demo->ready[1]);
+        while (read(demo->go[0], &byte, 1) < 0 && errno == EINTR)
+            ;
+        close(demo->go[0]);
         demo_add(demo->log, number, DEMO_STARTED, NULL);
         code = transaction(demo, number, connection, &want, &error);
     }
@@ -128,13 +115,6 @@ static int work(const struct demo *demo, int number)
         demo_fail(demo->log, number, &error);
     rowlock_close(connection);
     return code ? 1 : 0;
-}
-
-static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
-{
-    close(demo->ready[0]);
-    close(demo->go[1]);
-    _exit(end_with_parent(parent) ? 1 : work(demo, number));
 }
 
 /* ---- all workers ----------------------------------------------------------------------------- */
@@ -148,8 +128,11 @@ static int start_workers(struct demo *demo)
     while (started < demo->workers) {
         pid_t pid = fork();
 
-        if (pid == 0)
-            be_worker(demo, started + 1, self);
+        if (pid == 0) {
+            close(demo->ready[0]);
+            close(demo->go[1]);
+            _exit(end_with_parent(self) ? 1 : work(demo, started + 1));
+        }
         if (pid < 0)
             break;
         started++;
@@ -159,22 +142,10 @@ static int start_workers(struct demo *demo)
     return started;
 }
 
-static int await_end(int workers)
-{
-    int failed = 0, how;
-
-    for (int n = 0; n < workers; n++) {
-        while (wait(&how) < 0 && errno == EINTR)
-            ;
-        failed += !WIFEXITED(how) || WEXITSTATUS(how) != 0;
-    }
-    return failed;
-}
-
 /* Returns the number of workers that failed or did not start. */
 static int run_workers(struct demo *demo)
 {
-    int started = start_workers(demo), failed;
+    int started = start_workers(demo), failed = demo->workers - started, how;
     char byte;
 
     demo_add(demo->log, 0, DEMO_NOTE, "Workers created");
@@ -190,35 +161,35 @@ static int run_workers(struct demo *demo)
     close(demo->ready[0]);
     demo_add(demo->log, 0, DEMO_NOTE, "Workers running - waiting...");
     close(demo->go[1]);
-    failed = await_end(started);
+    for (int n = 0; n < started; n++) {
+        while (wait(&how) < 0 && errno == EINTR)
+            ;
+        failed += !WIFEXITED(how) || WEXITSTATUS(how) != 0;
+    }
     demo_add(demo->log, 0, DEMO_NOTE, "Done !");
-    return failed + demo->workers - started;
+    return failed;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int judge(const struct demo *demo, int json)
-{
-    struct demo_result result;
-
-    if (demo_judge(demo->log, &result))
-        return out_of_memory();
-    if (!json)
-        printf("%zu hand-overs, median %.1f ms, worst %.1f ms, overlaps %zu\n", result.hand_overs,
-               result.median_ms, result.worst_ms, result.overlaps);
-    if (result.overlaps == 0)
-        return STATUS_OK;
-    message("the lock did not exclude: overlaps %zu", result.overlaps);
-    return STATUS_FAILED;
-}
-
 static int perform(struct demo *demo, int json)
 {
-    int failed = run_workers(demo), status;
+    int failed = run_workers(demo), status = STATUS_OK;
+    struct demo_result result;
 
     demo_sort(demo->log);
     demo_print(demo->log, json);
-    status = judge(demo, json);
+    if (demo_judge(demo->log, &result)) {
+        status = out_of_memory();
+    } else {
+        if (!json)
+            printf("%zu hand-overs, median %.1f ms, worst %.1f ms, overlaps %zu\n",
+                   result.hand_overs, result.median_ms, result.worst_ms, result.overlaps);
+        if (result.overlaps > 0) {
+            message("the lock did not exclude: overlaps %zu", result.overlaps);
+            status = STATUS_FAILED;
+        }
+    }
     if (failed && demo->log->failed)
         status = report(&demo->log->error);
     if (failed)
@@ -229,10 +200,9 @@ static int perform(struct demo *demo, int json)
 int cmd_demo(struct command *command)
 {
     struct demo demo;
-    enum show show = read_options(command, &demo);
     int status;
 
-    if (show == SHOW_CLONES)
+    if (read_options(command, &demo))
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
     if (!demo.log || rowlock__pipe(demo.ready) || rowlock__pipe(demo.go)) {

@@ -167,39 +167,31 @@ static int by_size(const void *left, const void *right)
 
 /* A hand-over is the time from a release to the next acquisition. An acquisition before the
    previous release is an overlap. */
-static size_t measure(const struct demo_log *log, double *hand_overs, size_t *overlaps)
+int demo_judge(const struct demo_log *log, struct demo_result *result)
 {
+    double *took = calloc(log->used + 1, sizeof *took);
     int64_t released_ns = 0;
     int holders = 0;
     size_t n = 0;
 
-    *overlaps = 0;
+    if (!took)
+        return -1;
+    *result = (struct demo_result){0};
     for (size_t i = 0; i < log->used; i++) {
         const struct demo_item *item = &log->items[i];
 
         if (item->event == DEMO_ACQUIRED) {
             if (holders++ > 0)
-                ++*overlaps;
+                result->overlaps++;
             else if (released_ns)
-                hand_overs[n++] = (double)(item->ns - released_ns) / 1e6;
+                took[n++] = (double)(item->ns - released_ns) / 1e6;
         } else if (item->event == DEMO_RELEASED) {
             holders--;
             released_ns = item->ns;
         }
     }
-    return n;
-}
-
-int demo_judge(const struct demo_log *log, struct demo_result *result)
-{
-    double *took = calloc(log->used + 1, sizeof *took);
-    size_t n;
-
-    if (!took)
-        return -1;
-    *result = (struct demo_result){0};
-    result->hand_overs = n = measure(log, took, &result->overlaps);
     qsort(took, n, sizeof *took, by_size);
+    result->hand_overs = n;
     if (n) {
         result->median_ms = n % 2 ? took[n / 2] : (took[n / 2 - 1] + took[n / 2]) / 2;
         result->worst_ms = took[n - 1];

@@ -48,18 +48,6 @@ static const struct check {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void print_text(const struct check *check, const struct found *found)
-{
-    static const char *const states[] = {"ok", "warn", "FAIL"};
-    char *finding = cell_text(found->finding),
-         *advice = cell_text(found->advice ? found->advice : "");
-
-    printf("%-4s  %-12s  %s%s%s\n", states[found->status], check->name, finding ? finding : "",
-           advice && *advice ? "  -> " : "", advice ? advice : "");
-    free(finding);
-    free(advice);
-}
-
 static void found_fields(struct fields *to, const void *row)
 {
     static const char *const states[] = {"ok", "warn", "fail"};
@@ -79,16 +67,11 @@ static void check_fields(struct fields *to, const void *row)
     field_text(to, NULL, "about", check->about);
 }
 
-static void print_json(const struct list *list, const void *row, int is_first)
-{
-    fputs(is_first ? "[" : ",\n ", stdout);
-    list_object(stdout, list, row);
-}
-
 /* Returns the exit status. */
 static int print(const struct doctor *doctor)
 {
     static const struct list list = {.fields = found_fields};
+    static const char *const states[] = {"ok", "warn", "FAIL"};
     enum rowlock_finding_status worst = ROWLOCK_SOUND;
     size_t n = 0;
 
@@ -97,10 +80,18 @@ static int print(const struct doctor *doctor)
 
         if (!found)
             continue;
-        if (doctor->command->json)
-            print_json(&list, found, n == 0);
-        else
-            print_text(&checks[i], found);
+        if (doctor->command->json) {
+            fputs(n == 0 ? "[" : ",\n ", stdout);
+            list_object(stdout, &list, found);
+        } else {
+            char *finding = cell_text(found->finding),
+                 *advice = cell_text(found->advice ? found->advice : "");
+
+            printf("%-4s  %-12s  %s%s%s\n", states[found->status], checks[i].name,
+                   finding ? finding : "", advice && *advice ? "  -> " : "", advice ? advice : "");
+            free(finding);
+            free(advice);
+        }
         n++;
         if (found->status > worst)
             worst = found->status;
@@ -115,10 +106,12 @@ static int list_checks(int json)
     static const struct list list = {.fields = check_fields};
 
     for (size_t i = 0; i < CHECKS; i++)
-        if (json)
-            print_json(&list, &checks[i], i == 0);
-        else
+        if (json) {
+            fputs(i == 0 ? "[" : ",\n ", stdout);
+            list_object(stdout, &list, &checks[i]);
+        } else {
             printf("%-12s  %s\n", checks[i].name, checks[i].about);
+        }
     fputs(json ? "]\n" : "", stdout);
     return STATUS_OK;
 }
@@ -147,26 +140,21 @@ static void examine(struct doctor *doctor)
             checks[i].examine(doctor);
 }
 
-static void check_name(const struct doctor *doctor)
-{
-    for (size_t i = 0; doctor->only && i < CHECKS; i++)
-        if (strcmp(checks[i].name, doctor->only) == 0)
-            return;
-    if (doctor->only)
-        usage_error(doctor->command, "--only: there is no check '%s'; see rowlock doctor --list",
-                    shown(doctor->only));
-}
-
 int cmd_doctor(struct command *command)
 {
     struct doctor doctor = {.command = command};
     const struct option_row list[] = {{"list", 0, no_argument, set_flag, 0, 0, 0}, {0}};
     const struct option_row only[] = {{"only", 0, required_argument, set_text, 0, 0, 0}, {0}};
     int lists = 0, status;
+    size_t i = 0;
 
     scan_options(command, (struct option_table[]){{list, &lists}, {only, &doctor.only}, {0}});
     read_operands(command, 0);
-    check_name(&doctor);
+    while (doctor.only && i < CHECKS && strcmp(checks[i].name, doctor.only) != 0)
+        i++;
+    if (i == CHECKS)
+        usage_error(command, "--only: there is no check '%s'; see rowlock doctor --list",
+                    shown(doctor.only));
     if (lists)
         return list_checks(command->json);
     examine(&doctor);

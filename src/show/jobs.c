@@ -41,14 +41,6 @@ static const struct option_row options[] = {
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static void keep_last_output(struct asking *asking, const struct rowlock_run *last)
-{
-    if (!last->token || !*last->output)
-        return;
-    asking->last_output = strdup(last->output);
-    asking->listing.failed |= !asking->last_output;
-}
-
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     struct asking *asking = data;
@@ -58,8 +50,10 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
         job_document_add(&asking->listing, &job);
         return 0;
     }
-    if (asking->name)
-        keep_last_output(asking, &job.last);
+    if (asking->name && job.last.token && *job.last.output) {
+        asking->last_output = strdup(job.last.output);
+        asking->listing.failed |= !asking->last_output;
+    }
     return listing_add(&asking->listing, &job);
 }
 
@@ -77,29 +71,28 @@ static int visit_run(const struct rowlock_run *run, void *data)
     return asking->listing.failed |= table_add(&asking->runs, run) != 0;
 }
 
-static int ask_history(struct asking *asking, struct rowlock_error *error)
+/* The jobs; of one job also its runs, and what the last one printed. */
+static int list(struct asking *asking)
 {
-    int code;
+    struct listing *listing = &asking->listing;
+    struct rowlock_error error;
+    int code = rowlock_jobs(asking->connection, asking->name, visit_job, asking, &error), status;
 
-    if (!asking->name || listing_is_empty(&asking->listing))
-        return ROWLOCK_OK;
-    code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
-    if (asking->listing.json)
-        job_document_end(&asking->listing);
-    return code;
-}
-
-static int print(struct asking *asking)
-{
-    int status = listing_print(&asking->listing);
-
+    if (!code && asking->name && !listing_is_empty(listing)) {
+        code = rowlock_runs(asking->connection, asking->name, visit_run, asking, &error);
+        if (listing->json)
+            job_document_end(listing);
+    }
+    if (code)
+        return report(&error);
+    status = listing_print(listing);
     if (status)
         return status;
-    if (listing_is_empty(&asking->listing) && asking->name) {
+    if (listing_is_empty(listing) && asking->name) {
         message("no node has asked for a job '%s'", asking->name);
         return STATUS_UNKNOWN;
     }
-    if (listing_is_empty(&asking->listing) && !asking->listing.json && isatty(STDERR_FILENO))
+    if (listing_is_empty(listing) && !listing->json && isatty(STDERR_FILENO))
         message("no node has asked for a job");
     if (asking->runs.n > 0) {
         putchar('\n');
@@ -110,16 +103,6 @@ static int print(struct asking *asking)
         print_lines("  ", asking->last_output);
     }
     return STATUS_OK;
-}
-
-static int list(struct asking *asking)
-{
-    struct rowlock_error error;
-    int code = rowlock_jobs(asking->connection, asking->name, visit_job, asking, &error);
-
-    if (!code)
-        code = ask_history(asking, &error);
-    return code ? report(&error) : print(asking);
 }
 
 /* ---- monitoring ------------------------------------------------------------------------------ */
@@ -181,34 +164,29 @@ static int check_job(const struct rowlock_job_view *view, void *data)
     return 0;
 }
 
-static void end_check(const struct checking *checking)
-{
-    struct listing *listing = &checking->asking->listing;
-
-    if (listing->json) {
-        listing_end(listing);
-        return;
-    }
-    if (checking->n == 0 && checking->asking->name)
-        fprintf(listing->out, "late: no node has asked for '%s' yet", checking->asking->name);
-    else if (checking->worst == ROWLOCK_HEALTH_FINE ||
-             (checking->worst == ROWLOCK_HEALTH_PAUSED && checking->fine))
-        fprintf(listing->out, "%sfine: %zu job%s", checking->troubles ? "; " : "", checking->fine,
-                checking->fine == 1 ? "" : "s");
-    listing->failed |= putc('\n', listing->out) == EOF;
-}
-
-static int check(struct asking *asking)
+static int check_all(struct asking *asking)
 {
     static const struct list list = {.fields = check_fields};
+    struct listing *listing = &asking->listing;
     struct checking checking = {.asking = asking};
     struct rowlock_error error;
+    int is_fine;
 
-    asking->listing.table.list = &list;
+    listing->table.list = &list;
     if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
         return report(&error);
-    end_check(&checking);
-    if (listing_write(&asking->listing))
+    is_fine = checking.worst == ROWLOCK_HEALTH_FINE ||
+              (checking.worst == ROWLOCK_HEALTH_PAUSED && checking.fine);
+    if (listing->json)
+        listing_end(listing);
+    else if (checking.n == 0 && asking->name)
+        fprintf(listing->out, "late: no node has asked for '%s' yet", asking->name);
+    else if (is_fine)
+        fprintf(listing->out, "%sfine: %zu job%s", checking.troubles ? "; " : "", checking.fine,
+                checking.fine == 1 ? "" : "s");
+    if (!listing->json)
+        listing->failed |= putc('\n', listing->out) == EOF;
+    if (listing_write(listing))
         return STATUS_FAILED;
     if (asking->name && checking.n == 0)
         return 1;
@@ -216,28 +194,6 @@ static int check(struct asking *asking)
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
-static void say_runs(const struct rowlock_job_view *job)
-{
-    char since[ROWLOCK_INSTANT_SIZE];
-
-    rowlock__local_time(job->running.started_ms, since, sizeof since);
-    message("the job '%s' runs on %s since %s: it is not started twice; ask again when it has "
-            "ended, or stop it: rowlock break '" JOB_LOCK_PREFIX "%s'",
-            job->name, *job->running.node ? job->running.node : "-", since, job->name);
-}
-
-static void say_paused(const struct rowlock_job_view *job)
-{
-    char since[ROWLOCK_INSTANT_SIZE];
-
-    rowlock__local_time(job->paused_since_ms, since, sizeof since);
-    message("the job '%s' is paused by %s since %s%s%s; to end the pause: rowlock release "
-            "'" JOB_LOCK_PREFIX "%s' --token %lld",
-            job->name, *job->paused_by ? job->paused_by : "-", since,
-            *job->paused_note ? ", note: " : "", job->paused_note, job->name,
-            (long long)job->paused_token);
-}
 
 static int is_known(const struct rowlock_job_view *job, void *data)
 {
@@ -256,74 +212,53 @@ static void print_change(const struct asking *asking, int known)
     printf(",\"%s\":%s}\n", asking->now ? "due_now" : "forgotten", known ? "true" : "false");
 }
 
-static int say_unknown(const struct asking *asking)
-{
-    print_change(asking, 0);
-    message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
-    return STATUS_UNKNOWN;
-}
-
-static int forget(const struct asking *asking)
-{
-    struct rowlock_error error;
-
-    if (rowlock_forget_job(asking->connection, asking->name, &error))
-        return report(&error);
-    print_change(asking, 1);
-    return STATUS_OK;
-}
-
+/* Says why the job cannot be due now. */
 static int say_busy(const struct rowlock_job_view *view, void *data)
 {
     struct rowlock_job_view job = settled(view);
+    char since[ROWLOCK_INSTANT_SIZE];
 
-    if (job.running.token)
-        say_runs(&job);
-    else if (job.paused_token)
-        say_paused(&job);
+    if (job.running.token) {
+        rowlock__local_time(job.running.started_ms, since, sizeof since);
+        message("the job '%s' runs on %s since %s: it is not started twice; ask again when it has "
+                "ended, or stop it: rowlock break '" JOB_LOCK_PREFIX "%s'",
+                job.name, *job.running.node ? job.running.node : "-", since, job.name);
+    } else if (job.paused_token) {
+        rowlock__local_time(job.paused_since_ms, since, sizeof since);
+        message("the job '%s' is paused by %s since %s%s%s; to end the pause: rowlock release "
+                "'" JOB_LOCK_PREFIX "%s' --token %lld",
+                job.name, *job.paused_by ? job.paused_by : "-", since,
+                *job.paused_note ? ", note: " : "", job.paused_note, job.name,
+                (long long)job.paused_token);
+    }
     *(int *)data = job.running.token || job.paused_token;
     return 1;
-}
-
-/* On EBUSY prints what says_busy finds, because the library's error does not state the reason. */
-static int hasten(const struct asking *asking)
-{
-    struct rowlock_error error;
-    int said = 0;
-
-    if (rowlock_hasten_job(asking->connection, asking->name, &error) == 0) {
-        print_change(asking, 1);
-        if (!asking->listing.json)
-            message("'%s' is due now: the next node that asks runs it", asking->name);
-        return STATUS_OK;
-    }
-    if (error.code == ROWLOCK_EBUSY)
-        rowlock_jobs(asking->connection, asking->name, say_busy, &said, NULL);
-    return said ? exit_status(ROWLOCK_EBUSY) : report(&error);
 }
 
 static int change(const struct asking *asking)
 {
     struct rowlock_error error;
-    int known = 0;
+    int known = 0, said = 0, code;
 
     if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
         return report(&error);
-    if (!known)
-        return say_unknown(asking);
-    return asking->forget ? forget(asking) : hasten(asking);
-}
-
-static int answer(struct asking *asking)
-{
-    int status;
-
-    if (asking->forget || asking->now)
-        return change(asking);
-    status = listing_open(&asking->listing);
-    if (status)
-        return status;
-    return asking->check ? check(asking) : list(asking);
+    if (!known) {
+        print_change(asking, 0);
+        message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
+        return STATUS_UNKNOWN;
+    }
+    code = asking->forget ? rowlock_forget_job(asking->connection, asking->name, &error)
+                          : rowlock_hasten_job(asking->connection, asking->name, &error);
+    if (!code) {
+        print_change(asking, 1);
+        if (asking->now && !asking->listing.json)
+            message("'%s' is due now: the next node that asks runs it", asking->name);
+        return STATUS_OK;
+    }
+    /* Prints what say_busy() finds, because the library's error does not state the reason. */
+    if (asking->now && code == ROWLOCK_EBUSY)
+        rowlock_jobs(asking->connection, asking->name, say_busy, &said, NULL);
+    return said ? exit_status(ROWLOCK_EBUSY) : report(&error);
 }
 
 int cmd_jobs(struct command *command)
@@ -345,8 +280,13 @@ int cmd_jobs(struct command *command)
     if ((asking.forget || asking.now) && !asking.name)
         usage_error(command, "--%s: a NAME is missing", asking.now ? "now" : "forget");
     status = connect_by_lookup(command, &asking.connection);
-    if (!status)
-        status = answer(&asking);
+    if (!status && (asking.forget || asking.now)) {
+        status = change(&asking);
+    } else if (!status) {
+        status = listing_open(&asking.listing);
+        if (!status)
+            status = asking.check ? check_all(&asking) : list(&asking);
+    }
     listing_free(&asking.listing);
     free(asking.last_output);
     table_free(&asking.runs);

@@ -78,35 +78,27 @@ static int draw(FILE *out, void *data)
     return STATUS_OK;
 }
 
-static int print(struct asking *asking, struct rowlock_connection *connection)
-{
-    int status;
-
-    if (asking->svg && asking->listing.failed)
-        return out_of_memory();
-    if (asking->svg && strcmp(asking->svg, "-") == 0)
-        return draw(stdout, asking);
-    if (asking->svg)
-        return replace_file(asking->svg, draw, asking);
-    status = listing_print(&asking->listing);
-    if (!status) {
-        /* Silent without a terminal: cron would mail it. */
-        if (!asking->listing.json && listing_is_empty(&asking->listing) && isatty(STDERR_FILENO))
-            rules_explain(connection, asking->filter.name);
-    }
-    return status;
-}
-
 static int list(struct rowlock_connection *connection, struct asking *asking)
 {
+    struct listing *listing = &asking->listing;
     struct rowlock_error error;
-    int status = listing_open(&asking->listing);
+    int status = listing_open(listing);
 
     if (status)
         return status;
     if (rowlock_history(connection, &asking->filter, visit, asking, &error))
         return report(&error);
-    return print(asking, connection);
+    if (asking->svg && listing->failed)
+        return out_of_memory();
+    if (asking->svg && strcmp(asking->svg, "-") == 0)
+        return draw(stdout, asking);
+    if (asking->svg)
+        return replace_file(asking->svg, draw, asking);
+    status = listing_print(listing);
+    /* Silent without a terminal: cron would mail it. */
+    if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
+        rules_explain(connection, asking->filter.name);
+    return status;
 }
 
 int cmd_log(struct command *command)

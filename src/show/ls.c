@@ -32,18 +32,6 @@ static int visit(const struct rowlock_holder *holder, void *data)
     return fits ? listing_add(&holders->listing, holder) : 0;
 }
 
-static void print_empty(const struct holders *holders)
-{
-    if (holders->name)
-        message("no lease of '%s' is held, and the database reports no transaction that holds it",
-                shown(holders->name));
-    else if (holders->glob)
-        message("no name that is held or waited for matches '%s'; rowlock ls lists all",
-                shown(holders->glob));
-    else
-        message("no lease is held or waited for");
-}
-
 /* The rows of the tree's only root are complete already. */
 static int visit_others(const struct rowlock_holder *holder, void *data)
 {
@@ -54,44 +42,36 @@ static int visit_others(const struct rowlock_holder *holder, void *data)
     return holders->listing.failed = tree_add(holder, &holders->tree);
 }
 
-/* A list of one name reports more of its holders than the list of all names does. A pattern is
-   compared here, because rowlock_list_some() reports no transactions on some databases. */
-static int ask(struct rowlock_connection *connection, struct holders *holders,
-               struct rowlock_error *error)
-{
-    int code = rowlock_list(connection, holders->name, visit, holders, error);
-
-    if (code || !holders->as_tree || !holders->name)
-        return code;
-    return rowlock_list(connection, NULL, visit_others, holders, error);
-}
-
-static void make_table(struct holders *holders)
-{
-    struct listing *listing = &holders->listing;
-
-    if (!holders->as_tree)
-        table_sort(&listing->table);
-    else if (tree_grow(&holders->tree) || tree_table_add(&holders->tree, 0, &listing->table))
-        listing->failed = 1;
-}
-
 static int list(struct rowlock_connection *connection, struct holders *holders)
 {
     struct listing *listing = &holders->listing;
     struct rowlock_error error;
-    int status = listing_open(listing), explains = !listing->json && isatty(STDERR_FILENO);
+    int status = listing_open(listing), explains = !listing->json && isatty(STDERR_FILENO), code;
 
     if (status)
         return status;
-    if (ask(connection, holders, &error))
+    /* A list of one name reports more of its holders than the list of all names does. A pattern is
+       compared here, because rowlock_list_some() reports no transactions on some databases. */
+    code = rowlock_list(connection, holders->name, visit, holders, &error);
+    if (!code && holders->as_tree && holders->name)
+        code = rowlock_list(connection, NULL, visit_others, holders, &error);
+    if (code)
         return report(&error);
-    make_table(holders);
+    if (!holders->as_tree)
+        table_sort(&listing->table);
+    else if (tree_grow(&holders->tree) || tree_table_add(&holders->tree, 0, &listing->table))
+        listing->failed = 1;
     status = listing_print(listing);
     if (status)
         return status;
-    if (explains && listing_is_empty(listing))
-        print_empty(holders);
+    if (explains && listing_is_empty(listing) && holders->name)
+        message("no lease of '%s' is held, and the database reports no transaction that holds it",
+                shown(holders->name));
+    else if (explains && listing_is_empty(listing) && holders->glob)
+        message("no name that is held or waited for matches '%s'; rowlock ls lists all",
+                shown(holders->glob));
+    else if (explains && listing_is_empty(listing))
+        message("no lease is held or waited for");
     /* No engine reports the name of every transaction lock, and SQLite none. */
     if (explains && !holders->name)
         message("transactions may be missing; see rowlock ls NAME");

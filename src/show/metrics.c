@@ -43,25 +43,22 @@ struct writing {
     int status; /* not STATUS_OK: the database was not reached */
 };
 
-static int ask(struct rowlock_connection *connection, struct metrics *metrics)
-{
-    struct rowlock_error error;
-    int code = rowlock_list(connection, NULL, metrics_lock, metrics, &error);
-
-    if (!code)
-        code = rowlock_jobs(connection, NULL, metrics_job, metrics, &error);
-    if (!code)
-        code = rowlock_subjects(connection, NULL, metrics_subject, metrics, &error);
-    return code ? report(&error) : STATUS_OK;
-}
-
 static int write_to(FILE *out, void *data)
 {
     const struct writing *writing = data;
     struct metrics *metrics = writing->status ? NULL : metrics_new(writing->names);
     int64_t began_ms = rowlock__now_ms();
-    int status = metrics ? ask(writing->connection, metrics) : writing->status;
+    struct rowlock_error error;
+    int status = writing->status, code;
 
+    if (metrics) {
+        code = rowlock_list(writing->connection, NULL, metrics_lock, metrics, &error);
+        if (!code)
+            code = rowlock_jobs(writing->connection, NULL, metrics_job, metrics, &error);
+        if (!code)
+            code = rowlock_subjects(writing->connection, NULL, metrics_subject, metrics, &error);
+        status = code ? report(&error) : STATUS_OK;
+    }
     return metrics_end(metrics, status, rowlock__now_ms() - began_ms, out);
 }
 
@@ -81,13 +78,6 @@ static int write_to_terminal(struct writing *writing)
     return status;
 }
 
-static int write_out(const struct options *options, struct writing *writing)
-{
-    if (options->output)
-        return replace_file(options->output, write_to, writing);
-    return isatty(STDOUT_FILENO) ? write_to_terminal(writing) : write_to(stdout, writing);
-}
-
 int cmd_metrics(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
@@ -100,7 +90,12 @@ int cmd_metrics(struct command *command)
     if (status && status != STATUS_UNAVAILABLE)
         return status;
     writing = (struct writing){connection, options.names, status};
-    written = write_out(&options, &writing);
+    if (options.output)
+        written = replace_file(options.output, write_to, &writing);
+    else if (isatty(STDOUT_FILENO))
+        written = write_to_terminal(&writing);
+    else
+        written = write_to(stdout, &writing);
     rowlock_close(connection);
     return status ? status : written;
 }

@@ -40,16 +40,6 @@ static const struct option_row options[] = {
     {"proxy", 0, required_argument, set_text, offsetof(struct serving, access.proxies), 0, 0},
     {0}};
 
-static void read_options(struct command *command, struct serving *serving)
-{
-    scan_own_options(command, options, serving);
-    read_operands(command, 0);
-    if (command->json)
-        usage_error(command,
-                    "serve prints no JSON; its documents are at /api/ls.json, "
-                    "/api/jobs.json, /api/subjects.json, /api/log.json and /api/overview.json");
-}
-
 /* The same text is not sent twice, except with a new state. */
 static void tell(struct serving *serving, const char *state)
 {
@@ -87,30 +77,11 @@ static void live(struct serving *serving)
     tell(serving, "STOPPING=1\n");
 }
 
-/* A database that is away may come back; any other failure of the first queries is a mistake in the
-   installation, for the person who starts this. 1: requests are answered; 0: an error, or a
-   signal. */
-static int begin(struct serving *serving, int *status)
-{
-    struct rowlock_error error;
-
-    while (!source_has_asked(serving->source))
-        if (has_ended(serving, FIRST_LOOK_MS))
-            return 0;
-    *status = STATUS_OK;
-    if (is_outage(source_error(serving->source, &error)))
-        message("the database does not answer: %s; trying again", error.text);
-    else if (error.code)
-        *status = report(&error);
-    if (!*status)
-        *status = http_start(serving->http, serving->source);
-    return !*status;
-}
-
 static int serve(struct serving *serving)
 {
     const char *dialect = url_dialect(&serving->url);
-    int status = STATUS_OK;
+    struct rowlock_error error;
+    int status;
 
     serving->http =
         http_open(&serving->listening,
@@ -121,21 +92,21 @@ static int serve(struct serving *serving)
     serving->source = source_open(http_wake, serving->http);
     if (!serving->source)
         return out_of_memory();
-    if (begin(serving, &status)) {
+    while (!source_has_asked(serving->source))
+        if (has_ended(serving, FIRST_LOOK_MS))
+            return STATUS_OK;
+    /* A database that is away may come back; any other failure of the first queries is a mistake in
+       the installation, for the person who starts this. */
+    if (is_outage(source_error(serving->source, &error)))
+        message("the database does not answer: %s; trying again", error.text);
+    else if (error.code)
+        return report(&error);
+    status = http_start(serving->http, serving->source);
+    if (!status) {
         message("serving on %s", serving->listening.where);
         live(serving);
     }
     return status;
-}
-
-static void end(struct serving *serving)
-{
-    http_stop(serving->http);
-    source_close(serving->source);
-    http_free(serving->http);
-    listen_close(&serving->listening);
-    notify_close(&serving->notify);
-    url_free(&serving->url);
 }
 
 int cmd_serve(struct command *command)
@@ -143,7 +114,12 @@ int cmd_serve(struct command *command)
     struct serving serving = {.address = SERVE_ADDRESS, .listening.fd = -1};
     int status;
 
-    read_options(command, &serving);
+    scan_own_options(command, options, &serving);
+    read_operands(command, 0);
+    if (command->json)
+        usage_error(command,
+                    "serve prints no JSON; its documents are at /api/ls.json, "
+                    "/api/jobs.json, /api/subjects.json, /api/log.json and /api/overview.json");
     status = access_check(&serving.access);
     if (!status)
         status = url_lookup(command->db, &serving.url);
@@ -160,7 +136,12 @@ int cmd_serve(struct command *command)
     }
     if (!status)
         status = serve(&serving);
-    end(&serving);
+    http_stop(serving.http);
+    source_close(serving.source);
+    http_free(serving.http);
+    listen_close(&serving.listening);
+    notify_close(&serving.notify);
+    url_free(&serving.url);
     return status;
 }
 

@@ -67,37 +67,23 @@ static void fit_choice(struct top *top)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static void apply_filter(struct top *top)
-{
-    int is_pattern = strpbrk(top->filter, "*?[") != NULL;
-
-    if (!*top->filter || is_pattern)
-        snprintf(top->choice.glob, sizeof top->choice.glob, "%s", top->filter);
-    else
-        snprintf(top->choice.glob, sizeof top->choice.glob, "*%s*", top->filter);
-    reader_choose(top->reader, &top->choice);
-}
-
-static void delete_character(char *text)
-{
-    size_t n = strlen(text);
-
-    while (n > 0 && ((unsigned char)text[--n] & 0xc0) == 0x80)
-        ;
-    text[n] = '\0';
-}
-
+/* A key while the filter is typed. */
 static void type(struct top *top, char key)
 {
     size_t n = strlen(top->filter);
 
     if (key == '\n' || key == '\r') {
+        const char *any = !*top->filter || strpbrk(top->filter, "*?[") ? "" : "*";
+
         top->is_typing = 0;
-        apply_filter(top);
+        snprintf(top->choice.glob, sizeof top->choice.glob, "%s%s%s", any, top->filter, any);
+        reader_choose(top->reader, &top->choice);
     } else if (key == 0x1b) {
         top->is_typing = 0;
-    } else if (key == 0x7f || key == '\b') {
-        delete_character(top->filter);
+    } else if (key == 0x7f || key == '\b') { /* deletes a character, of one byte or more */
+        while (n > 0 && ((unsigned char)top->filter[--n] & 0xc0) == 0x80)
+            ;
+        top->filter[n] = '\0';
     } else if ((unsigned char)key >= ' ' && n + 1 < sizeof top->filter) {
         top->filter[n] = key;
         top->filter[n + 1] = '\0';
@@ -167,20 +153,7 @@ static void read_keys(struct top *top)
     }
 }
 
-/* ---- signals --------------------------------------------------------------------------------- */
-
-static int open_signals(struct top *top)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGWINCH);
-    if (!signals_are_ignored(SIGTSTP))
-        sigaddset(&set, SIGTSTP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    top->screen_fd = signals_descriptor(&set);
-    return signals_open(&top->signals) || top->screen_fd < 0 ? -1 : 0;
-}
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* ^Z gives the terminal back to the shell; fg takes it again. */
 static void heed_screen(struct top *top)
@@ -196,8 +169,6 @@ static void heed_screen(struct top *top)
     fit_choice(top);
     reader_choose(top->reader, &top->choice);
 }
-
-/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void step(struct top *top)
 {
@@ -222,7 +193,15 @@ static void step(struct top *top)
 
 static int watch(struct top *top)
 {
-    if (open_signals(top)) {
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGWINCH);
+    if (!signals_are_ignored(SIGTSTP))
+        sigaddset(&set, SIGTSTP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    top->screen_fd = signals_descriptor(&set);
+    if (signals_open(&top->signals) || top->screen_fd < 0) {
         message("cannot create a file descriptor for signals");
         return STATUS_FAILED;
     }
@@ -324,22 +303,16 @@ static const struct option_row options[] = {
     {"interval", 0, required_argument, take_interval, offsetof(struct top, interval_ms), 1000, 0},
     {0}};
 
-static void read_options(struct command *command, struct top *top)
-{
-    top->interval_ms = INTERVAL_MS;
-    scan_own_options(command, options, top);
-    if (command->n_operands + command->n_rest > 0)
-        snprintf(top->choice.glob, sizeof top->choice.glob, "%s", one_name(command));
-    check_pattern(command, top->choice.glob);
-}
-
 int cmd_top(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
-    struct top top = {0};
+    struct top top = {.interval_ms = INTERVAL_MS};
     int status;
 
-    read_options(command, &top);
+    scan_own_options(command, options, &top);
+    if (command->n_operands + command->n_rest > 0)
+        snprintf(top.choice.glob, sizeof top.choice.glob, "%s", one_name(command));
+    check_pattern(command, top.choice.glob);
     status = connect_by_lookup(command, &connection);
     if (!status && (command->json || !screen_is_there())) {
         top.choice.most_jobs = top.choice.most_rows = ROWS_WITHOUT;

@@ -380,6 +380,8 @@ is_there_no() { rowlock --json ls --name "$1" | jq -e '. == []' >/dev/null; } # 
     refuses 'belong together' --allow-actions --users users --user-header X-User
     refuses 'belong together' --allow-actions --users users --proxy 127.0.0.1
     refuses 'is not an address' --allow-actions --users users --user-header X-User --proxy localhost
+    refuses "'' has no address" --allow-actions --users users --user-header X-User --proxy ''
+    refuses "',' has no address" --allow-actions --users users --user-header X-User --proxy ,
     refuses 'not the name of a header' --allow-actions --users users --user-header 'X:' \
         --proxy 127.0.0.1
     refuses 'cannot read' --allow-actions --users none

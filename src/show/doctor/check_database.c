@@ -20,26 +20,20 @@
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* An existing folder, or one that rowlock creates. */
-static int has_folder(const struct doctor *doctor, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char folder[4096];
-    struct stat is;
-
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-    return doctor->url.is_local || !*folder || (stat(folder, &is) == 0 && S_ISDIR(is.st_mode));
-}
-
-/* Opening would create it, unless the URL has an option that forbids it. */
+/* Opening would create it, unless the URL has an option that forbids it. Its folder exists, or is
+   one that rowlock creates. */
 static int is_new_file(const struct doctor *doctor)
 {
-    const char *path = doctor->url.text + strlen("sqlite:");
+    const char *path = doctor->url.text + strlen("sqlite:"), *slash = strrchr(path, '/');
+    char folder[4096];
     struct stat is;
 
     if (strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0 || !*path || strchr(path, '?'))
         return 0;
-    return stat(path, &is) && (errno == ENOENT || errno == ENOTDIR) && has_folder(doctor, path);
+    if (stat(path, &is) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return 0;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    return doctor->url.is_local || !*folder || (stat(folder, &is) == 0 && S_ISDIR(is.st_mode));
 }
 
 static void explain(struct doctor *doctor, const struct rowlock_error *error)
@@ -75,7 +69,7 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
     doctor->status = error->code == ROWLOCK_EINVAL ? STATUS_USAGE : STATUS_UNAVAILABLE;
 }
 
-static int show(const struct rowlock_finding *row, void *data)
+static int note_finding(const struct rowlock_finding *row, void *data)
 {
     struct doctor *doctor = data;
 
@@ -98,7 +92,7 @@ void examine_database(struct doctor *doctor)
     }
     keep_url_secret(&doctor->url);
     if (rowlock_open(doctor->url.text, &options, &doctor->connection, &error) ||
-        rowlock_examine(doctor->connection, show, doctor, &error))
+        rowlock_examine(doctor->connection, note_finding, doctor, &error))
         explain(doctor, &error);
 }
 
@@ -224,42 +218,10 @@ static int read_clock(struct doctor *doctor, struct reading *out, struct rowlock
     return code;
 }
 
-/* Round trips, however slow, widen the limits, so a busy machine causes no finding. */
-static void compare_steadiness(struct doctor *doctor, const struct reading *one,
-                               const struct reading *two)
-{
-    int64_t passed = two->database_ms - one->database_ms;
-    int64_t least = two->before_ms - one->after_ms, most = two->after_ms - one->before_ms;
-
-    if (passed < least - STEADY_MS || passed > most + STEADY_MS)
-        finding(doctor, "clock", ROWLOCK_UNSAFE,
-                "on the server, let chrony or ntpd adjust the clock gradually: leases expire by it",
-                "the database's clock advanced by %" PRId64 " ms in %" PRId64 " ms", passed, least);
-}
-
-static void compare_nodes(struct doctor *doctor, const struct reading *two)
-{
-    int64_t ahead = two->from_ms - two->database_ms, behind = two->database_ms - two->to_ms;
-
-    if (ahead > OFFSET_MS || behind > OFFSET_MS)
-        finding(doctor, "clock", ROWLOCK_WARNS,
-                "synchronize this node's clock: cron shows and plans times by it",
-                "this node's clock is %" PRId64 " ms %s the database's", ahead > 0 ? ahead : behind,
-                ahead > 0 ? "ahead of" : "behind");
-}
-
-/* A session again, for the checks that follow. */
-static int reopen(struct doctor *doctor)
-{
-    const struct rowlock_options options = {0};
-
-    rowlock_close(doctor->connection);
-    doctor->connection = NULL;
-    return rowlock_open(doctor->url.text, &options, &doctor->connection, NULL);
-}
-
 void examine_clock(struct doctor *doctor)
 {
+    const struct rowlock_options options = {0};
+    int64_t passed, least, most, ahead, behind;
     struct reading one, two;
     struct rowlock_error error;
 
@@ -269,7 +231,12 @@ void examine_clock(struct doctor *doctor)
     }
     poll(NULL, 0, CLOCK_MS);
     if (read_clock(doctor, &two, &error)) {
-        if (error.code == ROWLOCK_ECONN && reopen(doctor) == 0)
+        if (error.code == ROWLOCK_ECONN) { /* a session again, for the checks that follow */
+            rowlock_close(doctor->connection);
+            doctor->connection = NULL;
+            rowlock_open(doctor->url.text, &options, &doctor->connection, NULL);
+        }
+        if (error.code == ROWLOCK_ECONN && doctor->connection)
             finding(doctor, "clock", ROWLOCK_UNSAFE,
                     "raise the limit of idle sessions: PostgreSQL idle_session_timeout, MariaDB "
                     "and MySQL wait_timeout, or that of the pooler",
@@ -278,8 +245,21 @@ void examine_clock(struct doctor *doctor)
             not_examined(doctor, "clock", &error);
         return;
     }
-    compare_steadiness(doctor, &one, &two);
-    compare_nodes(doctor, &two);
+    /* Round trips, however slow, widen the limits, so a busy machine causes no finding. */
+    passed = two.database_ms - one.database_ms;
+    least = two.before_ms - one.after_ms;
+    most = two.after_ms - one.before_ms;
+    if (passed < least - STEADY_MS || passed > most + STEADY_MS)
+        finding(doctor, "clock", ROWLOCK_UNSAFE,
+                "on the server, let chrony or ntpd adjust the clock gradually: leases expire by it",
+                "the database's clock advanced by %" PRId64 " ms in %" PRId64 " ms", passed, least);
+    ahead = two.from_ms - two.database_ms;
+    behind = two.database_ms - two.to_ms;
+    if (ahead > OFFSET_MS || behind > OFFSET_MS)
+        finding(doctor, "clock", ROWLOCK_WARNS,
+                "synchronize this node's clock: cron shows and plans times by it",
+                "this node's clock is %" PRId64 " ms %s the database's", ahead > 0 ? ahead : behind,
+                ahead > 0 ? "ahead of" : "behind");
     finding(doctor, "clock", ROWLOCK_SOUND, "",
             "steady over 2 s, and this node agrees within a second");
 }

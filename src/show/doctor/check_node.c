@@ -55,11 +55,19 @@ static void describe_file(const char *path, char *out, size_t size)
                                      : "(unknown)");
 }
 
-static void describe_url(struct doctor *doctor)
+void examine_url(struct doctor *doctor)
 {
     const struct url *url = &doctor->url;
-    char place[400], file[300], *other;
+    char text[1024] = "", place[400], file[300], *other;
 
+    message_keep(text, sizeof text);
+    doctor->status = url_lookup(doctor->command->db, &doctor->url);
+    message_keep(NULL, 0);
+    if (doctor->status) {
+        is_needed(doctor, "url");
+        finding(doctor, "url", ROWLOCK_UNSAFE, "", "%s", text);
+        return;
+    }
     url_place(url, place, sizeof place);
     if (url->by_default) {
         finding(doctor, "url", ROWLOCK_WARNS,
@@ -86,21 +94,6 @@ static void describe_url(struct doctor *doctor)
     } else {
         describe_file(url->source, file, sizeof file);
         finding(doctor, "url", ROWLOCK_SOUND, "", "'%s' (%s), %s", url->source, file, place);
-    }
-}
-
-void examine_url(struct doctor *doctor)
-{
-    char text[1024] = "";
-
-    message_keep(text, sizeof text);
-    doctor->status = url_lookup(doctor->command->db, &doctor->url);
-    message_keep(NULL, 0);
-    if (doctor->status) {
-        is_needed(doctor, "url");
-        finding(doctor, "url", ROWLOCK_UNSAFE, "", "%s", text);
-    } else {
-        describe_url(doctor);
     }
 }
 

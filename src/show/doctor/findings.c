@@ -26,20 +26,6 @@ const struct found *found_by(const struct doctor *doctor, const char *check)
     return NULL;
 }
 
-static struct found *entry(struct doctor *doctor, const char *check)
-{
-    struct found *found;
-
-    for (size_t i = 0; i < doctor->n; i++)
-        if (strcmp(doctor->found[i].check, check) == 0)
-            return &doctor->found[i];
-    if (doctor->n == DOCTOR_MOST)
-        return NULL;
-    found = &doctor->found[doctor->n++];
-    snprintf(found->check, sizeof found->check, "%s", check);
-    return found;
-}
-
 static void join(char **all, const char *between, const char *text)
 {
     char *joined = NULL;
@@ -50,17 +36,30 @@ static void join(char **all, const char *between, const char *text)
     }
 }
 
-/* SQL to paste has its own semicolons. */
-static int ends_statement(const char *text)
+void finding(struct doctor *doctor, const char *check, enum rowlock_finding_status status,
+             const char *advice, const char *format, ...)
 {
-    return text && *text && text[strlen(text) - 1] == ';';
-}
+    struct found *found = doctor->found, *end = doctor->found + doctor->n;
+    va_list arguments;
+    char *text = NULL;
+    size_t length;
 
-static void add(struct found *found, enum rowlock_finding_status status, const char *text,
-                const char *advice)
-{
-    if (status == ROWLOCK_SOUND && found->status != ROWLOCK_SOUND)
+    while (found < end && strcmp(found->check, check) != 0)
+        found++;
+    if (!is_wanted(doctor, check) || found == doctor->found + DOCTOR_MOST)
         return;
+    if (found == end) {
+        snprintf(found->check, sizeof found->check, "%s", check);
+        doctor->n++;
+    }
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    if (!text || (status == ROWLOCK_SOUND && found->status != ROWLOCK_SOUND)) {
+        free(text);
+        return;
+    }
     if (status != ROWLOCK_SOUND && found->status == ROWLOCK_SOUND) {
         free(found->finding);
         found->finding = NULL;
@@ -68,23 +67,10 @@ static void add(struct found *found, enum rowlock_finding_status status, const c
     if (status > found->status)
         found->status = status;
     join(&found->finding, "; ", text);
-    join(&found->advice, ends_statement(found->advice) ? " " : "; ", advice);
-}
-
-void finding(struct doctor *doctor, const char *check, enum rowlock_finding_status status,
-             const char *advice, const char *format, ...)
-{
-    struct found *found = is_wanted(doctor, check) ? entry(doctor, check) : NULL;
-    va_list arguments;
-    char *text = NULL;
-
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
-    va_end(arguments);
-    if (text && found)
-        add(found, status, text, advice);
     free(text);
+    /* SQL to paste has its own semicolons. */
+    length = found->advice ? strlen(found->advice) : 0;
+    join(&found->advice, length > 0 && found->advice[length - 1] == ';' ? " " : "; ", advice);
 }
 
 void free_findings(struct doctor *doctor)

@@ -74,14 +74,6 @@ static int await_waiter(struct test *test)
     return waits ? 0 : fail(test, "the second session is not in the queue", "");
 }
 
-static int release_first(struct test *test)
-{
-    test->released_ms = rowlock__now_ms();
-    if (rowlock_release(test->first, &test->error))
-        return fail(test, "the lease cannot be released", test->error.text);
-    return 0;
-}
-
 static int hand_over(struct test *test)
 {
     pthread_t thread;
@@ -90,10 +82,9 @@ static int hand_over(struct test *test)
     if (pthread_create(&thread, NULL, wait_for_it, test))
         return fail(test, "no thread for the waiter", "");
     status = await_waiter(test);
-    if (!status)
-        status = release_first(test);
-    else
-        rowlock_release(test->first, NULL);
+    test->released_ms = rowlock__now_ms();
+    if (rowlock_release(test->first, &test->error) && !status)
+        status = fail(test, "the lease cannot be released", test->error.text);
     pthread_join(thread, NULL);
     if (!status && test->waiter_code)
         status = fail(test, "the second session did not get the lease", test->waiter_error.text);
@@ -126,34 +117,28 @@ static int check_fence(struct test *test)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void judge(struct test *test)
+static void run(struct test *test)
 {
-    int took_ms = (int)(test->acquired_ms - test->released_ms);
+    const struct rowlock_options options = {0};
+    struct rowlock_connection *connection = test->doctor->connection;
+    int took_ms;
 
-    if (took_ms > SLOW_MS)
+    if (rowlock_open(test->doctor->url.text, &options, &test->second, &test->error))
+        fail(test, "no second session", test->error.text);
+    else if (prove_exclusion(connection, test->second, &test->error))
+        fail(test, "no transaction lock holds", test->error.text);
+    else if (rowlock_acquire(connection, &test->want, 1, &terms, &test->first, &test->error))
+        fail(test, "no lease can be acquired", test->error.text);
+    else if (hand_over(test) || check_fence(test))
+        return; /* it has failed, and said why */
+    else if (rowlock_release(test->next, &test->error))
+        fail(test, "the lease cannot be released", test->error.text);
+    else if ((took_ms = (int)(test->acquired_ms - test->released_ms)) > SLOW_MS)
         finding(test->doctor, "self-test", ROWLOCK_WARNS, "look at the load of the server",
                 "the hand-over to a second session took %d ms", took_ms);
     else
         finding(test->doctor, "self-test", ROWLOCK_SOUND, "",
                 "handed over to a second session in %d ms; an old token was refused", took_ms);
-}
-
-static int run(struct test *test)
-{
-    const struct rowlock_options options = {0};
-    struct rowlock_connection *connection = test->doctor->connection;
-
-    if (rowlock_open(test->doctor->url.text, &options, &test->second, &test->error))
-        return fail(test, "no second session", test->error.text);
-    if (prove_exclusion(connection, test->second, &test->error))
-        return fail(test, "no transaction lock holds", test->error.text);
-    if (rowlock_acquire(connection, &test->want, 1, &terms, &test->first, &test->error))
-        return fail(test, "no lease can be acquired", test->error.text);
-    if (hand_over(test) || check_fence(test))
-        return -1;
-    if (rowlock_release(test->next, &test->error))
-        return fail(test, "the lease cannot be released", test->error.text);
-    return 0;
 }
 
 void examine_locks(struct doctor *doctor)
@@ -168,8 +153,7 @@ void examine_locks(struct doctor *doctor)
     test.want.name = test.name;
     sigfillset(&all); /* a signal must not leave a lease behind; every wait here has a limit */
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (run(&test) == 0)
-        judge(&test);
+    run(&test);
     if (test.first)
         rowlock_release(test.first, NULL);
     if (test.next)

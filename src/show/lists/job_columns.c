@@ -69,51 +69,16 @@ const struct list run_list = {.fields = run_fields, .coloured = "RESULT", .colou
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Until it is released: paused_until is null. */
-static void pause_members(struct fields *to, const struct rowlock_job_view *job)
-{
-    int is = job->paused_token != 0;
-    int ends =
-        is && rowlock__between(job->now_ms, job->paused_until_ms) < ROWLOCK_UNTIL_RELEASED / 2;
-
-    field_text(to, "NOTE", "paused_note", job->paused_note);
-    field_count(to, NULL, "paused_token", is, job->paused_token);
-    field_text(to, NULL, "paused_by", job->paused_by);
-    field_instant(to, NULL, "paused_since", job->paused_since_ms);
-    field_instant(to, NULL, "paused_until", ends ? job->paused_until_ms : 0);
-}
-
-/* Named as the columns of the view jobs: "runs_timed_out". */
-static void ended_members(struct fields *to, const struct rowlock_job_view *job)
-{
-    char name[24];
-
-    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++) {
-        snprintf(name, sizeof name, "runs_%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
-        for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
-            *blank = '_';
-        field_count(to, NULL, name, 1, job->ended[i]);
-    }
-}
-
-static void last_members(struct fields *to, const struct rowlock_run *last)
-{
-    if (to->json) {
-        to->prefix = "last_";
-        run_members(to, last);
-        to->prefix = "";
-    }
-    field_cell(to, "LAST", run_result(last));
-    field_cell(to, "ENDED", cell_instant(last->token ? last->finished_ms : 0));
-    field_cell(to, "BY", cell_text(last->token ? last->node : "-"));
-}
-
 static void job_fields(struct fields *to, const void *row)
 {
     const struct rowlock_job_view *job = row;
-    const struct rowlock_run *running = &job->running;
+    const struct rowlock_run *running = &job->running, *last = &job->last;
+    int runs = running->token != 0, pauses = job->paused_token != 0;
+    /* until it is released: paused_until is null */
+    int ends =
+        pauses && rowlock__between(job->now_ms, job->paused_until_ms) < ROWLOCK_UNTIL_RELEASED / 2;
     int64_t since_ms;
-    int runs = running->token != 0;
+    char name[24];
 
     field_text(to, "NAME", "name", job->name);
     field_text(to, "STATE", "state", job_healths[rowlock_job_health(job, &since_ms)]);
@@ -124,13 +89,30 @@ static void job_fields(struct fields *to, const void *row)
     field_count(to, NULL, "running_pid", runs, running->pid);
     field_count(to, NULL, "running_token", runs, running->token);
     field_instant(to, "SINCE", "running_since", runs ? running->started_ms : 0);
-    last_members(to, &job->last);
+    if (to->json) {
+        to->prefix = "last_";
+        run_members(to, last);
+        to->prefix = "";
+    }
+    field_cell(to, "LAST", run_result(last));
+    field_cell(to, "ENDED", cell_instant(last->token ? last->finished_ms : 0));
+    field_cell(to, "BY", cell_text(last->token ? last->node : "-"));
     field_instant(to, NULL, "failed_since", job->failed_since_ms);
     field_instant(to, NULL, "last_success", job->succeeded_ms);
     field_duration(to, "AVERAGE", "average_ms", job->runs > 0, job->average_ms);
     field_text(to, "SCHEDULE", "schedule", job->schedule);
-    pause_members(to, job);
-    ended_members(to, job);
+    field_text(to, "NOTE", "paused_note", job->paused_note);
+    field_count(to, NULL, "paused_token", pauses, job->paused_token);
+    field_text(to, NULL, "paused_by", job->paused_by);
+    field_instant(to, NULL, "paused_since", job->paused_since_ms);
+    field_instant(to, NULL, "paused_until", ends ? job->paused_until_ms : 0);
+    /* named as the columns of the view jobs: "runs_timed_out" */
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++) {
+        snprintf(name, sizeof name, "runs_%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
+        for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
+            *blank = '_';
+        field_count(to, NULL, name, 1, job->ended[i]);
+    }
 }
 
 const struct list job_list = {.fields = job_fields, .coloured = "LAST", .colour = colour_of};

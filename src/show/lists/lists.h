@@ -27,9 +27,4 @@ int is_problem(const struct rowlock_past *past);
 /* To the nearest second, from a second on: a wait of 1998 ms is shown as 2 s. */
 int64_t rounded_ms(int64_t ms);
 
-/* The words of a subject's status, by enum rowlock_subject_status. */
-extern const char *const subject_statuses[];
-/* Whether its last refresh is complete, and it was marked as stale since (rowlock expire). */
-int is_expired(const struct rowlock_subject_view *subject);
-
 #endif

@@ -29,35 +29,20 @@ int64_t rounded_ms(int64_t ms)
     return ms < 1000 || ms > INT64_MAX - 500 ? ms : (ms + 500) / 1000 * 1000;
 }
 
-static char *mode_of(const struct rowlock_past *past)
-{
-    if (past->ending == ROWLOCK_ENDED_DUE_NOW)
-        return strdup("-");
-    if (past->ending == ROWLOCK_ENDED_RUN)
-        return strdup("run");
-    if (past->mode != ROWLOCK_PERMIT || past->count <= 1)
-        return strdup(holder_modes[past->mode]);
-    return cell_format("%d permits", past->count);
-}
-
-static char *how_of(const struct rowlock_past *past)
-{
-    if (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_FAILED)
-        return cell_format("failed, exit %d", past->exit);
-    return cell_format("%s%s%s", ending_word(past), *past->broken_by ? " by " : "",
-                       past->broken_by);
-}
-
 static void past_fields(struct fields *to, const void *row)
 {
     const struct rowlock_past *past = row;
     int is_run = past->ending == ROWLOCK_ENDED_RUN;
     int is_request = past->ending == ROWLOCK_ENDED_DUE_NOW;
     int gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP, was_held = past->acquired_ms != 0;
+    const char *mode = is_request ? "-" : is_run ? "run" : holder_modes[past->mode];
+    int permits = past->mode == ROWLOCK_PERMIT ? past->count : 0;
 
     field_instant(to, "ENDED", "ended", past->ended_ms);
     field_text(to, "NAME", "name", past->name);
-    field_cell(to, "MODE", mode_of(past));
+    field_cell(to, "MODE",
+               is_request || is_run || permits <= 1 ? strdup(mode)
+                                                    : cell_format("%d permits", permits));
     field_text(to, NULL, "mode", holder_modes[past->mode]);
     field_text(to, NULL, "kind",
                is_run       ? "run"
@@ -72,7 +57,11 @@ static void past_fields(struct fields *to, const void *row)
     field_text(to, NULL, "host", past->host);
     field_number(to, NULL, "pid", past->pid);
     field_text(to, NULL, "command", past->command);
-    field_cell(to, "HOW", how_of(past));
+    field_cell(to, "HOW",
+               is_run && past->outcome == ROWLOCK_RUN_FAILED
+                   ? cell_format("failed, exit %d", past->exit)
+                   : cell_format("%s%s%s", ending_word(past), *past->broken_by ? " by " : "",
+                                 past->broken_by));
     field_text(to, NULL, "how", ending_in_json(past));
     field_text(to, NULL, "broken_by", past->broken_by);
     field_is(to, "problem", is_problem(past));
@@ -81,7 +70,7 @@ static void past_fields(struct fields *to, const void *row)
     field_text(to, "NOTE", "note", past->note);
     field_instant(to, NULL, "acquired", past->acquired_ms);
     field_number(to, NULL, "token", past->token);
-    field_number(to, NULL, "permits", past->mode == ROWLOCK_PERMIT ? past->count : 0);
+    field_number(to, NULL, "permits", permits);
 }
 
 static const char *colour_of(const char *how)

@@ -5,30 +5,22 @@
 #include "command/output/words.h"
 #include "show/lists/lists.h"
 
-const char *const subject_statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
-                                        [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
-                                        [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
-                                        [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
-
-int is_expired(const struct rowlock_subject_view *subject)
-{
-    return subject->status == ROWLOCK_SUBJECT_COMPLETE && subject->age_ms < 0;
-}
-
-static char *age(const struct rowlock_subject_view *subject)
-{
-    if (subject->age_ms >= 0)
-        return cell_duration(subject->age_ms);
-    return strdup(is_expired(subject) ? "expired" : "-");
-}
+static const char *const statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
+                                       [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
+                                       [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
+                                       [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
 
 static void subject_fields(struct fields *to, const void *row)
 {
     const struct rowlock_subject_view *subject = row;
+    /* it was marked as stale after its last refresh was complete (rowlock expire) */
+    int is_expired = subject->status == ROWLOCK_SUBJECT_COMPLETE && subject->age_ms < 0;
 
     field_text(to, "SUBJECT", "subject", subject->name);
-    field_text(to, "STATUS", "status", subject_statuses[subject->status]);
-    field_cell(to, "AGE", age(subject));
+    field_text(to, "STATUS", "status", statuses[subject->status]);
+    field_cell(to, "AGE",
+               subject->age_ms >= 0 ? cell_duration(subject->age_ms)
+                                    : strdup(is_expired ? "expired" : "-"));
     field_count(to, NULL, "age_ms", subject->age_ms >= 0, subject->age_ms);
     field_instant(to, "ENDED", "ended", subject->ended_ms);
     field_instant(to, NULL, "began", subject->began_ms);

@@ -29,16 +29,6 @@ static int read_zone(const char *text, int *is_stated, int *seconds)
     return 0;
 }
 
-/* Not 30 February, which timegm() takes for a day of March; no leap second. */
-static int exists(const struct tm *tm)
-{
-    struct tm noon = {
-        .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday, .tm_hour = 12};
-
-    timegm(&noon);
-    return noon.tm_mday == tm->tm_mday && tm->tm_sec < 60;
-}
-
 /* A date, with or without a time of day. */
 static int read_date(const char *text, int64_t *ms)
 {
@@ -46,14 +36,18 @@ static int read_date(const char *text, int64_t *ms)
                                         "%Y-%m-%d %H:%M", "%Y-%m-%d"};
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct tm tm = {.tm_isdst = -1};
+        struct tm tm = {.tm_isdst = -1}, noon;
         const char *rest = strptime(text, forms[i], &tm);
         int is_stated, east;
         time_t at;
 
         if (!rest || read_zone(rest, &is_stated, &east))
             continue;
-        if (!exists(&tm))
+        /* Not 30 February, which timegm() takes for a day of March; no leap second. */
+        noon = (struct tm){
+            .tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = tm.tm_mday, .tm_hour = 12};
+        timegm(&noon);
+        if (noon.tm_mday != tm.tm_mday || tm.tm_sec >= 60)
             return -1;
         at = is_stated ? timegm(&tm) - east : mktime(&tm);
         *ms = (int64_t)at * 1000;

@@ -97,44 +97,28 @@ void timeline_free(struct timeline *timeline)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* XML allows no control characters, and neither U+FFFE nor U+FFFF. `n`: 0 if it is not UTF-8. */
-static int is_allowed(const char *character, size_t n)
-{
-    if (n == 1)
-        return (unsigned char)*character >= ' ' || *character == '\n';
-    return n > 0 && (n != 3 || (memcmp(character, "\xef\xbf\xbe", 3) != 0 &&
-                                memcmp(character, "\xef\xbf\xbf", 3) != 0));
-}
-
 void markup_text(FILE *out, const char *text)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
 
     while (*text) {
         size_t n = rowlock__utf8_character(text, 4), i = 0; /* reads nothing after the end */
+        /* XML allows no control characters, and neither U+FFFE nor U+FFFF. n is 0 if it is not
+           UTF-8. */
+        int is_allowed = n == 1 ? (unsigned char)*text >= ' ' || *text == '\n'
+                                : n > 0 && (n != 3 || (memcmp(text, "\xef\xbf\xbe", 3) != 0 &&
+                                                       memcmp(text, "\xef\xbf\xbf", 3) != 0));
 
         while (i < 5 && escapes[i][0] != *text)
             i++;
         if (i < 5)
             fputs(escapes[i] + 1, out);
-        else if (is_allowed(text, n))
+        else if (is_allowed)
             fwrite(text, 1, n, out);
         else
             fputs("\xef\xbf\xbd", out);
         text += n ? n : 1;
     }
-}
-
-/* The name of a lane, as tables show it, cut to the room before the axis. */
-static void put_name(FILE *out, const char *name)
-{
-    char *text = cell_text(name);
-
-    if (!text)
-        return;
-    cut_text(text, NAME_COLUMNS);
-    markup_text(out, text);
-    free(text);
 }
 
 /* ---- the axis -------------------------------------------------------------------------------- */
@@ -289,13 +273,18 @@ static void put_lanes(FILE *out, const struct layout *layout)
 
     for (size_t i = 0; i < layout->n_lanes; i++) {
         double height = lane_height(&layout->lanes[i]);
+        char *name = cell_text(layout->lanes[i].name);
 
         fprintf(out, "<line class=\"line\" x1=\"10\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n",
                 y + height, RIGHT + 10, y + height);
         fprintf(out, "<text class=\"name\" x=\"12\" y=\"%.0f\"><title>", y + height / 2 + 4);
         markup_text(out, layout->lanes[i].name);
         fputs("</title>", out);
-        put_name(out, layout->lanes[i].name);
+        if (name) { /* as tables show it, cut to the room before the axis */
+            cut_text(name, NAME_COLUMNS);
+            markup_text(out, name);
+            free(name);
+        }
         fputs("</text>\n", out);
         for (; bar < layout->n && layout->bars[bar].lane == i; bar++)
             put_bar(out, layout, &layout->bars[bar],

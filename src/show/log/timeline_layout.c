@@ -133,21 +133,11 @@ static int by_name_and_time(const void *a, const void *b)
     return order;
 }
 
-/* The first row of the lane that is free at the beginning of the bar; `ends` has the end of each
-   row's last bar. */
-static void choose_row(struct timeline_bar *bar, struct lane *lane, int64_t *ends)
-{
-    bar->row = 0;
-    while (bar->row < lane->rows && ends[bar->row] > bar->from_ms)
-        bar->row++;
-    ends[bar->row] = bar->to_ms;
-    if (bar->row == lane->rows)
-        lane->rows++;
-}
-
+/* Each bar gets the first row of its lane that is free at the beginning of the bar. */
 static int make_lanes(struct layout *out)
 {
-    int64_t *ends = calloc(out->n + 1, sizeof *ends);
+    int64_t *ends = calloc(out->n + 1, sizeof *ends); /* of the last bar of each row */
+    struct lane *lane = NULL;
 
     out->lanes = calloc(out->n + 1, sizeof *out->lanes);
     if (!ends || !out->lanes) {
@@ -159,10 +149,17 @@ static int make_lanes(struct layout *out)
     for (size_t i = 0; i < out->n; i++) {
         struct timeline_bar *bar = &out->bars[i];
 
-        if (i == 0 || strcmp(bar->name, out->bars[i - 1].name) != 0)
-            out->lanes[out->n_lanes++] = (struct lane){bar->name, 0};
+        if (!lane || strcmp(bar->name, lane->name) != 0) {
+            lane = &out->lanes[out->n_lanes++];
+            *lane = (struct lane){bar->name, 0};
+        }
         bar->lane = out->n_lanes - 1;
-        choose_row(bar, &out->lanes[bar->lane], ends);
+        bar->row = 0;
+        while (bar->row < lane->rows && ends[bar->row] > bar->from_ms)
+            bar->row++;
+        ends[bar->row] = bar->to_ms;
+        if (bar->row == lane->rows)
+            lane->rows++;
     }
     free(ends);
     return 0;

@@ -34,14 +34,36 @@ static int next_address(const char **list, char *out)
     return 1;
 }
 
-static int check_proxies(const char *list)
+int access_check(const struct access_options *options)
 {
-    unsigned char binary[16];
+    const char *why = NULL, *header = options->header, *proxies = options->proxies;
     char address[ADDRESS_SIZE];
+    unsigned char binary[16];
+    size_t n;
 
-    if (!*list)
+    if (!options->users && (options->may_act || options->must_log_in || header))
+        why = "--users FILE is missing: it names the users and their roles";
+    else if (options->users && !options->may_act && !options->must_log_in)
+        why = "--users has no effect without --allow-actions or --require-login";
+    else if (!header != !proxies)
+        why =
+            "--user-header and --proxy belong together: the header counts only if a proxy sent it";
+    if (why) {
+        message("%s", why);
         return STATUS_USAGE;
-    while (next_address(&list, address))
+    }
+    n = header ? strspn(header, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-")
+               : 0;
+    if (header && (n == 0 || n >= ADDRESS_SIZE || header[n])) {
+        message("--user-header: '%s' is not the name of a header", shown(header));
+        return STATUS_USAGE;
+    }
+    if (proxies && strspn(proxies, ",") == strlen(proxies)) {
+        message("--proxy: '%s' has no address: give those of the proxies, as 127.0.0.1 or ::1",
+                shown(proxies));
+        return STATUS_USAGE;
+    }
+    while (proxies && next_address(&proxies, address))
         if (strcmp(address, "unix") != 0 && inet_pton(AF_INET, address, binary) != 1 &&
             inet_pton(AF_INET6, address, binary) != 1) {
             message("--proxy: '%s' is not an address: give those of the proxies, as 127.0.0.1 or "
@@ -49,40 +71,7 @@ static int check_proxies(const char *list)
                     shown(address));
             return STATUS_USAGE;
         }
-    return STATUS_OK;
-}
-
-static int check_header(const char *name)
-{
-    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-");
-
-    if (n > 0 && n < ADDRESS_SIZE && !name[n])
-        return STATUS_OK;
-    message("--user-header: '%s' is not the name of a header", shown(name));
-    return STATUS_USAGE;
-}
-
-int access_check(const struct access_options *options)
-{
-    const char *why = NULL;
-    int status = STATUS_OK;
-
-    if (!options->users && (options->may_act || options->must_log_in || options->header))
-        why = "--users FILE is missing: it names the users and their roles";
-    else if (options->users && !options->may_act && !options->must_log_in)
-        why = "--users has no effect without --allow-actions or --require-login";
-    else if (!options->header != !options->proxies)
-        why =
-            "--user-header and --proxy belong together: the header counts only if a proxy sent it";
-    if (why) {
-        message("%s", why);
-        return STATUS_USAGE;
-    }
-    if (options->header)
-        status = check_header(options->header);
-    if (!status && options->proxies)
-        status = check_proxies(options->proxies);
-    return status || !options->users ? status : users_check(options->users);
+    return options->users ? users_check(options->users) : STATUS_OK;
 }
 
 /* ---- the sender ------------------------------------------------------------------------------ */
@@ -165,20 +154,6 @@ static int is_proxy(const struct access *access, const char *address)
     return 0;
 }
 
-/* Whether the browser speaks TLS, as it says itself, or a trusted proxy. */
-static int is_secure(const struct access *access, const struct caller *caller)
-{
-    const char *origin = caller_header(caller, "Origin");
-    const char *scheme = caller_header(caller, SCHEME_HEADER);
-    char address[ADDRESS_SIZE];
-
-    if (origin && strncasecmp(origin, "https://", strlen("https://")) == 0)
-        return 1;
-    find_address(caller, address);
-    return scheme && !is_twice(caller, SCHEME_HEADER) && is_proxy(access, address) &&
-           strcasecmp(scheme, "https") == 0;
-}
-
 /* The user that a trusted proxy names. NULL: none. */
 static const char *proxied_user(const struct access *access, const struct caller *caller)
 {
@@ -238,25 +213,6 @@ struct refusal access_to_read(struct access *access, const struct caller *caller
     return (struct refusal){401, "log in first: rowlock serve runs with --require-login"};
 }
 
-static struct refusal check_form(const struct caller *caller)
-{
-    const char *type = caller_header(caller, "Content-Type");
-    const char *length = caller_header(caller, "Content-Length");
-    size_t n = length ? strlen(length) : 0;
-
-    if (is_twice(caller, "Host") || is_twice(caller, "Content-Length"))
-        return (struct refusal){400, "a header is there twice"};
-    if (!is_same_origin(caller))
-        return (struct refusal){403, "the request comes from a page of another site"};
-    if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0 ||
-        !strchr("; ", type[strlen("application/json")]))
-        return (struct refusal){415, "the body must be JSON: Content-Type: application/json"};
-    if (caller_header(caller, "Transfer-Encoding") || n == 0 || n > 6 ||
-        strspn(length, "0123456789") != n || atoi(length) > ORDER_MOST)
-        return (struct refusal){413, "the body must have a Content-Length of at most 4096"};
-    return (struct refusal){0, NULL};
-}
-
 static int has_token(const struct caller *caller, const struct session *session)
 {
     const char *token = caller_header(caller, TOKEN_HEADER);
@@ -267,24 +223,34 @@ static int has_token(const struct caller *caller, const struct session *session)
 struct refusal access_to_act(struct access *access, const struct caller *caller,
                              struct order *order)
 {
-    struct refusal refusal = check_form(caller);
+    const char *type = caller_header(caller, "Content-Type");
+    const char *length = caller_header(caller, "Content-Length");
     int is_login = !action_needs_operator(order->action) && !action_is_logout(order->action);
+    size_t n = length ? strlen(length) : 0;
 
     find_address(caller, order->from);
-    if (refusal.status)
-        return refusal;
+    if (is_twice(caller, "Host") || is_twice(caller, "Content-Length"))
+        return (struct refusal){400, "a header is there twice"};
+    if (!is_same_origin(caller))
+        return (struct refusal){403, "the request comes from a page of another site"};
+    if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0 ||
+        !strchr("; ", type[strlen("application/json")]))
+        return (struct refusal){415, "the body must be JSON: Content-Type: application/json"};
+    if (caller_header(caller, "Transfer-Encoding") || n == 0 || n > 6 ||
+        strspn(length, "0123456789") != n || atoi(length) > ORDER_MOST)
+        return (struct refusal){413, "the body must have a Content-Length of at most 4096"};
+    if (is_login && !is_near(order->from))
+        return (struct refusal){403, "passwords are accepted on this machine only: log in through "
+                                     "a proxy with TLS on it"};
     if (is_login)
-        return is_near(order->from)
-                   ? refusal
-                   : (struct refusal){403, "passwords are accepted on this machine only: log in "
-                                           "through a proxy with TLS on it"};
+        return (struct refusal){0, NULL};
     if (!find_session(access, caller, &order->session))
         return (struct refusal){401, "log in first"};
     if (!has_token(caller, &order->session))
         return (struct refusal){403, "the header " TOKEN_HEADER " is not the session's token"};
     if (action_needs_operator(order->action) && order->session.role != ROLE_OPERATOR)
         return (struct refusal){403, "this needs the role operator"};
-    return refusal;
+    return (struct refusal){0, NULL};
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -292,45 +258,31 @@ struct refusal access_to_act(struct access *access, const struct caller *caller,
 void access_set_cookie(const struct access *access, const struct caller *caller, const char *id,
                        struct answer *out)
 {
+    const char *origin = caller_header(caller, "Origin");
+    const char *scheme = caller_header(caller, SCHEME_HEADER);
+    char address[ADDRESS_SIZE];
+    int is_secure; /* the browser speaks TLS, as it says itself, or a trusted proxy */
+
+    find_address(caller, address);
+    is_secure = (origin && strncasecmp(origin, "https://", strlen("https://")) == 0) ||
+                (scheme && !is_twice(caller, SCHEME_HEADER) && is_proxy(access, address) &&
+                 strcasecmp(scheme, "https") == 0);
     snprintf(out->cookie, sizeof out->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s%s",
-             access->cookie, id, *id ? "" : "; Max-Age=0",
-             is_secure(access, caller) ? "; Secure" : "");
-}
-
-static void write_session(const struct access *access, const struct session *session, int near,
-                          struct answer *out)
-{
-    const struct access_options *options = &access->options;
-    FILE *body;
-
-    out->status = 200;
-    out->type = "application/json";
-    out->age_s = -1;
-    body = open_memstream(&out->body, &out->size);
-    if (!body)
-        return;
-    fprintf(body, "{\"actions\":%s,\"required\":%s,\"password\":%s,\"user\":",
-            options->may_act ? "true" : "false", options->must_log_in ? "true" : "false",
-            options->users && near ? "true" : "false");
-    json_text(body, session->user);
-    fputs(",\"role\":", body);
-    json_text(body, role_text(session->role));
-    fputs(",\"token\":", body);
-    json_text(body, session->token);
-    fputs("}\n", body);
-    fclose(body);
+             access->cookie, id, *id ? "" : "; Max-Age=0", is_secure ? "; Secure" : "");
 }
 
 void access_session(struct access *access, const struct caller *caller, struct answer *out)
 {
-    const char *user = access->options.users ? proxied_user(access, caller) : NULL;
+    const struct access_options *options = &access->options;
+    const char *user = options->users ? proxied_user(access, caller) : NULL;
     struct session session = {.id = ""};
     char address[ADDRESS_SIZE];
     enum role role;
+    FILE *body;
 
-    *out = (struct answer){.age_s = -1};
+    *out = (struct answer){.status = 200, .type = "application/json", .age_s = -1};
     if (!find_session(access, caller, &session) && user && is_same_origin(caller)) {
-        role = users_role(access->options.users, user);
+        role = users_role(options->users, user);
         if (role && sessions_begin(&access->sessions, user, role, 1, &session) == 0)
             access_set_cookie(access, caller, session.id, out);
         if (!role)
@@ -339,5 +291,17 @@ void access_session(struct access *access, const struct caller *caller, struct a
     if (!session.by_proxy && !has_token(caller, &session))
         *session.token = '\0';
     find_address(caller, address);
-    write_session(access, &session, is_near(address), out);
+    body = open_memstream(&out->body, &out->size);
+    if (!body)
+        return;
+    fprintf(body, "{\"actions\":%s,\"required\":%s,\"password\":%s,\"user\":",
+            options->may_act ? "true" : "false", options->must_log_in ? "true" : "false",
+            options->users && is_near(address) ? "true" : "false");
+    json_text(body, session.user);
+    fputs(",\"role\":", body);
+    json_text(body, role_text(session.role));
+    fputs(",\"token\":", body);
+    json_text(body, session.token);
+    fputs("}\n", body);
+    fclose(body);
 }

@@ -165,35 +165,10 @@ int action_needs_operator(const struct action *action)
 
 /* ---- an order -------------------------------------------------------------------------------- */
 
-static int read_token(struct acting *acting)
-{
-    const char *text = acting->order->token;
-    char *end;
-
-    errno = 0;
-    acting->token = *text ? strtoll(text, &end, 10) : 0;
-    if (*text && (errno || *end || acting->token <= 0 || strspn(text, "0123456789") == 0))
-        return refuse(acting, 400, "token is not a token");
-    if (acting->order->action->needs_token && !acting->token)
-        return refuse(acting, 400, "token is missing");
-    return 0;
-}
-
-static int read_lasts(struct acting *acting)
-{
-    const char *text = acting->order->lasts;
-
-    if (!*text)
-        return 0;
-    if (rowlock__duration(text, 1000, &acting->lasts_ms) || acting->lasts_ms < 1000)
-        return refuse(acting, 400, "for is not a duration of at least 1s (90s, 5m, 1h30m)");
-    return 0;
-}
-
 static int read_order(struct acting *acting)
 {
     const struct order *order = acting->order;
-    char why[160];
+    char why[160], *end;
 
     if (!*order->name)
         return refuse(acting, 400, "name is missing");
@@ -203,35 +178,17 @@ static int read_order(struct acting *acting)
         return refuse(acting, 400, "note is missing: it is shown to callers that are refused");
     snprintf(acting->lock, sizeof acting->lock, "%s%s",
              order->action->of_job ? JOB_LOCK_PREFIX : "", order->name);
-    return read_token(acting) ? -1 : read_lasts(acting);
-}
-
-static unsigned status_of(int code)
-{
-    if (code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ELIMIT)
-        return 409;
-    if (code == ROWLOCK_EINVAL)
-        return 400;
-    return is_outage(code) || code == ROWLOCK_ECANCELED ? 503 : 500;
-}
-
-static void put_done(const struct acting *acting, struct answer *out)
-{
-    const struct action *action = acting->order->action;
-    FILE *body;
-
-    *out = (struct answer){.status = 200, .type = "application/json", .age_s = -1};
-    body = open_memstream(&out->body, &out->size);
-    if (!body)
-        return;
-    fputs("{\"name\":", body);
-    json_text(body, acting->order->name);
-    if (action->member)
-        fprintf(body, ",\"%s\":%" PRId64, action->member, acting->n);
-    fputs(",\"by\":", body);
-    json_text(body, acting->order->session.user);
-    fputs("}\n", body);
-    fclose(body);
+    errno = 0;
+    acting->token = *order->token ? strtoll(order->token, &end, 10) : 0;
+    if (*order->token &&
+        (errno || *end || acting->token <= 0 || strspn(order->token, "0123456789") == 0))
+        return refuse(acting, 400, "token is not a token");
+    if (order->action->needs_token && !acting->token)
+        return refuse(acting, 400, "token is missing");
+    if (*order->lasts &&
+        (rowlock__duration(order->lasts, 1000, &acting->lasts_ms) || acting->lasts_ms < 1000))
+        return refuse(acting, 400, "for is not a duration of at least 1s (90s, 5m, 1h30m)");
+    return 0;
 }
 
 void act(const struct order *order, int interrupt_fd, struct answer *out)
@@ -241,21 +198,41 @@ void act(const struct order *order, int interrupt_fd, struct answer *out)
                                       .interrupt_fd = interrupt_fd,
                                       .user = order->session.user};
     struct acting acting = {.order = order};
-    int failed = read_order(&acting);
+    int failed = read_order(&acting), code;
+    FILE *body;
 
     if (!failed)
         failed = open_database(&options, &acting.connection, &acting.error);
     if (!failed)
         failed = order->action->act(&acting);
     rowlock_close(acting.connection);
-    if (failed)
-        answer_text(acting.status ? acting.status : status_of(acting.error.code),
-                    acting.status ? acting.why : acting.error.text, out);
-    else
-        put_done(&acting, out);
-    if (!failed)
-        message("%s (%s) %s '%s'", order->session.user, order->from, order->action->did,
-                order->name);
+    if (failed && acting.status) {
+        answer_text(acting.status, acting.why, out);
+        return;
+    }
+    if (failed) {
+        code = acting.error.code;
+        answer_text(code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ELIMIT
+                        ? 409
+                    : code == ROWLOCK_EINVAL                       ? 400
+                    : is_outage(code) || code == ROWLOCK_ECANCELED ? 503
+                                                                   : 500,
+                    acting.error.text, out);
+        return;
+    }
+    message("%s (%s) %s '%s'", order->session.user, order->from, order->action->did, order->name);
+    *out = (struct answer){.status = 200, .type = "application/json", .age_s = -1};
+    body = open_memstream(&out->body, &out->size);
+    if (!body)
+        return;
+    fputs("{\"name\":", body);
+    json_text(body, order->name);
+    if (order->action->member)
+        fprintf(body, ",\"%s\":%" PRId64, order->action->member, acting.n);
+    fputs(",\"by\":", body);
+    json_text(body, order->session.user);
+    fputs("}\n", body);
+    fclose(body);
 }
 
 int action_is_logout(const struct action *action)

@@ -54,11 +54,23 @@ void session_write(const struct session *session, struct answer *out)
     fclose(body);
 }
 
-static void log_in(struct actor *actor, struct order *order, struct answer *out)
+/* The file may have changed since the login: a user who was removed, or has another role by now,
+   may not act. */
+static void carry_out(struct actor *actor, struct order *order, struct answer *out)
 {
     enum role role = ROLE_NONE;
-    enum login login = users_login(actor->users, order->user, order->password, &role);
+    enum login login;
 
+    if (action_needs_operator(order->action)) {
+        if (users_role(actor->users, order->session.user) != ROLE_OPERATOR)
+            answer_text(403, "this needs the role operator", out);
+        else if (rowlock__now_ms() > order->arrived_ms + LONGEST_MS)
+            answer_text(503, "the order waited too long, and was not carried out", out);
+        else
+            act(order, actor->end.fd, out);
+        return;
+    }
+    login = users_login(actor->users, order->user, order->password, &role);
     rowlock__wipe(order->password, sizeof order->password);
     order->session = (struct session){.id = ""};
     if (login == LOGIN_TOO_OFTEN) {
@@ -74,55 +86,38 @@ static void log_in(struct actor *actor, struct order *order, struct answer *out)
     }
 }
 
-/* The file may have changed since the login: a user who was removed, or has another role by now,
-   may not act. */
-static void carry_out(struct actor *actor, struct order *order, struct answer *out)
-{
-    if (!action_needs_operator(order->action)) {
-        log_in(actor, order, out);
-    } else if (users_role(actor->users, order->session.user) != ROLE_OPERATOR) {
-        answer_text(403, "this needs the role operator", out);
-    } else if (rowlock__now_ms() > order->arrived_ms + LONGEST_MS) {
-        answer_text(503, "the order waited too long, and was not carried out", out);
-    } else {
-        act(order, actor->end.fd, out);
-    }
-}
-
 /* ---- the thread ------------------------------------------------------------------------------ */
-
-static int next_task(struct actor *actor, struct task *out)
-{
-    int is;
-
-    pthread_mutex_lock(&actor->mutex);
-    is = actor->n > 0 && !actor->has_ended;
-    if (is) {
-        *out = actor->tasks[0];
-        memmove(actor->tasks, actor->tasks + 1, --actor->n * sizeof *actor->tasks);
-    }
-    pthread_mutex_unlock(&actor->mutex);
-    return is;
-}
 
 static void *work(void *data)
 {
     struct actor *actor = data;
     struct task task;
+    int has_task;
 
-    while (rowlock__wait_fd(actor->woken.fd, POLLIN, actor->end.fd, ROWLOCK_NEVER) !=
-           ROWLOCK_WAKE_INTERRUPT) {
-        rowlock__wakeup_take(&actor->woken);
-        while (next_task(actor, &task)) {
+    for (;;) {
+        pthread_mutex_lock(&actor->mutex);
+        has_task = actor->n > 0 && !actor->has_ended;
+        if (has_task) {
+            task = actor->tasks[0];
+            memmove(actor->tasks, actor->tasks + 1, --actor->n * sizeof *actor->tasks);
+        }
+        pthread_mutex_unlock(&actor->mutex);
+        if (has_task) {
             carry_out(actor, task.order, task.out);
             actor->done(task.data);
+        } else if (rowlock__wait_fd(actor->woken.fd, POLLIN, actor->end.fd, ROWLOCK_NEVER) ==
+                   ROWLOCK_WAKE_INTERRUPT) {
+            return NULL;
+        } else {
+            rowlock__wakeup_take(&actor->woken);
         }
     }
-    return NULL;
 }
 
-static void free_actor(struct actor *actor)
+void actor_free(struct actor *actor)
 {
+    if (!actor)
+        return;
     rowlock__wakeup_close(&actor->end);
     rowlock__wakeup_close(&actor->woken);
     pthread_mutex_destroy(&actor->mutex);
@@ -144,7 +139,7 @@ struct actor *actor_open(const char *users, struct sessions *sessions, void (*do
     failed |= rowlock__wakeup_open(&actor->woken);
     if (!failed && pthread_create(&actor->thread, NULL, work, actor) == 0)
         return actor;
-    free_actor(actor);
+    actor_free(actor);
     return NULL;
 }
 
@@ -176,10 +171,4 @@ void actor_stop(struct actor *actor)
         actor->done(actor->tasks[i].data);
     }
     actor->n = 0;
-}
-
-void actor_free(struct actor *actor)
-{
-    if (actor)
-        free_actor(actor);
 }

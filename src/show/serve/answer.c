@@ -223,60 +223,51 @@ static void write_overview(const struct shown *shown, struct answer *out)
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-static struct metrics *metrics_of(const struct view *view, const char *names)
-{
-    struct metrics *metrics = metrics_new(names);
-
-    for (size_t i = 0; metrics && i < view->locks.n_items; i++)
-        metrics_lock(&view->locks.items[i].holder, metrics);
-    for (size_t i = 0; metrics && i < view->jobs.n; i++)
-        metrics_job(&view->jobs.items.job[i], metrics);
-    for (size_t i = 0; metrics && i < view->subjects.n; i++)
-        metrics_subject(&view->subjects.items.subject[i], metrics);
-    return metrics;
-}
-
 /* Writes what the verb prints: only rowlock_up 0 if the database does not answer. */
 static void write_metrics(const struct question *question, const struct shown *shown,
                           struct answer *out)
 {
     const struct view *view = shown->all;
     FILE *body = open_memstream(&out->body, &out->size);
+    struct metrics *metrics;
 
     if (!body)
         return;
-    if (is_current(shown))
-        metrics_end(metrics_of(view, *question->name ? question->name : NULL), STATUS_OK,
-                    view->done_ms - view->asked_ms, body);
-    else
+    if (is_current(shown)) {
+        metrics = metrics_new(*question->name ? question->name : NULL);
+        for (size_t i = 0; metrics && i < view->locks.n_items; i++)
+            metrics_lock(&view->locks.items[i].holder, metrics);
+        for (size_t i = 0; metrics && i < view->jobs.n; i++)
+            metrics_job(&view->jobs.items.job[i], metrics);
+        for (size_t i = 0; metrics && i < view->subjects.n; i++)
+            metrics_subject(&view->subjects.items.subject[i], metrics);
+        metrics_end(metrics, STATUS_OK, view->done_ms - view->asked_ms, body);
+    } else {
         metrics_end(NULL, STATUS_UNAVAILABLE, 0, body);
+    }
     fclose(body);
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
-static void draw_history(FILE *out, const struct view *view, int64_t now_ms)
-{
-    struct timeline timeline = {.now_ms = now_ms};
-    int failed = 0;
-
-    for (size_t i = 0; i < view->pasts.n && !failed; i++)
-        failed = timeline_add(&timeline, &view->pasts.items.past[i]);
-    timeline_draw(out, &timeline);
-    timeline_free(&timeline);
-}
-
 static void write_timeline(const struct shown *shown, struct answer *out)
 {
+    const struct view *view = shown->detail;
     FILE *body = open_memstream(&out->body, &out->size);
+    struct timeline timeline = {.now_ms = shown->now_ms};
+    int failed = 0;
 
     out->is_styled = 1;
     if (!body)
         return;
-    if (shown->detail)
-        draw_history(body, shown->detail, shown->now_ms);
-    else
+    if (view) {
+        for (size_t i = 0; i < view->pasts.n && !failed; i++)
+            failed = timeline_add(&timeline, &view->pasts.items.past[i]);
+        timeline_draw(body, &timeline);
+        timeline_free(&timeline);
+    } else {
         out->status = 503;
+    }
     fclose(body);
 }
 
@@ -330,14 +321,6 @@ int request_decode(const char *text, char *out, size_t size)
     return rowlock__utf8_length(out, n) < 0 ? -1 : 0;
 }
 
-/* Whether the host looks like an address of 127.0.0.0/8: it begins with "127." and has digits and
-   dots only. */
-static int is_loopback(const char *host, size_t length)
-{
-    return length >= strlen("127.0.0.1") && strncmp(host, "127.", 4) == 0 &&
-           strspn(host, "0123456789.") == length;
-}
-
 int request_host_is_local(const char *host)
 {
     size_t length;
@@ -347,6 +330,10 @@ int request_host_is_local(const char *host)
     if (strncmp(host, "[::1]", 5) == 0)
         return host[5] == '\0' || host[5] == ':';
     length = strcspn(host, ":");
-    return (length == strlen("localhost") && strncasecmp(host, "localhost", length) == 0) ||
-           is_loopback(host, length);
+    if (length == strlen("localhost") && strncasecmp(host, "localhost", length) == 0)
+        return 1;
+    /* It looks like an address of 127.0.0.0/8: it begins with "127." and has digits and dots
+       only. */
+    return length >= strlen("127.0.0.1") && strncmp(host, "127.", 4) == 0 &&
+           strspn(host, "0123456789.") == length;
 }

@@ -20,43 +20,21 @@ struct body {
     char text[];
 };
 
-struct body_key body_key(const struct question *question, const struct shown *shown)
-{
-    return (struct body_key){.question = *question,
-                             .all_ms = shown->all ? shown->all->asked_ms : 0,
-                             .detail_ms = shown->detail ? shown->detail->asked_ms : 0,
-                             .age_s = shown->age_ms / 1000,
-                             .code = shown->code};
-}
-
-static int is_same(const struct body_key *a, const struct body_key *b)
-{
-    return a->question.route == b->question.route && a->all_ms == b->all_ms &&
-           a->detail_ms == b->detail_ms && a->age_s == b->age_s && a->code == b->code &&
-           strcmp(a->question.name, b->question.name) == 0 &&
-           a->question.may_be_old == b->question.may_be_old;
-}
-
 struct MHD_Response *bodies_find(const struct bodies *bodies, const struct body_key *key,
                                  unsigned *status)
 {
-    const struct body *body = bodies->first;
+    for (const struct body *body = bodies->first; body; body = body->next) {
+        const struct body_key *is = &body->key;
 
-    while (body && !is_same(&body->key, key))
-        body = body->next;
-    if (!body)
-        return NULL;
-    *status = body->status;
-    return body->response;
-}
-
-static size_t size_of(const struct bodies *bodies)
-{
-    size_t size = 0;
-
-    for (const struct body *body = bodies->first; body; body = body->next)
-        size += body->size;
-    return size;
+        if (is->question.route == key->question.route &&
+            is->question.may_be_old == key->question.may_be_old && is->all_ms == key->all_ms &&
+            is->detail_ms == key->detail_ms && is->age_s == key->age_s && is->code == key->code &&
+            strcmp(is->question.name, key->question.name) == 0) {
+            *status = body->status;
+            return body->response;
+        }
+    }
+    return NULL;
 }
 
 /* Frees an answer; libmicrohttpd calls it after the last reader. */
@@ -74,8 +52,11 @@ struct MHD_Response *bodies_add(struct bodies *bodies, const struct serve_librar
                                 const struct body_key *key, const struct answer *answer)
 {
     struct body *body;
+    size_t all = 0;
 
-    if (answer->size > SMALL && size_of(bodies) > MOST)
+    for (body = bodies->first; body; body = body->next)
+        all += body->size;
+    if (answer->size > SMALL && all > MOST)
         return NULL;
     body = malloc(sizeof *body + answer->size);
     if (!body)

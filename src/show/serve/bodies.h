@@ -53,9 +53,6 @@ struct body_key {
     int code; /* of the last failure: the pages show it */
 };
 
-/* The key of the answer to `question` from `shown`. */
-struct body_key body_key(const struct question *question, const struct shown *shown);
-
 /* The answer, if it is being sent, and its status; NULL: it is not. The caller queues it, and does
    not destroy it. */
 struct MHD_Response *bodies_find(const struct bodies *bodies, const struct body_key *key,

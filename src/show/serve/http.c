@@ -55,21 +55,20 @@ struct http {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static struct caller caller_of(const struct http *http, struct MHD_Connection *connection)
-{
-    return (struct caller){http->library, connection};
-}
-
 /* Sends an answer that is written from views. The first of several requests that get the same
    answer writes it. */
 static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *connection,
                                     const struct question *question, const struct shown *shown)
 {
     const struct serve_library *library = http->library;
-    struct body_key key = body_key(question, shown);
+    struct body_key key = {.question = *question,
+                           .all_ms = shown->all ? shown->all->asked_ms : 0,
+                           .detail_ms = shown->detail ? shown->detail->asked_ms : 0,
+                           .age_s = shown->age_ms / 1000,
+                           .code = shown->code};
     struct answer answer = {0};
     struct MHD_Response *response = bodies_find(&http->bodies, &key, &answer.status);
-    struct caller caller = caller_of(http, connection);
+    struct caller caller = {http->library, connection};
     enum MHD_Result sent;
 
     if (response)
@@ -88,12 +87,11 @@ static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *co
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static int has_body(const struct http *http, struct MHD_Connection *connection)
+static int has_body(const struct caller *caller)
 {
-    struct caller caller = caller_of(http, connection);
-    const char *length = caller_header(&caller, "Content-Length");
+    const char *length = caller_header(caller, "Content-Length");
 
-    return caller_header(&caller, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+    return caller_header(caller, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
 static int read_parameter(const struct http *http, struct MHD_Connection *connection,
@@ -103,27 +101,6 @@ static int read_parameter(const struct http *http, struct MHD_Connection *connec
         http->library->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 
     return request_decode(value, out, REQUEST_NAME);
-}
-
-/* 0, or the status of an error. */
-static unsigned read_request(const struct http *http, struct MHD_Connection *connection,
-                             const char *path, const char *method, struct question *out)
-{
-    char old[REQUEST_NAME];
-
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return 405;
-    if (has_body(http, connection))
-        return 413;
-    out->route = answer_route(path);
-    if (!out->route)
-        return 404;
-    if (read_parameter(http, connection, "name", out->name) ||
-        read_parameter(http, connection, "old", old))
-        return 400;
-    out->may_be_old = *old != 0;
-    out->may_probe = http->may_probe;
-    return 0;
 }
 
 static enum MHD_Result keep(struct http *http, struct MHD_Connection *connection,
@@ -141,21 +118,39 @@ static enum MHD_Result begin_reading(struct http *http, struct MHD_Connection *c
                                      const char *path, const char *method, void **state)
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
-    struct caller caller = caller_of(http, connection);
+    struct caller caller = {http->library, connection};
+    struct question *question;
     struct refusal refusal = {0};
-    unsigned status;
+    char old[REQUEST_NAME] = "";
+    struct answer answer;
+    unsigned status = 0;
 
     if (!exchange)
         return MHD_NO;
-    status = read_request(http, connection, path, method, &exchange->question);
-    if (!status && answer_needs_views(&exchange->question))
+    question = &exchange->question;
+    question->route = answer_route(path);
+    question->may_probe = http->may_probe;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        status = 405;
+    else if (has_body(&caller))
+        status = 413;
+    else if (!question->route)
+        status = 404;
+    else if (read_parameter(http, connection, "name", question->name) ||
+             read_parameter(http, connection, "old", old))
+        status = 400;
+    question->may_be_old = *old != 0;
+    if (!status && answer_needs_views(question))
         refusal = access_to_read(&http->access, &caller);
     if (!status && !refusal.status)
         return keep(http, connection, exchange, state);
     free(exchange);
     if (refusal.status)
         return reply_refusal(&caller, &refusal);
-    return status == 404 ? reply_missing(&caller, path) : reply_error(&caller, status);
+    if (status != 404)
+        return reply_error(&caller, status);
+    answer_missing(path, &answer);
+    return reply(&caller, &answer);
 }
 
 static void free_exchange(struct exchange *exchange)
@@ -175,7 +170,7 @@ static enum MHD_Result begin_acting(struct http *http, struct MHD_Connection *co
                                     const struct action *action, void **state)
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
-    struct caller caller = caller_of(http, connection);
+    struct caller caller = {http->library, connection};
     struct refusal refusal;
 
     if (!exchange)
@@ -195,21 +190,16 @@ static enum MHD_Result begin_acting(struct http *http, struct MHD_Connection *co
     return reply_refusal(&caller, &refusal);
 }
 
-/* Logins need a file of users, actions --allow-actions. */
-static const struct action *find_action(const struct http *http, const char *path)
-{
-    const struct action *action = http->actor ? action_of(path) : NULL;
-
-    return action && action_needs_operator(action) && !http->access.options.may_act ? NULL : action;
-}
-
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path,
                              const char *method, void **state)
 {
-    struct caller caller = caller_of(http, connection);
-    const struct action *action = find_action(http, path);
+    struct caller caller = {http->library, connection};
+    const struct action *action = http->actor ? action_of(path) : NULL;
     struct answer answer;
 
+    /* Logins need a file of users, actions --allow-actions. */
+    if (action && action_needs_operator(action) && !http->access.options.may_act)
+        action = NULL;
     if (http->listening->is_local && !request_host_is_local(caller_header(&caller, "Host")))
         return reply_error(&caller, 421);
     if (action && strcmp(method, "POST") == 0)
@@ -220,65 +210,45 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
         return reply(&caller, &answer);
     }
     if (strcmp(path, "/api/session.json") == 0 && strcmp(method, "GET") == 0 &&
-        !has_body(http, connection)) {
+        !has_body(&caller)) {
         access_session(&http->access, &caller, &answer);
         return reply(&caller, &answer);
     }
     return begin_reading(http, connection, path, method, state);
 }
 
-/* 1: `shown` is filled. 0: the exchange is suspended: only then may the source wake it, which the
-   mutex ensures. */
-static int get_views(struct http *http, struct exchange *exchange, struct shown *shown)
+static enum MHD_Result answer(struct http *http, struct exchange *exchange)
 {
     const struct question *question = &exchange->question;
-    enum view_kind kind = answer_detail(question);
     int64_t arrived_ms = exchange->arrived_ms;
-    int has;
+    struct caller caller = {http->library, exchange->connection};
+    struct shown shown;
+    struct answer answer;
+    enum MHD_Result sent;
+    int has_views;
 
+    if (!answer_needs_views(question)) {
+        answer_write(question, NULL, &answer);
+        return reply(&caller, &answer);
+    }
+    /* The mutex ensures that the source wakes the exchange only when it is suspended. */
     pthread_mutex_lock(&http->mutex);
-    has = source_get(http->source, kind, question->name, arrived_ms,
-                     http->is_ending ? arrived_ms : arrived_ms + WAIT_MS, shown);
-    if (!has) {
+    has_views = source_get(http->source, answer_detail(question), question->name, arrived_ms,
+                           http->is_ending ? arrived_ms : arrived_ms + WAIT_MS, &shown);
+    if (!has_views) {
         http->library->MHD_suspend_connection(exchange->connection);
         exchange->next = http->suspended;
         http->suspended = exchange;
     }
     pthread_mutex_unlock(&http->mutex);
-    return has;
-}
-
-static enum MHD_Result answer(struct http *http, struct exchange *exchange)
-{
-    struct caller caller = caller_of(http, exchange->connection);
-    struct shown shown;
-    struct answer answer;
-    enum MHD_Result sent;
-
-    if (!answer_needs_views(&exchange->question)) {
-        answer_write(&exchange->question, NULL, &answer);
-        return reply(&caller, &answer);
-    }
-    if (!get_views(http, exchange, &shown))
+    if (!has_views)
         return MHD_YES;
-    sent = reply_shared(http, exchange->connection, &exchange->question, &shown);
+    sent = reply_shared(http, exchange->connection, question, &shown);
     source_release(http->source, &shown);
     return sent;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------- */
-
-/* Adds a part of the body. Its length was checked before. */
-static void collect(struct exchange *exchange, const char *upload, size_t *size)
-{
-    size_t room = ORDER_MOST - exchange->n_text, n = *size < room ? *size : room;
-
-    if (exchange->order) {
-        memcpy(exchange->text + exchange->n_text, upload, n);
-        exchange->n_text += n;
-    }
-    *size = 0;
-}
 
 /* The actor calls it when the order has its answer. It may have changed something even if it has
    failed, unless it was refused. */
@@ -296,27 +266,10 @@ static void order_done(void *data)
     pthread_mutex_unlock(&http->mutex);
 }
 
-/* Gives the order to the actor, and suspends the connection until it is done, which the mutex
-   ensures. 0: it cannot. */
-static int give(struct http *http, struct exchange *exchange)
-{
-    int is_given;
-
-    pthread_mutex_lock(&http->mutex);
-    is_given = !http->is_ending &&
-               actor_give(http->actor, exchange->order, &exchange->answer, exchange) == 0;
-    if (is_given) {
-        exchange->is_given = 1;
-        http->library->MHD_suspend_connection(exchange->connection);
-    }
-    pthread_mutex_unlock(&http->mutex);
-    return is_given;
-}
-
 static enum MHD_Result reply_done(struct http *http, struct exchange *exchange)
 {
     struct answer answer = exchange->answer;
-    struct caller caller = caller_of(http, exchange->connection);
+    struct caller caller = {http->library, exchange->connection};
 
     exchange->answer = (struct answer){0}; /* libmicrohttpd frees the body */
     if (answer.status == 200 && !action_needs_operator(exchange->order->action))
@@ -340,34 +293,36 @@ static const char *read_body(struct exchange *exchange)
     return "user or password is missing, or user is malformed";
 }
 
-/* At once: it waits for no order. */
-static enum MHD_Result log_out(struct http *http, struct exchange *exchange)
-{
-    struct session *session = &exchange->order->session;
-
-    sessions_end(&http->access.sessions, session->id);
-    *session = (struct session){.id = ""};
-    session_write(session, &exchange->answer);
-    return reply_done(http, exchange);
-}
-
 static enum MHD_Result obey(struct http *http, struct exchange *exchange)
 {
-    struct refusal refusal = {503, "too many orders wait: try again"};
-    struct caller caller = caller_of(http, exchange->connection);
-    const char *why;
+    const struct action *action = exchange->order->action;
+    struct session *session = &exchange->order->session;
+    struct refusal refusal = {400, NULL};
+    struct caller caller = {http->library, exchange->connection};
 
     if (exchange->is_done)
         return reply_done(http, exchange);
     if (exchange->is_given)
         return MHD_YES;
-    why = read_body(exchange);
-    if (why)
-        refusal = (struct refusal){400, why};
-    else if (action_is_logout(exchange->order->action))
-        return log_out(http, exchange);
-    else if (give(http, exchange))
+    refusal.why = read_body(exchange);
+    if (refusal.why)
+        return reply_refusal(&caller, &refusal);
+    if (action_is_logout(action)) { /* at once: it waits for no order */
+        sessions_end(&http->access.sessions, session->id);
+        *session = (struct session){.id = ""};
+        session_write(session, &exchange->answer);
+        return reply_done(http, exchange);
+    }
+    /* The mutex ensures that the actor is done only when the connection is suspended. */
+    pthread_mutex_lock(&http->mutex);
+    exchange->is_given = !http->is_ending &&
+                         actor_give(http->actor, exchange->order, &exchange->answer, exchange) == 0;
+    if (exchange->is_given)
+        http->library->MHD_suspend_connection(exchange->connection);
+    pthread_mutex_unlock(&http->mutex);
+    if (exchange->is_given)
         return MHD_YES;
+    refusal = (struct refusal){503, "too many orders wait: try again"};
     return reply_refusal(&caller, &refusal);
 }
 
@@ -386,15 +341,22 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
                               size_t *upload_size, void **state)
 {
     struct http *http = data;
-    struct caller caller = caller_of(http, connection);
+    struct exchange *exchange = *state != too_many ? *state : NULL;
+    struct caller caller = {http->library, connection};
 
     (void)version;
-    if (*state && *state != too_many && *upload_size > 0) {
-        collect(*state, upload, upload_size);
+    if (exchange && *upload_size > 0) {
+        size_t room = ORDER_MOST - exchange->n_text, n = *upload_size < room ? *upload_size : room;
+
+        if (exchange->order) { /* a part of the body, whose length was checked before */
+            memcpy(exchange->text + exchange->n_text, upload, n);
+            exchange->n_text += n;
+        }
+        *upload_size = 0;
         return MHD_YES;
     }
-    if (*state && *state != too_many)
-        return ((struct exchange *)*state)->order ? obey(http, *state) : answer(http, *state);
+    if (exchange)
+        return exchange->order ? obey(http, exchange) : answer(http, exchange);
     client_limit(&http->clients, client_of(http, connection), ANSWER_MS);
     return *state ? reply_error(&caller, 414) : begin(http, connection, path, method, state);
 }

@@ -31,53 +31,35 @@ static int cannot_listen(const char *address)
 
 /* ---- a Unix socket --------------------------------------------------------------------------- */
 
-/* Whether a socket file has no listener: a server that was killed has left it. */
-static int is_stale(const struct sockaddr_un *address)
-{
-    int fd = stream_socket(AF_UNIX), refused;
-
-    if (fd < 0)
-        return 0;
-    refused = connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 &&
-              errno == ECONNREFUSED;
-    close(fd);
-    return refused;
-}
-
+/* Removes the file of a socket without a listener: a server that was killed has left it. */
 static int make_way(const char *text, const struct sockaddr_un *address)
 {
     struct stat is;
+    int fd, is_stale;
 
-    if (lstat(address->sun_path, &is) ||
-        (S_ISSOCK(is.st_mode) && is_stale(address) && unlink(address->sun_path) == 0))
+    if (lstat(address->sun_path, &is))
         return STATUS_OK;
-    if (S_ISSOCK(is.st_mode)) {
-        errno = EADDRINUSE;
-        return cannot_listen(text);
+    if (!S_ISSOCK(is.st_mode)) {
+        message("cannot listen on %s: a file that is not a socket has this name", text);
+        return STATUS_FAILED;
     }
-    message("cannot listen on %s: a file that is not a socket has this name", text);
-    return STATUS_FAILED;
-}
-
-/* Binds the socket file. Other users never get permission; the umask decides about the group. */
-static int bind_unix(int fd, const struct sockaddr_un *address, struct listening *out)
-{
-    mode_t mask = umask(0177);
-    int failed = bind(fd, (const struct sockaddr *)address, sizeof *address);
-    struct stat is;
-
-    umask(mask);
-    if (failed || chmod(address->sun_path, 0660 & ~mask) || lstat(address->sun_path, &is))
-        return -1;
-    out->device = is.st_dev;
-    out->inode = is.st_ino;
-    return 0;
+    fd = stream_socket(AF_UNIX);
+    is_stale = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 &&
+               errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    if (is_stale && unlink(address->sun_path) == 0)
+        return STATUS_OK;
+    errno = EADDRINUSE;
+    return cannot_listen(text);
 }
 
 static int open_unix(const char *text, const char *path, struct listening *out)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int status;
+    struct stat is;
+    mode_t mask;
+    int status, failed;
 
     if (!*path || strlen(path) >= sizeof address.sun_path) {
         message("--listen %s: the path of a Unix socket has 1 to %zu bytes", text,
@@ -89,24 +71,22 @@ static int open_unix(const char *text, const char *path, struct listening *out)
     if (status)
         return status;
     out->fd = stream_socket(AF_UNIX);
-    if (out->fd < 0 || bind_unix(out->fd, &address, out) || listen(out->fd, QUEUE))
+    if (out->fd < 0)
         return cannot_listen(text);
+    /* Other users never get permission; the umask decides about the group. */
+    mask = umask(0177);
+    failed = bind(out->fd, (const struct sockaddr *)&address, sizeof address);
+    umask(mask);
+    if (failed || chmod(path, 0660 & ~mask) || lstat(path, &is) || listen(out->fd, QUEUE))
+        return cannot_listen(text);
+    out->device = is.st_dev;
+    out->inode = is.st_ino;
     out->path = strdup(path);
     snprintf(out->where, sizeof out->where, "unix:%s", path);
     return STATUS_OK;
 }
 
 /* ---- TCP ------------------------------------------------------------------------------------- */
-
-static int is_loopback(const struct sockaddr *address)
-{
-    const struct sockaddr_in *v4 = (const void *)address;
-    const struct sockaddr_in6 *v6 = (const void *)address;
-
-    if (address->sa_family == AF_INET)
-        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-    return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
 
 /* Splits HOST:PORT or [HOST]:PORT. 0: it has another form. */
 static int split(const char *text, char *host, size_t size, const char **port)
@@ -128,86 +108,63 @@ static int split(const char *text, char *host, size_t size, const char **port)
     return 1;
 }
 
-static int is_port(const char *digits)
-{
-    return strlen(digits) <= 5 && atoi(digits) <= 65535;
-}
-
-static struct addrinfo *resolve(const char *text)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    const char *port;
-    char host[80];
-
-    if (!split(text, host, sizeof host, &port) || !is_port(port) ||
-        getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, &found))
-        return NULL;
-    return found;
-}
-
-/* Asks for the address, because port 0 means any free port. */
-static int describe(struct listening *out)
+static int bind_tcp(const char *text, const struct addrinfo *to, struct listening *out)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     char host[64];
+    int yes = 1;
 
+    out->fd = stream_socket(to->ai_family);
+    if (out->fd < 0 || setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
+        bind(out->fd, to->ai_addr, to->ai_addrlen) || listen(out->fd, QUEUE))
+        return cannot_listen(text);
+    /* Asks for the address, because port 0 means any free port. */
     if (getsockname(out->fd, (struct sockaddr *)&address, &length) ||
         getnameinfo((struct sockaddr *)&address, length, host, sizeof host, out->port,
                     sizeof out->port, NI_NUMERICHOST | NI_NUMERICSERV))
-        return -1;
+        return cannot_listen(text);
     snprintf(out->where, sizeof out->where, strchr(host, ':') ? "http://[%s]:%s/" : "http://%s:%s/",
              host, out->port);
-    return 0;
-}
-
-static int bind_tcp(const char *text, const struct addrinfo *to, struct listening *out)
-{
-    int yes = 1;
-
-    out->is_local = is_loopback(to->ai_addr);
-    out->fd = stream_socket(to->ai_family);
-    if (out->fd < 0 || setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
-        bind(out->fd, to->ai_addr, to->ai_addrlen) || listen(out->fd, QUEUE) || describe(out))
-        return cannot_listen(text);
     return STATUS_OK;
-}
-
-static int refuse_address(const char *text)
-{
-    const char *port;
-    char host[80];
-
-    if (split(text, host, sizeof host, &port) && !is_port(port))
-        message("--listen: '%s': a port is a number from 1 to 65535", shown(text));
-    else
-        message("--listen: '%s' is not an address: give 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
-                "or unix:PATH",
-                shown(text));
-    return STATUS_USAGE;
-}
-
-static int refuse_remote(const char *text)
-{
-    message("--listen %s: refused, because other machines could read the names, notes and output "
-            "of jobs without a login; listen on 127.0.0.1%s or unix:PATH behind a proxy with TLS "
-            "and a login, or add --allow-remote if the network is trusted",
-            text, strrchr(text, ':'));
-    return STATUS_USAGE;
 }
 
 static int open_tcp(const char *text, int allow_remote, struct listening *out)
 {
-    struct addrinfo *to = resolve(text);
-    int status;
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV};
+    const struct sockaddr_in *v4;
+    const struct sockaddr_in6 *v6;
+    struct addrinfo *to = NULL;
+    const char *port;
+    char host[80];
+    int is_address = split(text, host, sizeof host, &port), status;
 
-    if (!to)
-        return refuse_address(text);
-    status =
-        is_loopback(to->ai_addr) || allow_remote ? bind_tcp(text, to, out) : refuse_remote(text);
+    if (is_address && (strlen(port) > 5 || atoi(port) > 65535)) {
+        message("--listen: '%s': a port is a number from 1 to 65535", shown(text));
+        return STATUS_USAGE;
+    }
+    if (!is_address ||
+        getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, &to)) {
+        message("--listen: '%s' is not an address: give 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
+                "or unix:PATH",
+                shown(text));
+        return STATUS_USAGE;
+    }
+    v4 = (const void *)to->ai_addr;
+    v6 = (const void *)to->ai_addr;
+    out->is_local = to->ai_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
+                                             : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    if (out->is_local || allow_remote) {
+        status = bind_tcp(text, to, out);
+    } else {
+        message("--listen %s: refused, because other machines could read the names, notes and "
+                "output of jobs without a login; listen on 127.0.0.1%s or unix:PATH behind a proxy "
+                "with TLS and a login, or add --allow-remote if the network is trusted",
+                text, strrchr(text, ':'));
+        status = STATUS_USAGE;
+    }
     freeaddrinfo(to);
     return status;
 }

@@ -150,35 +150,11 @@ static void read_text(struct reading *reading, char *out, size_t size)
         reading->why = "the body is not UTF-8";
 }
 
-static void read_flag(struct reading *reading, int *out)
-{
-    skip_blanks(reading);
-    *out = strncmp(reading->at, "true", 4) == 0;
-    if (*out || strncmp(reading->at, "false", 5) == 0)
-        reading->at += *out ? 4 : 5;
-    else
-        reading->why = "a member must be true or false";
-}
-
-/* A token may also be a number. */
-static int read_digits(struct reading *reading, char *out, size_t size)
-{
-    size_t n;
-
-    skip_blanks(reading);
-    n = strspn(reading->at, "0123456789");
-    if (n == 0 || n >= size)
-        return 0;
-    memcpy(out, reading->at, n);
-    out[n] = '\0';
-    reading->at += n;
-    return 1;
-}
-
 static void read_member(struct reading *reading, struct order *order, unsigned *seen)
 {
     char key[16] = "", *at;
-    size_t i = 0;
+    size_t i = 0, n;
+    int *flag;
 
     read_text(reading, key, sizeof key);
     if (reading->why)
@@ -193,10 +169,22 @@ static void read_member(struct reading *reading, struct order *order, unsigned *
         return;
     *seen |= 1u << i;
     at = (char *)order + members[i].at;
-    if (members[i].size == 0)
-        read_flag(reading, (int *)(void *)at);
-    else if (strcmp(key, "token") != 0 || !read_digits(reading, at, members[i].size))
+    skip_blanks(reading);
+    n = strspn(reading->at, "0123456789");
+    if (members[i].size == 0) {
+        flag = (int *)(void *)at;
+        *flag = strncmp(reading->at, "true", 4) == 0;
+        if (*flag || strncmp(reading->at, "false", 5) == 0)
+            reading->at += *flag ? 4 : 5;
+        else
+            reading->why = "a member must be true or false";
+    } else if (strcmp(key, "token") == 0 && n > 0 && n < members[i].size) {
+        memcpy(at, reading->at, n); /* a token may also be a number */
+        at[n] = '\0';
+        reading->at += n;
+    } else {
         read_text(reading, at, members[i].size);
+    }
 }
 
 const char *order_read(struct order *order, const char *text)

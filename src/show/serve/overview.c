@@ -34,56 +34,42 @@ static int is_lease_problem(const struct rowlock_holder *holder)
 
 /* ---- totals ---------------------------------------------------------------------------------- */
 
-struct totals {
-    size_t held, in_transaction, stopping, waiting, queues, cycles;
-    size_t running, job_problems, subject_problems;
-    int64_t waiting_since_ms;
-};
-
-static void add_lock(struct totals *sum, const struct rowlock_holder *holder)
-{
-    if (holder->holding != ROWLOCK_WAITS) {
-        sum->held++;
-        sum->in_transaction += holder->holding == ROWLOCK_HOLDS_TX;
-        sum->stopping += (size_t)is_lease_problem(holder);
-        return;
-    }
-    sum->waiting++;
-    if (!sum->waiting_since_ms || holder->since_ms < sum->waiting_since_ms)
-        sum->waiting_since_ms = holder->since_ms;
-}
-
-static struct totals add_up(const struct view *view)
-{
-    const struct lock_tree *locks = &view->locks;
-    struct totals sum = {0};
-
-    for (size_t i = 0; i < locks->n_items; i++)
-        add_lock(&sum, &locks->items[i].holder);
-    for (size_t i = 0; i < locks->n_names; i++)
-        sum.queues += locks->names[i].n_waiters > 0;
-    for (size_t i = 0; i < locks->n_lines; i++)
-        sum.cycles += locks->lines[i].kind == TREE_CYCLE;
-    for (size_t i = 0; i < view->jobs.n; i++) {
-        sum.running += view->jobs.items.job[i].running.token != 0;
-        sum.job_problems += (size_t)is_job_problem(&view->jobs.items.job[i]);
-    }
-    for (size_t i = 0; i < view->subjects.n; i++)
-        sum.subject_problems += view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR;
-    return sum;
-}
-
 static void put_totals(FILE *out, const struct view *view)
 {
-    struct totals sum = add_up(view);
+    const struct lock_tree *locks = &view->locks;
+    size_t held = 0, in_transaction = 0, stopping = 0, waiting = 0, queues = 0, cycles = 0;
+    size_t running = 0, job_problems = 0, subject_problems = 0;
+    int64_t waiting_since_ms = 0;
 
+    for (size_t i = 0; i < locks->n_items; i++) {
+        const struct rowlock_holder *holder = &locks->items[i].holder;
+
+        held += holder->holding != ROWLOCK_WAITS;
+        in_transaction += holder->holding == ROWLOCK_HOLDS_TX;
+        stopping += (size_t)is_lease_problem(holder);
+        if (holder->holding != ROWLOCK_WAITS)
+            continue;
+        waiting++;
+        if (!waiting_since_ms || holder->since_ms < waiting_since_ms)
+            waiting_since_ms = holder->since_ms;
+    }
+    for (size_t i = 0; i < locks->n_names; i++)
+        queues += locks->names[i].n_waiters > 0;
+    for (size_t i = 0; i < locks->n_lines; i++)
+        cycles += locks->lines[i].kind == TREE_CYCLE;
+    for (size_t i = 0; i < view->jobs.n; i++) {
+        running += view->jobs.items.job[i].running.token != 0;
+        job_problems += (size_t)is_job_problem(&view->jobs.items.job[i]);
+    }
+    for (size_t i = 0; i < view->subjects.n; i++)
+        subject_problems += view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR;
     fprintf(out,
             "\"totals\":{\"held\":%zu,\"in_transaction\":%zu,\"stopping\":%zu,\"waiting\":%zu,"
             "\"queues\":%zu,\"cycles\":%zu,\"jobs\":%zu,\"running\":%zu,\"job_problems\":%zu,"
             "\"subjects\":%zu,\"subject_problems\":%zu,\"waiting_since\":",
-            sum.held, sum.in_transaction, sum.stopping, sum.waiting, sum.queues, sum.cycles,
-            view->jobs.n, sum.running, sum.job_problems, view->subjects.n, sum.subject_problems);
-    json_instant(out, sum.waiting_since_ms);
+            held, in_transaction, stopping, waiting, queues, cycles, view->jobs.n, running,
+            job_problems, view->subjects.n, subject_problems);
+    json_instant(out, waiting_since_ms);
     putc('}', out);
 }
 
@@ -137,16 +123,7 @@ static int by_age(const void *left, const void *right)
     return order ? order : a < b ? -1 : a > b;
 }
 
-static void put_held(FILE *out, const struct lock_tree *locks, int *failed)
-{
-    struct chosen held = choose(locks->n_items, failed);
-
-    for (size_t i = 0; i < locks->n_items; i++)
-        if (locks->items[i].holder.holding != ROWLOCK_WAITS)
-            choose_row(&held, &locks->items[i].holder);
-    put_chosen(out, "held", &held, HELD_MOST, by_age, &holder_list);
-}
-
+/* Sorts the jobs that run first, then by their due times. */
 static int by_next(const void *left, const void *right)
 {
     const struct rowlock_job_view *a = *(const struct rowlock_job_view *const *)left;
@@ -156,15 +133,6 @@ static int by_next(const void *left, const void *right)
     if (!order)
         order = rowlock__order(a->next_ms, b->next_ms);
     return order ? order : a < b ? -1 : a > b;
-}
-
-static void put_jobs(FILE *out, const struct view *view, int *failed)
-{
-    struct chosen jobs = choose(view->jobs.n, failed);
-
-    for (size_t i = 0; i < view->jobs.n; i++)
-        choose_row(&jobs, &view->jobs.items.job[i]);
-    put_chosen(out, "jobs", &jobs, JOBS_MOST, by_next, &job_list);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -181,20 +149,6 @@ static int by_queue(const void *left, const void *right)
     return order ? order : strcmp(a->text, b->text);
 }
 
-static void put_queue(FILE *out, const struct lock_tree *locks, const struct tree_name *name)
-{
-    fputs("{\"name\":", out);
-    json_text(out, name->text);
-    fprintf(out, ",\"waiting\":%zu,\"since\":", name->n_waiters);
-    json_instant(out, name->since_ms);
-    fputs(",\"holder\":", out);
-    if (name->n_holders)
-        list_object(out, &holder_list, &locks->items[name->first].holder);
-    else
-        fputs("null", out);
-    putc('}', out);
-}
-
 static void put_queues(FILE *out, const struct lock_tree *locks, int *failed)
 {
     struct chosen queues = choose(locks->n_names, failed);
@@ -206,8 +160,18 @@ static void put_queues(FILE *out, const struct lock_tree *locks, int *failed)
         qsort(queues.rows, queues.n, sizeof *queues.rows, by_queue);
     fputs(",\n\"queues\":[", out);
     for (size_t i = 0; i < queues.n && i < QUEUES_MOST; i++) {
-        fputs(i ? ",\n" : "", out);
-        put_queue(out, locks, queues.rows[i]);
+        const struct tree_name *name = queues.rows[i];
+
+        fputs(i ? ",\n{\"name\":" : "{\"name\":", out);
+        json_text(out, name->text);
+        fprintf(out, ",\"waiting\":%zu,\"since\":", name->n_waiters);
+        json_instant(out, name->since_ms);
+        fputs(",\"holder\":", out);
+        if (name->n_holders)
+            list_object(out, &holder_list, &locks->items[name->first].holder);
+        else
+            fputs("null", out);
+        putc('}', out);
     }
     putc(']', out);
     free(queues.rows);
@@ -215,28 +179,25 @@ static void put_queues(FILE *out, const struct lock_tree *locks, int *failed)
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
-static void put_cycle(FILE *out, const struct lock_tree *locks, size_t line)
-{
-    const char *names[CYCLE_MOST];
-    size_t n = tree_cycle(locks, line, names, CYCLE_MOST);
-
-    for (size_t i = 0; i < n; i++) {
-        fputs(i ? "," : "[", out);
-        json_text(out, names[i]);
-    }
-    fputs(n ? "]" : "[]", out);
-}
-
 static void put_cycles(FILE *out, const struct lock_tree *locks)
 {
+    const char *names[CYCLE_MOST];
     size_t n = 0;
 
     fputs(",\n\"cycles\":[", out);
-    for (size_t i = 0; i < locks->n_lines && n < PROBLEMS_MOST; i++)
-        if (locks->lines[i].kind == TREE_CYCLE) {
-            fputs(n++ ? "," : "", out);
-            put_cycle(out, locks, i);
+    for (size_t line = 0; line < locks->n_lines && n < PROBLEMS_MOST; line++) {
+        size_t n_names;
+
+        if (locks->lines[line].kind != TREE_CYCLE)
+            continue;
+        fputs(n++ ? ",[" : "[", out);
+        n_names = tree_cycle(locks, line, names, CYCLE_MOST);
+        for (size_t i = 0; i < n_names; i++) {
+            fputs(i ? "," : "", out);
+            json_text(out, names[i]);
         }
+        putc(']', out);
+    }
     putc(']', out);
 }
 
@@ -251,30 +212,46 @@ static int by_health(const void *left, const void *right)
     return order ? order : strcmp(a->name, b->name);
 }
 
-static void put_problems(FILE *out, const struct view *view, int *failed)
+/* The beginning of the lists that people look at first, the cycles, and the problems. */
+static void put_lists(FILE *out, const struct view *view, int *failed)
 {
-    struct chosen jobs = choose(view->jobs.n, failed), subjects = choose(view->subjects.n, failed);
-    struct chosen leases = choose(view->locks.n_items, failed);
+    struct chosen held = choose(view->locks.n_items, failed), jobs = choose(view->jobs.n, failed);
+    struct chosen bad_jobs = choose(view->jobs.n, failed);
+    struct chosen bad_subjects = choose(view->subjects.n, failed);
+    struct chosen bad_leases = choose(view->locks.n_items, failed);
 
-    for (size_t i = 0; i < view->jobs.n; i++)
+    for (size_t i = 0; i < view->locks.n_items; i++) {
+        const struct rowlock_holder *holder = &view->locks.items[i].holder;
+
+        if (holder->holding != ROWLOCK_WAITS)
+            choose_row(&held, holder);
+        if (is_lease_problem(holder))
+            choose_row(&bad_leases, holder);
+    }
+    for (size_t i = 0; i < view->jobs.n; i++) {
+        choose_row(&jobs, &view->jobs.items.job[i]);
         if (is_job_problem(&view->jobs.items.job[i]))
-            choose_row(&jobs, &view->jobs.items.job[i]);
+            choose_row(&bad_jobs, &view->jobs.items.job[i]);
+    }
     for (size_t i = 0; i < view->subjects.n; i++)
         if (view->subjects.items.subject[i].status == ROWLOCK_SUBJECT_ERROR)
-            choose_row(&subjects, &view->subjects.items.subject[i]);
-    for (size_t i = 0; i < view->locks.n_items; i++)
-        if (is_lease_problem(&view->locks.items[i].holder))
-            choose_row(&leases, &view->locks.items[i].holder);
-    put_chosen(out, "bad_jobs", &jobs, PROBLEMS_MOST, by_health, &job_list);
-    put_chosen(out, "bad_subjects", &subjects, PROBLEMS_MOST, NULL, &subject_list);
-    put_chosen(out, "bad_leases", &leases, PROBLEMS_MOST, NULL, &holder_list);
+            choose_row(&bad_subjects, &view->subjects.items.subject[i]);
+    put_chosen(out, "held", &held, HELD_MOST, by_age, &holder_list);
+    put_chosen(out, "jobs", &jobs, JOBS_MOST, by_next, &job_list);
+    put_cycles(out, &view->locks);
+    put_chosen(out, "bad_jobs", &bad_jobs, PROBLEMS_MOST, by_health, &job_list);
+    put_chosen(out, "bad_subjects", &bad_subjects, PROBLEMS_MOST, NULL, &subject_list);
+    put_chosen(out, "bad_leases", &bad_leases, PROBLEMS_MOST, NULL, &holder_list);
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void put_state(FILE *out, const struct shown *shown)
+int overview_write(FILE *out, const struct shown *shown)
 {
-    fputs("\"now\":", out);
+    const struct view *view = shown->all;
+    int failed = 0;
+
+    fputs("{\"now\":", out);
     json_instant(out, shown->now_ms);
     fprintf(out, ",\"age_ms\":%" PRId64 ",\"outage\":", shown->age_ms);
     json_text(out, shown->code ? outage_text(shown->code) : "");
@@ -285,21 +262,9 @@ static void put_state(FILE *out, const struct shown *shown)
     fputs(",\"database\":", out);
     json_text(out, database_place());
     fputs(",\n", out);
-}
-
-int overview_write(FILE *out, const struct shown *shown)
-{
-    const struct view *view = shown->all;
-    int failed = 0;
-
-    putc('{', out);
-    put_state(out, shown);
     put_totals(out, view);
     put_queues(out, &view->locks, &failed);
-    put_held(out, &view->locks, &failed);
-    put_jobs(out, view, &failed);
-    put_cycles(out, &view->locks);
-    put_problems(out, view, &failed);
+    put_lists(out, view, &failed);
     fputs("}\n", out);
     return failed;
 }

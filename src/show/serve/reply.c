@@ -91,11 +91,3 @@ enum MHD_Result reply_refusal(const struct caller *caller, const struct refusal 
     answer_text(refusal->status, refusal->why, &answer);
     return reply(caller, &answer);
 }
-
-enum MHD_Result reply_missing(const struct caller *caller, const char *path)
-{
-    struct answer answer;
-
-    answer_missing(path, &answer);
-    return reply(caller, &answer);
-}

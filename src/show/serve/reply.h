@@ -13,9 +13,8 @@ void reply_discard(const struct answer *answer);
 
 /* Sends the answer, whose body libmicrohttpd frees. A body of NULL closes the connection. */
 enum MHD_Result reply(const struct caller *caller, const struct answer *answer);
-/* Sends answer_error(), the text of a refusal, answer_missing(). */
+/* Sends answer_error(), the text of a refusal. */
 enum MHD_Result reply_error(const struct caller *caller, unsigned status);
 enum MHD_Result reply_refusal(const struct caller *caller, const struct refusal *refusal);
-enum MHD_Result reply_missing(const struct caller *caller, const char *path);
 
 #endif

@@ -73,11 +73,6 @@ int sessions_begin(struct sessions *sessions, const char *user, enum role role, 
     return 0;
 }
 
-static int has_ended(const struct session *session, int64_t now_ms)
-{
-    return now_ms > session->used_ms + IDLE_MS || now_ms > session->began_ms + LONGEST_MS;
-}
-
 /* Compares with each, so that the time does not depend on which one it is. */
 static struct session *find(struct sessions *sessions, const char *id)
 {
@@ -97,7 +92,7 @@ int sessions_find(struct sessions *sessions, const char *id, struct session *out
     *out = (struct session){.id = ""};
     pthread_mutex_lock(&sessions->mutex);
     found = find(sessions, id);
-    if (found && has_ended(found, now_ms)) {
+    if (found && (now_ms > found->used_ms + IDLE_MS || now_ms > found->began_ms + LONGEST_MS)) {
         rowlock__wipe(found, sizeof *found);
         found = NULL;
     }

@@ -51,12 +51,15 @@ static void drop(struct view *view)
         view_free(view);
 }
 
-static struct view *find(const struct source *source, enum view_kind kind, const char *name)
+/* The place of a view; n_details: there is none. */
+static size_t find(const struct source *source, enum view_kind kind, const char *name)
 {
-    for (size_t i = 0; i < source->n_details; i++)
-        if (source->details[i]->kind == kind && strcmp(source->details[i]->name, name) == 0)
-            return source->details[i];
-    return NULL;
+    size_t at = 0;
+
+    while (at < source->n_details &&
+           (source->details[at]->kind != kind || strcmp(source->details[at]->name, name) != 0))
+        at++;
+    return at;
 }
 
 static void remove_at(struct source *source, size_t at)
@@ -69,18 +72,16 @@ static void remove_at(struct source *source, size_t at)
 
 static void publish(struct source *source, struct view *view)
 {
+    size_t at = find(source, view->kind, view->name);
+
     if (view->kind == VIEW_ALL) {
         drop(source->all);
         source->all = view;
         return;
     }
-    for (size_t i = 0; i < source->n_details; i++)
-        if (source->details[i]->kind == view->kind &&
-            strcmp(source->details[i]->name, view->name) == 0) {
-            remove_at(source, i);
-            break;
-        }
-    if (source->n_details == VIEWS)
+    if (at < source->n_details)
+        remove_at(source, at);
+    else if (source->n_details == VIEWS)
         remove_at(source, VIEWS - 1);
     memmove(source->details + 1, source->details, source->n_details * sizeof *source->details);
     source->details[0] = view;
@@ -93,15 +94,6 @@ static void disconnect(struct source *source)
 {
     rowlock_close(source->connection);
     source->connection = NULL;
-}
-
-static int reopen(struct source *source, struct rowlock_error *error)
-{
-    struct rowlock_options options = {.connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS};
-
-    options.interrupt_fd = source->end.fd;
-    disconnect(source);
-    return open_database(&options, &source->connection, error);
 }
 
 /* A detail that fails is published too: its page shows the error. */
@@ -129,30 +121,15 @@ static int ask(struct source *source, enum view_kind kind, const char *name,
 /* A session that the server ended since its last use is replaced at once. */
 static int ask_all(struct source *source, struct rowlock_error *error)
 {
-    int is_new = !source->connection;
-    int code = is_new ? reopen(source, error) : ROWLOCK_OK;
+    struct rowlock_options options = {.connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS};
+    int code = source->connection ? ask(source, VIEW_ALL, "", error) : ROWLOCK_ECONN;
 
-    if (!code)
-        code = ask(source, VIEW_ALL, "", error);
-    if (is_outage(code) && !is_new) {
-        code = reopen(source, error);
-        if (!code)
-            code = ask(source, VIEW_ALL, "", error);
-    }
-    return code;
-}
-
-/* Begins a set of queries, and returns the number of its views. Only this thread removes wanted
-   views, from the front; other threads add some at the end. */
-static size_t begin_set(struct source *source)
-{
-    size_t n;
-
-    pthread_mutex_lock(&source->mutex);
-    source->is_wanted = 0;
-    n = source->n_wanted;
-    pthread_mutex_unlock(&source->mutex);
-    return n;
+    if (!is_outage(code))
+        return code;
+    options.interrupt_fd = source->end.fd;
+    disconnect(source);
+    code = open_database(&options, &source->connection, error);
+    return code ? code : ask(source, VIEW_ALL, "", error);
 }
 
 /* Asks for views, and returns their number. It stops at a lost session, which the next set
@@ -169,19 +146,6 @@ static size_t ask_details(struct source *source, size_t n)
             return i + 1;
     }
     return n;
-}
-
-/* Runs a set of queries. Only the view of all shows whether the database answers. `*n`: the number
-   of wanted views; on return, of those that were asked for. */
-static int run_set(struct source *source, size_t *n, struct rowlock_error *error)
-{
-    int code = ask_all(source, error);
-
-    if (code)
-        disconnect(source); /* the state of the session is unknown */
-    else
-        *n = ask_details(source, *n);
-    return code;
 }
 
 static void end_set(struct source *source, int code, const struct rowlock_error *error,
@@ -209,40 +173,45 @@ static void end_set(struct source *source, int code, const struct rowlock_error 
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static int is_needed(struct source *source)
-{
-    int is;
-
-    pthread_mutex_lock(&source->mutex);
-    is = source->is_wanted || source->n_wanted > 0 || source->error.code;
-    pthread_mutex_unlock(&source->mutex);
-    return is;
-}
-
 /* Waits until a request needs a view. 0: the source is being closed. */
 static int wait_for_need(struct source *source)
 {
-    while (!is_needed(source)) {
+    for (;;) {
+        int is_needed;
+
+        pthread_mutex_lock(&source->mutex);
+        is_needed = source->is_wanted || source->n_wanted > 0 || source->error.code;
+        pthread_mutex_unlock(&source->mutex);
+        if (is_needed)
+            return 1;
         if (rowlock__wait_fd(source->woken.fd, POLLIN, source->end.fd, ROWLOCK_NEVER) ==
             ROWLOCK_WAKE_INTERRUPT)
             return 0;
         rowlock__wakeup_take(&source->woken);
     }
-    return 1;
 }
 
+/* Only this thread removes wanted views, from the front; other threads add some at the end. */
 static void *work(void *data)
 {
     struct source *source = data;
-    int64_t next_ms;
 
     while (wait_for_need(source)) {
         struct rowlock_error error = {0};
-        size_t n_wanted = begin_set(source);
+        int64_t next_ms;
+        size_t n_wanted;
         int code;
 
+        pthread_mutex_lock(&source->mutex);
+        source->is_wanted = 0;
+        n_wanted = source->n_wanted;
+        pthread_mutex_unlock(&source->mutex);
         next_ms = rowlock__now_ms() + SOURCE_SHARED_MS;
-        code = run_set(source, &n_wanted, &error);
+        code = ask_all(source, &error); /* it alone shows whether the database answers */
+        if (code)
+            disconnect(source); /* the state of the session is unknown */
+        else
+            n_wanted = ask_details(source, n_wanted);
         source->retry_ms =
             code ? rowlock__least(2 * source->retry_ms + SOURCE_SHARED_MS / 2, RETRY_MOST_MS) : 0;
         end_set(source, code, &error, n_wanted);
@@ -331,17 +300,6 @@ void source_changed(struct source *source)
     pthread_mutex_unlock(&source->mutex);
 }
 
-static void show_detail(struct view *detail, struct shown *out)
-{
-    if (detail->error.code) {
-        snprintf(out->detail_why, sizeof out->detail_why, "%s", detail->error.text);
-        return;
-    }
-    detail->references++;
-    out->detail = detail;
-    out->age_ms = rowlock__most(out->age_ms, rowlock__now_ms() - detail->asked_ms);
-}
-
 static void show(struct source *source, struct view *detail, struct shown *out)
 {
     *out = (struct shown){.all = source->all, .code = source->error.code};
@@ -351,24 +309,32 @@ static void show(struct source *source, struct view *detail, struct shown *out)
     source->all->references++;
     out->age_ms = rowlock__now_ms() - source->all->asked_ms;
     out->now_ms = source->all->now_ms + out->age_ms;
-    if (detail)
-        show_detail(detail, out);
+    if (detail && detail->error.code) {
+        snprintf(out->detail_why, sizeof out->detail_why, "%s", detail->error.text);
+    } else if (detail) {
+        detail->references++;
+        out->detail = detail;
+        out->age_ms = rowlock__most(out->age_ms, rowlock__now_ms() - detail->asked_ms);
+    }
 }
 
 int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,
                int64_t deadline_ms, struct shown *out)
 {
-    struct view *detail;
+    struct view *detail = NULL;
+    size_t at;
     int now;
 
     pthread_mutex_lock(&source->mutex);
-    detail = kind == VIEW_ALL ? NULL : find(source, kind, name);
+    at = find(source, kind, name);
+    if (at < source->n_details)
+        detail = source->details[at];
     now = is_recent(source, source->all, arrived_ms) &&
           (kind == VIEW_ALL || is_recent(source, detail, arrived_ms));
     now = now || rowlock__now_ms() >= deadline_ms ||
           (source->failed_ms && source->failed_ms >= arrived_ms - RETRY_MOST_MS);
     if (now)
-        show(source, source->all ? detail : NULL, out);
+        show(source, detail, out);
     else
         want(source, kind, name);
     pthread_mutex_unlock(&source->mutex);

@@ -142,81 +142,56 @@ static int visit_past(const struct rowlock_past *past, void *data)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-static int ask_ls(struct filling *filling, struct rowlock_connection *connection, const char *name,
-                  struct rowlock_error *error)
-{
-    return rowlock_list(connection, name, visit_holder, filling, error);
-}
-
-static int ask_subjects(struct filling *filling, struct rowlock_connection *connection,
-                        const char *name, struct rowlock_error *error)
-{
-    return rowlock_subjects(connection, name, visit_subject, filling, error);
-}
-
-static int ask_jobs(struct filling *filling, struct rowlock_connection *connection,
-                    const char *name, struct rowlock_error *error)
-{
-    int code = rowlock_jobs(connection, name, visit_job, filling, error);
-
-    if (code || !name || listing_is_empty(&filling->listing))
-        return code;
-    code = rowlock_runs(connection, name, visit_run, filling, error);
-    job_document_end(&filling->listing);
-    return code;
-}
-
-/* A pattern that only this name matches. */
-static char *pattern_of(const char *name)
-{
-    char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
-
-    for (; pattern && *name; name++) {
-        if (strchr("*?[\\", *name))
-            *at++ = '\\';
-        *at++ = *name;
-    }
-    if (pattern)
-        *at = '\0';
-    return pattern;
-}
-
 static int ask_log(struct filling *filling, struct rowlock_connection *connection, const char *name,
                    struct rowlock_error *error)
 {
-    char *pattern = name && *name ? pattern_of(name) : NULL;
-    struct rowlock_past_filter filter = {.name = pattern, .jobs = 1};
+    struct rowlock_past_filter filter = {.jobs = 1};
+    char *pattern = NULL, *at;
     int code;
 
-    if (name && *name && !pattern)
-        return rowlock__no_memory(error);
+    if (name && *name) { /* a pattern that only this name matches */
+        at = pattern = malloc(2 * strlen(name) + 1);
+        if (!pattern)
+            return rowlock__no_memory(error);
+        for (; *name; name++) {
+            if (strchr("*?[\\", *name))
+                *at++ = '\\';
+            *at++ = *name;
+        }
+        *at = '\0';
+    }
+    filter.name = pattern;
     code = rowlock_history(connection, &filter, visit_past, filling, error);
     free(pattern);
     return code;
 }
 
-typedef int ask_function(struct filling *filling, struct rowlock_connection *connection,
-                         const char *name, struct rowlock_error *error);
-
 /* Asks for one list. The listing collects the same bytes that the verb prints. */
 static int ask(struct view *view, enum view_text text, struct rowlock_connection *connection,
                struct rowlock_error *error)
 {
-    static const struct {
-        ask_function *ask;
-        const struct list *list;
-    } lists[VIEW_TEXTS] = {[TEXT_LS] = {ask_ls, &holder_list},
-                           [TEXT_JOBS] = {ask_jobs, &job_list},
-                           [TEXT_SUBJECTS] = {ask_subjects, &subject_list},
-                           [TEXT_LOG] = {ask_log, &past_list}};
-    struct filling filling = {
-        .view = view, .listing.json = 1, .listing.table.list = lists[text].list};
+    static const struct list *const lists[VIEW_TEXTS] = {[TEXT_LS] = &holder_list,
+                                                         [TEXT_JOBS] = &job_list,
+                                                         [TEXT_SUBJECTS] = &subject_list,
+                                                         [TEXT_LOG] = &past_list};
+    struct filling filling = {.view = view, .listing.json = 1, .listing.table.list = lists[text]};
     const char *name = view->kind == VIEW_ALL ? NULL : view->name;
     int code;
 
     if (listing_open(&filling.listing))
         return rowlock__no_memory(error);
-    code = lists[text].ask(&filling, connection, name, error);
+    if (text == TEXT_LS)
+        code = rowlock_list(connection, name, visit_holder, &filling, error);
+    else if (text == TEXT_JOBS)
+        code = rowlock_jobs(connection, name, visit_job, &filling, error);
+    else if (text == TEXT_SUBJECTS)
+        code = rowlock_subjects(connection, name, visit_subject, &filling, error);
+    else
+        code = ask_log(&filling, connection, name, error);
+    if (!code && text == TEXT_JOBS && name && !listing_is_empty(&filling.listing)) {
+        code = rowlock_runs(connection, name, visit_run, &filling, error);
+        job_document_end(&filling.listing);
+    }
     listing_end(&filling.listing);
     if (fclose(filling.listing.out) || view->failed)
         code = code ? code : rowlock__no_memory(error);

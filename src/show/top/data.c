@@ -41,35 +41,28 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     return listing_add(data, &job);
 }
 
-static int read_jobs(struct rowlock_connection *connection, const struct top_choice *choice,
-                     struct top_data *data, struct rowlock_error *error)
-{
-    struct rowlock_job_choice part = {.glob = *choice->glob ? choice->glob : NULL,
-                                      .most_rows = choice->most_jobs};
-    struct listing jobs = {.table.list = &trouble_list};
-    int code = rowlock_job_troubles(connection, &part, visit_job, &jobs, &data->job_counts, error);
-
-    data->jobs = jobs.table;
-    return !code && jobs.failed ? rowlock__no_memory(error) : code;
-}
-
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
              struct top_data *data, struct rowlock_error *error)
 {
     const char *glob = *choice->glob ? choice->glob : NULL;
+    struct rowlock_job_choice troubled = {.glob = glob, .most_rows = choice->most_jobs};
     /* the cause of a wait may be a name that does not match */
     struct rowlock_choice part = {.glob = glob,
                                   .others = glob != NULL,
                                   .order = choice->order,
                                   .most_waiters = choice->most_waiters,
                                   .most_rows = glob ? FILTERED_ROWS : choice->most_rows};
+    struct listing jobs = {.table.list = &trouble_list};
     int code;
 
     *data = (struct top_data){.choice = *choice,
                               .tree = {.order = choice->order,
                                        .glob = glob,
                                        .most_waiters = (size_t)choice->most_waiters}};
-    code = read_jobs(connection, choice, data, error);
+    code = rowlock_job_troubles(connection, &troubled, visit_job, &jobs, &data->job_counts, error);
+    data->jobs = jobs.table;
+    if (!code && jobs.failed)
+        code = rowlock__no_memory(error);
     if (!code)
         code = rowlock_list_some(connection, &part, tree_add, &data->tree, error);
     if (!code && tree_grow(&data->tree))

@@ -70,22 +70,6 @@ static void put_keys(FILE *out, const struct top_data *data, const struct top_vi
     free(typing);
 }
 
-static int put_queues(FILE *out, const struct top_data *data, const struct top_view *view,
-                      size_t room)
-{
-    struct table table = {.list = &tree_list};
-    int failed = tree_table_add(&data->tree, room, &table);
-
-    if (table.n > 0)
-        table_write(out, &table, view->columns, view->coloured);
-    else if (data->read_ms)
-        fputs(*data->choice.glob ? "no name that is held or waited for matches the filter\n"
-                                 : "no lease is held or waited for\n",
-              out);
-    table_free(&table);
-    return failed;
-}
-
 /* Puts the jobs on at most a third of the screen, so that the queues stay visible. */
 static size_t put_jobs(FILE *out, const struct top_data *data, const struct top_view *view)
 {
@@ -105,9 +89,13 @@ static size_t put_jobs(FILE *out, const struct top_data *data, const struct top_
     return table.n + 2 + (left > 0);
 }
 
+/* Puts the help, or the jobs and the queues. Nonzero: out of memory. */
 static int put_body(FILE *out, const struct top_data *data, const struct top_view *view)
 {
+    struct table queues = {.list = &tree_list};
     size_t used = 3 + (*view->why != '\0'); /* the head, the titles, the keys */
+    size_t room = 0;
+    int failed;
 
     if (view->shows_help) {
         for (size_t i = 0; i < sizeof help / sizeof *help; i++)
@@ -115,9 +103,17 @@ static int put_body(FILE *out, const struct top_data *data, const struct top_vie
         return 0;
     }
     used += put_jobs(out, data, view);
-    if (!view->lines)
-        return put_queues(out, data, view, 0);
-    return put_queues(out, data, view, view->lines > used ? view->lines - used : 1);
+    if (view->lines)
+        room = view->lines > used ? view->lines - used : 1;
+    failed = tree_table_add(&data->tree, room, &queues);
+    if (queues.n > 0)
+        table_write(out, &queues, view->columns, view->coloured);
+    else if (data->read_ms)
+        fputs(*data->choice.glob ? "no name that is held or waited for matches the filter\n"
+                                 : "no lease is held or waited for\n",
+              out);
+    table_free(&queues);
+    return failed;
 }
 
 /* ---- the frame ------------------------------------------------------------------------------- */

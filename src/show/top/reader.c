@@ -27,27 +27,20 @@ struct reader {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static int open_session(struct reader *reader, struct rowlock_error *error)
+static void look(struct reader *reader)
 {
     struct rowlock_options options = {
         .connect_ms = ANSWER_MS, .statement_ms = ANSWER_MS, .interrupt_fd = reader->stop.fd};
-
-    if (reader->connection)
-        return 0;
-    return open_database(&options, &reader->connection, error);
-}
-
-static void look(struct reader *reader)
-{
     struct rowlock_error error = {0};
     struct top_data data = {0};
     struct top_choice choice;
-    int code;
+    int code = ROWLOCK_OK;
 
     pthread_mutex_lock(&reader->mutex);
     choice = reader->choice;
     pthread_mutex_unlock(&reader->mutex);
-    code = open_session(reader, &error);
+    if (!reader->connection)
+        code = open_database(&options, &reader->connection, &error);
     if (!code)
         code = top_read(reader->connection, &choice, &data, &error);
     if (code) { /* the next read opens it again */

@@ -13,32 +13,24 @@
 
 /* ---- callers --------------------------------------------------------------------------------- */
 
-static int is_of_process(const struct tree_item *waiter, const struct tree_item *lease)
-{
-    const struct rowlock_holder *a = &waiter->holder, *b = &lease->holder;
-
-    return a->pid && a->pid == b->pid && strcmp(a->host, b->host) == 0;
-}
-
-/* Whether the waiter's own process holds this lease of another name. It may also wait for a name
-   that another of its threads holds: not a cycle. */
-static int is_own(const struct tree_item *waiter, const struct tree_item *lease)
-{
-    return waiter->name != lease->name && is_of_process(waiter, lease);
-}
-
 /* Marks the name of each lease that the caller of `waiter` holds: in its own process, or in a
-   process that started it, as their owner ids state. */
+   process that started it, as their owner ids state. A process may also wait for a name that
+   another of its threads holds, which is not a cycle. */
 static void mark_held(struct lock_tree *tree, const struct tree_item *waiter)
 {
+    const struct rowlock_holder *own = &waiter->holder;
     uint32_t parent = waiter->parent;
     int known = waiter->has_owner;
 
     for (size_t i = 0; i < tree->n_names; i++)
         tree->names[i].marked = NULL;
-    for (size_t i = 0; i < tree->n_items; i++)
-        if (tree->items[i].holder.holding == ROWLOCK_HOLDS && is_own(waiter, &tree->items[i]))
-            tree->names[tree->items[i].name].marked = &tree->items[i];
+    for (size_t i = 0; i < tree->n_items; i++) {
+        const struct tree_item *item = &tree->items[i];
+
+        if (item->holder.holding == ROWLOCK_HOLDS && item->name != waiter->name && own->pid &&
+            own->pid == item->holder.pid && strcmp(own->host, item->holder.host) == 0)
+            tree->names[item->name].marked = item;
+    }
     for (int depth = 0; known && depth < TREE_DEEPEST; depth++) {
         uint32_t next = parent;
 
@@ -56,32 +48,27 @@ static void mark_held(struct lock_tree *tree, const struct tree_item *waiter)
     }
 }
 
-/* Links a waiter to a name with waiters that its caller holds. A name without waiters gets no link:
-   it blocks no caller, so it is a root of its own. */
-static int add_link(struct lock_tree *tree, size_t waiter, size_t name)
-{
-    struct tree_item *item = &tree->items[waiter];
-    size_t *held = realloc(item->held, (item->n_held + 1) * sizeof *held);
-
-    if (!held)
-        return -1;
-    held[item->n_held++] = name;
-    item->held = held;
-    return 0;
-}
-
+/* Links each waiter to the names with waiters that its caller holds. A name without waiters gets no
+   link: it blocks no caller, so it is a root of its own. */
 static int link_names(struct lock_tree *tree)
 {
     for (size_t i = 0; i < tree->n_items; i++) {
-        if (tree->items[i].holder.holding != ROWLOCK_WAITS)
+        struct tree_item *item = &tree->items[i];
+
+        if (item->holder.holding != ROWLOCK_WAITS)
             continue;
-        mark_held(tree, &tree->items[i]);
+        mark_held(tree, item);
         for (size_t name = 0; name < tree->n_names; name++) {
+            size_t *held;
+
             if (!tree->names[name].marked || tree->names[name].queue == 0)
                 continue;
-            if (add_link(tree, i, name))
+            held = realloc(item->held, (item->n_held + 1) * sizeof *held);
+            if (!held)
                 return -1;
-            tree->names[name].is_below |= tree->items[i].name != name;
+            held[item->n_held++] = name;
+            item->held = held;
+            tree->names[name].is_below |= item->name != name;
         }
     }
     return 0;
@@ -150,33 +137,13 @@ static struct tree_line *add_line(struct lock_tree *tree, enum tree_kind kind, c
 #define BAR "│  "
 #define SPACE "   "
 
-/* The prefix of the lines below one with this branch. */
-static char *below(const char *branch, int is_root, int is_last)
-{
-    return joined(branch, is_root ? "" : is_last ? SPACE : BAR);
-}
-
 static int put_name(struct lock_tree *tree, size_t name, const char *branch, int is_root,
                     int is_last);
 
-static int is_inside(const struct lock_tree *tree, const struct tree_item *waiter)
+/* Whether a name that a waiter holds gets a line below it. `name`: the one that it waits for. */
+static int is_wanted(const struct tree_name *name, const struct tree_name *held)
 {
-    return tree->names[waiter->name].fits || tree->names[waiter->name].is_within;
-}
-
-static int is_wanted(const struct lock_tree *tree, const struct tree_item *waiter,
-                     const struct tree_name *held)
-{
-    return held->leads || is_inside(tree, waiter);
-}
-
-static size_t count_held(const struct lock_tree *tree, const struct tree_item *waiter)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < waiter->n_held; i++)
-        n += (size_t)is_wanted(tree, waiter, &tree->names[waiter->held[i]]);
-    return n;
+    return held->leads || name->fits || name->is_within;
 }
 
 /* Adds a line for a name that was shown before, with its first holder. */
@@ -197,23 +164,27 @@ static int put_waiter(struct lock_tree *tree, size_t at, int64_t place, const ch
                       int is_last)
 {
     const struct tree_item *item = &tree->items[at];
+    const struct tree_name *name = &tree->names[item->name];
     struct tree_line *line = add_line(tree, TREE_WAITER, branch, is_last ? LAST : MIDDLE);
-    char *inner = line ? below(branch, 0, is_last) : NULL;
+    char *inner = line ? joined(branch, is_last ? SPACE : BAR) : NULL;
+    size_t n = 0; /* names below the waiter that are still to come */
     int failed = !inner;
 
     if (line) {
-        line->name = tree->names[item->name].text;
+        line->name = name->text;
         line->holder = &item->holder;
         line->place = place;
     }
-    for (size_t i = 0, n = count_held(tree, item); !failed && n > 0; i++) {
+    for (size_t i = 0; i < item->n_held; i++)
+        n += (size_t)is_wanted(name, &tree->names[item->held[i]]);
+    for (size_t i = 0; !failed && n > 0; i++) {
         struct tree_name *held = &tree->names[item->held[i]];
         int last;
 
-        if (!is_wanted(tree, item, held))
+        if (!is_wanted(name, held))
             continue;
         last = --n == 0;
-        held->is_within |= is_inside(tree, item);
+        held->is_within |= name->fits || name->is_within;
         failed = held->is_shown ? put_reference(tree, held, inner, last)
                                 : put_name(tree, item->held[i], inner, 0, last);
     }
@@ -256,49 +227,33 @@ static int put_waiters(struct lock_tree *tree, const struct tree_name *name, con
     return 0;
 }
 
-static int put_holders(struct lock_tree *tree, const struct tree_name *name, const char *branch,
-                       int is_root, int is_last)
+static int put_name(struct lock_tree *tree, size_t at, const char *branch, int is_root, int is_last)
 {
+    struct tree_name *name = &tree->names[at];
     size_t n = name->n_holders ? name->n_holders : 1;
+    char *inner = joined(branch, is_root ? "" : is_last ? SPACE : BAR);
+    int failed = !inner;
 
-    for (size_t i = 0; i < n; i++) {
+    name->is_shown = name->is_open = 1;
+    for (size_t i = 0; i < n && !failed; i++) {
         const char *joint = is_root ? "" : is_last && i + 1 == n ? LAST : MIDDLE;
         struct tree_line *line =
             add_line(tree, name->n_holders ? TREE_HOLDER : TREE_UNKNOWN, branch, joint);
 
+        failed = !line;
         if (!line)
-            return -1;
+            break;
         line->name = name->text;
         line->holder = name->n_holders ? &tree->items[name->first + i].holder : NULL;
         line->queue = i == 0 ? name->queue : 0;
     }
-    return 0;
-}
-
-static int put_name(struct lock_tree *tree, size_t at, const char *branch, int is_root, int is_last)
-{
-    struct tree_name *name = &tree->names[at];
-    char *inner = below(branch, is_root, is_last);
-    int failed;
-
-    name->is_shown = name->is_open = 1;
-    failed = !inner || put_holders(tree, name, branch, is_root, is_last) ||
-             put_waiters(tree, name, inner);
+    failed = failed || put_waiters(tree, name, inner);
     name->is_open = 0;
     free(inner);
     return failed ? -1 : 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
-
-static int is_root(const struct lock_tree *tree, const struct tree_name *name, int cycles)
-{
-    if (tree->root)
-        return strcmp(tree->root, name->text) == 0;
-    if (!name->leads)
-        return 0;
-    return cycles || !name->is_below;
-}
 
 /* Adds first the names that are below no other, then those that only a cycle contains. */
 static int put_roots(struct lock_tree *tree)
@@ -309,8 +264,10 @@ static int put_roots(struct lock_tree *tree)
     for (int cycles = 0; cycles < 2; cycles++)
         for (size_t i = 0; !failed && i < tree->n_names; i++) {
             const struct tree_name *name = &tree->names[order[i]];
+            int is_root = tree->root ? strcmp(tree->root, name->text) == 0
+                                     : name->leads && (cycles || !name->is_below);
 
-            if (!name->is_shown && is_root(tree, name, cycles))
+            if (is_root && !name->is_shown)
                 failed = put_name(tree, order[i], "", 1, 1);
         }
     free(order);
@@ -377,7 +334,11 @@ void tree_free(struct lock_tree *tree)
     for (size_t i = 0; i < tree->n_lines; i++)
         free(tree->lines[i].branch);
     free(tree->lines);
-    tree_free_rows(tree);
+    for (size_t i = 0; i < tree->n_items; i++)
+        free(tree->items[i].held);
+    rowlock__rows_clear(&tree->texts);
+    free(tree->items);
+    free(tree->names);
     *tree = (struct lock_tree){.order = tree->order,
                                .root = tree->root,
                                .glob = tree->glob,

@@ -15,36 +15,25 @@ struct tree_row {
     int64_t now_ms;
 };
 
-static char *name_of(const struct tree_line *line)
-{
-    if (line->kind == TREE_WAITER)
-        return cell_format("%s#%" PRId64, line->branch, line->place);
-    if (line->kind == TREE_MORE)
-        return cell_format("%s%" PRId64 " more", line->branch, line->place);
-    return cell_format("%s%s", line->branch, line->name);
-}
-
-static char *state_of(const struct tree_line *line)
+static void tree_fields(struct fields *to, const void *data)
 {
     static const char *const states[] = {[TREE_UNKNOWN] = "unknown",
                                          [TREE_MORE] = "waiting",
                                          [TREE_ABOVE] = "see above",
                                          [TREE_CYCLE] = "cycle"};
-
-    if (line->kind == TREE_HOLDER || line->kind == TREE_WAITER)
-        return holder_state(line->holder);
-    return strdup(states[line->kind]);
-}
-
-static void tree_fields(struct fields *to, const void *data)
-{
     const struct tree_row *row = data;
-    const struct rowlock_holder *holder = row->line->holder;
+    const struct tree_line *line = row->line;
+    const struct rowlock_holder *holder = line->holder;
     int has_age = holder && holder->since_ms;
-    const char *none = row->line->kind == TREE_UNKNOWN ? "none reported" : "-";
+    int is_reported = line->kind == TREE_HOLDER || line->kind == TREE_WAITER;
+    const char *none = line->kind == TREE_UNKNOWN ? "none reported" : "-";
 
-    field_cell(to, "NAME", name_of(row->line));
-    field_cell(to, "STATE", state_of(row->line));
+    field_cell(to, "NAME",
+               line->kind == TREE_WAITER ? cell_format("%s#%" PRId64, line->branch, line->place)
+               : line->kind == TREE_MORE
+                   ? cell_format("%s%" PRId64 " more", line->branch, line->place)
+                   : cell_format("%s%s", line->branch, line->name));
+    field_cell(to, "STATE", is_reported ? holder_state(holder) : strdup(states[line->kind]));
     field_cell(to, "MODE", holder ? holder_mode(holder) : strdup("-"));
     field_duration(to, "AGE", NULL, has_age,
                    has_age ? rowlock__between(holder->since_ms, row->now_ms) : 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/random.h"
 #include "util/rows.h"
 
@@ -48,22 +49,6 @@ static int by_name(const void *left, const void *right)
     return order ? order : rowlock__order((int64_t)a->place, (int64_t)b->place);
 }
 
-static void count(struct tree_name *name, const struct rowlock_holder *holder)
-{
-    name->stops |= holder->stop;
-    if (holder->queue > name->queue)
-        name->queue = holder->queue;
-    if (holder->holding != ROWLOCK_WAITS) {
-        name->n_holders++;
-        return;
-    }
-    name->n_waiters++;
-    if ((int64_t)name->n_waiters > name->queue)
-        name->queue = (int64_t)name->n_waiters;
-    if (holder->since_ms && (!name->since_ms || holder->since_ms < name->since_ms))
-        name->since_ms = holder->since_ms;
-}
-
 int tree_gather_names(struct lock_tree *tree)
 {
     if (tree->failed || tree->n_items == 0)
@@ -73,13 +58,23 @@ int tree_gather_names(struct lock_tree *tree)
     if (!tree->names)
         return -1;
     for (size_t i = 0; i < tree->n_items; i++) {
-        struct tree_item *item = &tree->items[i];
+        const struct rowlock_holder *holder = &tree->items[i].holder;
+        struct tree_name *name;
 
-        if (i == 0 || strcmp(item->holder.name, tree->items[i - 1].holder.name) != 0)
-            tree->names[tree->n_names++] =
-                (struct tree_name){.text = item->holder.name, .first = i};
-        item->name = tree->n_names - 1;
-        count(&tree->names[item->name], &item->holder);
+        if (i == 0 || strcmp(holder->name, tree->items[i - 1].holder.name) != 0)
+            tree->names[tree->n_names++] = (struct tree_name){.text = holder->name, .first = i};
+        tree->items[i].name = tree->n_names - 1;
+        name = &tree->names[tree->n_names - 1];
+        name->stops |= holder->stop;
+        name->queue = rowlock__most(name->queue, holder->queue);
+        if (holder->holding != ROWLOCK_WAITS) {
+            name->n_holders++;
+            continue;
+        }
+        name->n_waiters++;
+        name->queue = rowlock__most(name->queue, (int64_t)name->n_waiters);
+        if (holder->since_ms && (!name->since_ms || holder->since_ms < name->since_ms))
+            name->since_ms = holder->since_ms;
     }
     return 0;
 }
@@ -127,13 +122,4 @@ size_t *tree_rank_names(const struct lock_tree *tree)
     }
     free(ranks);
     return order;
-}
-
-void tree_free_rows(struct lock_tree *tree)
-{
-    for (size_t i = 0; i < tree->n_items; i++)
-        free(tree->items[i].held);
-    rowlock__rows_clear(&tree->texts);
-    free(tree->items);
-    free(tree->names);
 }

@@ -35,7 +35,5 @@ int tree_gather_names(struct lock_tree *tree);
 /* The names' indices in the tree's order, with the longest queue or the longest wait first, or by
    name; malloc'd. NULL: out of memory. */
 size_t *tree_rank_names(const struct lock_tree *tree);
-/* Frees items, texts and names. */
-void tree_free_rows(struct lock_tree *tree);
 
 #endif
