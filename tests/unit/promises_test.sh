@@ -12,7 +12,7 @@ nothing_is() { # MISSING
 }
 
 missing=
-for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command)/[a-z0-9_]+' $pages |
+for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command|simulation)/[a-z0-9_]+' $pages |
     sort -u); do
     compgen -G "tests/$file.*" >/dev/null || missing="$missing $file"
 done
