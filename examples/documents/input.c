@@ -12,7 +12,7 @@
 #include "documents.h"
 
 #define ROOM (DOCUMENT_BODY_MAX + 1) /* for the text of any document */
-#define FOLDERS_OPEN 64 /* descriptors of nftw; deeper trees take more time */
+#define FOLDERS_OPEN 64              /* descriptors of nftw; deeper trees take more time */
 
 static struct inputs *found; /* nftw gives its function no argument of the caller */
 

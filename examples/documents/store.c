@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the database; what all engines share. */
+/* Opens and closes the database; errors of all engines. */
 #include "store.h"
 
 #include <stdio.h>

@@ -395,9 +395,8 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
     t_text(hand_field(hand_grant(other, X, 0), 0), "1");
     t_until(hand_number(t_admin(),
-                        t_is_postgresql()
-                            ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
-                            : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld",
+                        t_is_postgresql() ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
+                                          : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld",
                         session) == 0);
     hand_lease(other, X);
     t_int(hand_number(other, "SELECT count(*) FROM %s WHERE token > 0", lease_table()), 1);

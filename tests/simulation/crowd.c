@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * P6, P7, P10: a crowd that waits for one name, on each kind of server. A holder lets the crowd
- * queue, stops some of the waiters for ever, and releases the name; then each waiter has it for a
+ * queue, stops some of the waiters forever, and releases the name; then each waiter has it for a
  * millisecond. The bounds are in simulated time, or count looks and writes, so a loaded machine
  * does not change them.
  */
@@ -329,10 +329,8 @@ static bool no_calls(unsigned seeds)
 {
     (void)seeds;
     for (enum server server = TURNS; server <= SEIZES; server++)
-        if (!play((struct plan){.server = server,
-                                .waiters = 40,
-                                .stops = nobody,
-                                .held = wait_for_long}))
+        if (!play((struct plan){
+                .server = server, .waiters = 40, .stops = nobody, .held = wait_for_long}))
             return false;
     return true;
 }

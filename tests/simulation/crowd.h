@@ -18,7 +18,7 @@ struct crowd_wrong {
 };
 
 extern struct sim_kind sim_crowd;
-extern const struct crowd_test crowd_tests[]; /* a NULL name ends the list */
+extern const struct crowd_test crowd_tests[];   /* a NULL name ends the list */
 extern const struct crowd_wrong crowd_wrongs[]; /* SIM_RIGHT ends the list */
 
 #endif

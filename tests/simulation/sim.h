@@ -40,7 +40,7 @@
 #define SIM_NODES 25 /* docs/scale.md: 10,000 */
 #endif
 #define SIM_MOST (SIM_NODES + 2) /* of a farm; the last two are its operator and the newcomer */
-#define SIM_CROWD 1001 /* a holder, and those who wait */
+#define SIM_CROWD 1001           /* a holder, and those who wait */
 #define SIM_ALL (SIM_MOST > SIM_CROWD ? SIM_MOST : SIM_CROWD)
 #define SIM_NAMES 3
 #define SIM_TOKENS 512
@@ -117,9 +117,9 @@ struct sim_claim {
 struct sim_client {
     unsigned id; /* from 1 */
     struct fiber *fiber;
-    bool running, dying, honest, stopped; /* stopped: for ever */
-    int64_t wake;         /* true time */
-    int64_t offset, rate; /* of its clock; rate 1,000 is correct */
+    bool running, dying, honest, stopped; /* stopped: forever */
+    int64_t wake;                         /* true time */
+    int64_t offset, rate;                 /* of its clock; rate 1,000 is correct */
     struct rowlock_connection *connection;
     void (*script)(struct sim_client *client); /* NULL: a random life */
 
@@ -195,7 +195,7 @@ struct sim_world {
     struct sim_client client[SIM_ALL];
     struct sim_client *running; /* NULL: no client, the simulation itself */
     enum sim_wrong wrong;
-    bool calm; /* no more faults */
+    bool calm;                             /* no more faults */
     unsigned long asked[ROWLOCK_ACT_DONE]; /* the steps of all acquire calls */
     unsigned long removed;                 /* waiters that found their tickets gone */
     char failure[600];
