@@ -215,7 +215,7 @@ static void say_error(void)
     if (error.code == ROWLOCK_EBUSY || error.code == ROWLOCK_ETIMEDOUT)
         printf("{\"is\": \"busy\", \"holder\": \"%s\"}\n", text);
     else if (error.code == ROWLOCK_ELOST)
-        printf("{\"is\": \"lost\"}\n");
+        printf("{\"is\": \"lost\", \"text\": \"%s\"}\n", text);
     else if (error.code == ROWLOCK_ECANCELED && read(interrupts[0], &byte, 1) == 1)
         printf("{\"is\": \"cancelled\"}\n");
     else

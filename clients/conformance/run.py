@@ -9,6 +9,7 @@ loss may take to be announced, in seconds. CONFORMANCE_POOLER is the URL of a po
 database, through which the clients connect.
 """
 
+import datetime
 import glob
 import json
 import os
@@ -188,6 +189,8 @@ class Run:
         must(answer["is"] in expected[0].split("|"))
         earlier, self.token = self.token, max(self.token, answer.get("token", 0))
         self.remaining = answer.get("remaining", 0)
+        if "due" in answer:  # of a run that has begun
+            self.compare_run(answer, must)
         for condition in expected[1:]:
             key, _, value = condition.partition("=")
             if key == "rising":
@@ -206,6 +209,13 @@ class Run:
                 must(0 < answer["remaining"] <= self.ttl - margin - int(value))
             else:
                 raise ValueError(condition)
+
+    def compare_run(self, answer: Dict[str, Any], must: Callable[[Any], None]) -> None:
+        run = json.loads(rowlock("--json", "jobs", answer["job"]))[0]["history"][0]
+        due = datetime.datetime.fromisoformat(run["due"].replace("Z", "+00:00"))
+        must(answer["job"].startswith(self.prefix))
+        must((answer["token"], answer["number"]) == (run["token"], run["repeat"]))
+        must(abs(answer["due"] - due.timestamp() * 1000) < 1)
 
     def until(self, what: str, condition: Callable[[], Any]) -> None:
         deadline = time.monotonic() + LIMIT_S

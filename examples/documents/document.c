@@ -3,7 +3,7 @@
  * Id and time out of an XML document with expat. The whole text is parsed even when both are known
  * early: a document that is broken further down must not be registered.
  */
-#include "document.h"
+#include "documents.h"
 
 #include <expat.h>
 #include <stdbool.h>

@@ -11,7 +11,8 @@
 
 #include "documents.h"
 
-#define FOLDERS_OPEN 64 /* descriptors of nftw; deeper trees take more time */
+#define ROOM (DOCUMENT_BODY_MAX + 1) /* for the text of any document */
+#define FOLDERS_OPEN 64              /* descriptors of nftw; deeper trees take more time */
 
 static struct inputs *found; /* nftw gives its function no argument of the caller */
 
@@ -64,46 +65,63 @@ void inputs_free(struct inputs *inputs)
     free(inputs->paths);
 }
 
-static enum input_result read_all(int fd, char *text, size_t *length)
+static enum input read_file(const char *path, char *text, size_t *length)
 {
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not block */
+    ssize_t n = fd < 0 ? -1 : 1;
     struct stat status;
+    int failure = errno;
 
-    if (fstat(fd, &status))
-        return INPUT_FAILED;
-    if (!S_ISREG(status.st_mode)) {
-        errno = EINVAL;
-        return INPUT_FAILED;
+    if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
+        failure = EINVAL;
+        n = -1;
     }
-    for (*length = 0; *length < INPUT_ROOM;) {
-        ssize_t n = read(fd, text + *length, INPUT_ROOM - *length);
-
-        if (n == 0)
-            return INPUT_OK;
-        if (n < 0 && errno != EINTR)
-            return INPUT_FAILED;
-        if (n > 0)
-            *length += (size_t)n;
+    for (*length = 0; n > 0 && *length < ROOM; *length += (size_t)n) {
+        while ((n = read(fd, text + *length, ROOM - *length)) < 0 && errno == EINTR)
+            ;
+        failure = errno;
+        if (n < 0)
+            break;
     }
-    return INPUT_TOO_LONG;
+    if (fd >= 0)
+        close(fd);
+    errno = failure;
+    return n < 0 ? INPUT_FAILED : *length == ROOM ? INPUT_REFUSED : INPUT_OK;
 }
 
-enum input_result input_read(const struct inputs *inputs, uint64_t number, char *text,
-                             size_t *length)
+bool reader_open(struct reader *reader, const struct inputs *inputs)
 {
-    enum input_result result;
-    int fd, saved;
+    const struct options *o = inputs->options;
 
-    if (!inputs->paths) {
-        *length = generate(inputs->options, number, text);
-        return INPUT_OK;
-    }
-    fd = open(inputs->paths[number], O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not block */
-    if (fd < 0)
-        return INPUT_FAILED;
-    result = read_all(fd, text, length);
-    saved = errno;
-    close(fd);
-    errno = saved;
+    *reader = (struct reader){.inputs = inputs,
+                              .extractor = extractor_new(o->id_element, o->time_element),
+                              .text = malloc(ROOM)};
+    return reader->extractor && reader->text;
+}
+
+void reader_close(struct reader *reader)
+{
+    extractor_free(reader->extractor);
+    free(reader->text);
+}
+
+enum input reader_read(const struct reader *reader, uint64_t number, struct document *document,
+                       char reason[DOCUMENT_REASON])
+{
+    const struct inputs *inputs = reader->inputs;
+    enum input result = INPUT_OK;
+    size_t length;
+
+    if (inputs->paths)
+        result = read_file(inputs->paths[number], reader->text, &length);
+    else
+        length = generate(inputs->options, number, reader->text);
+    if (result == INPUT_FAILED)
+        snprintf(reason, DOCUMENT_REASON, "%s", strerror(errno));
+    else if (result == INPUT_REFUSED)
+        snprintf(reason, DOCUMENT_REASON, "longer than %zu MiB", DOCUMENT_BODY_MAX >> 20);
+    else if (extract(reader->extractor, reader->text, length, document, reason))
+        result = INPUT_REFUSED;
     return result;
 }
 

@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "documents.h"
@@ -21,7 +19,6 @@
 
 #define EXIT_USAGE 64
 #define WORKERS_MAX 256
-#define GRACE_SECONDS 10 /* from the signal to stop until the program ends at once */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -166,36 +163,27 @@ static struct options options_of(int argc, char **argv)
 /* ---- signals --------------------------------------------------------------------------------- */
 
 static int stop_pipe[2];
-static sigset_t stop_signals;
 
-/* The first signal makes the pipe readable, so that the workers stop; the second one, or some
-   seconds, end the program. The database rolls back what is open then. */
-static void *await_signals(void *none)
+/* The first signal makes the pipe readable, so that the workers stop; the second one ends the
+   program. The database rolls back what is open then. */
+static void on_signal(int which)
 {
-    const struct timespec grace = {.tv_sec = GRACE_SECONDS};
-    int which;
-
-    sigwait(&stop_signals, &which);
-    if (write(stop_pipe[1], "", 1) == 1)
-        sigtimedwait(&stop_signals, NULL, &grace);
-    _exit(EXIT_FAILURE);
-    return none;
+    (void)which;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (write(stop_pipe[1], "", 1) != 1)
+        _exit(EXIT_FAILURE);
 }
 
-/* Blocks the signals in all threads; one thread waits for them. 0, or an error number. */
+/* 0, or an error number. */
 static int catch_signals(void)
 {
-    pthread_t thread;
-
     if (pipe2(stop_pipe, O_CLOEXEC))
         return errno;
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGINT, SIG_DFL); /* a shell ignores it for a command in the background */
-    sigemptyset(&stop_signals);
-    sigaddset(&stop_signals, SIGINT);
-    sigaddset(&stop_signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &stop_signals, NULL);
-    return pthread_create(&thread, NULL, await_signals, NULL);
+    signal(SIGINT, on_signal); /* also if a shell ignores it, for a command in the background */
+    signal(SIGTERM, on_signal);
+    return 0;
 }
 
 /* ---- the database ---------------------------------------------------------------------------- */
@@ -217,19 +205,17 @@ static int make_lockable(struct rowlock_connection *connection, struct rowlock_e
 
 static int set_up(const struct options *o, int stop_fd)
 {
-    struct rowlock_connection *connection;
     struct store store;
     struct rowlock_error error;
-    int code = database_open(o, stop_fd, &connection, &store, &error);
+    int code = store_open(&store, o, stop_fd, &error);
 
-    if (!code) {
-        code = make_lockable(connection, &error);
-        if (!code)
-            code = store.engine->execute(&store, store.engine->create, &error);
-        if (!code && o->empty)
-            code = store.engine->execute(&store, "DELETE FROM document", &error);
-        rowlock_close(connection);
-    }
+    if (!code)
+        code = make_lockable(store.connection, &error);
+    if (!code)
+        code = store.engine->execute(&store, store.engine->create, &error);
+    if (!code && o->empty)
+        code = store.engine->execute(&store, "DELETE FROM document", &error);
+    store_close(&store);
     if (code)
         fprintf(stderr, "documents: %s\n", error.text);
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which engine a connection belongs to, and what all of them share. */
+/* Opens and closes the database; errors of all engines. */
 #include "store.h"
 
 #include <stdio.h>
@@ -15,10 +15,16 @@
 #include "rowlock/mariadb.h"
 #endif
 
-int store_open(struct store *store, struct rowlock_connection *connection,
+int store_open(struct store *store, const struct options *options, int stop_fd,
                struct rowlock_error *error)
 {
+    const struct rowlock_options how = {.interrupt_fd = stop_fd};
+    struct rowlock_connection *connection = NULL;
+    int code = rowlock_open(options->url, &how, &connection, error);
+
     *store = (struct store){.connection = connection};
+    if (code)
+        return code;
 #ifdef ROWLOCK_WITH_SQLITE
     if (!store->handle && (store->handle = rowlock_sqlite_handle(connection)))
         store->engine = &engine_sqlite;
@@ -33,7 +39,16 @@ int store_open(struct store *store, struct rowlock_connection *connection,
 #endif
     if (store->handle)
         return ROWLOCK_OK;
+    store_close(store);
     return store_fail(error, ROWLOCK_EDRIVER, "documents", "built without this engine");
+}
+
+void store_close(struct store *store)
+{
+    if (store->engine && store->engine->close)
+        store->engine->close(store);
+    rowlock_close(store->connection);
+    *store = (struct store){.connection = NULL};
 }
 
 int store_fail(struct rowlock_error *error, int code, const char *context, const char *message)

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "document.h"
+#include "documents.h"
 #include "rowlock.h"
 
 struct store {
@@ -35,7 +35,7 @@ struct engine {
     int (*execute)(struct store *store, const char *sql, struct rowlock_error *error);
     /* Prepares the statements of the functions below. */
     int (*prepare)(struct store *store, struct rowlock_error *error);
-    void (*close)(struct store *store);
+    void (*close)(struct store *store); /* NULL: they end with the session */
     /* The registered version of the id; if `exactly`, only one with the same time and body. */
     int (*read)(struct store *store, const struct document *document, bool exactly,
                 struct version *version, struct rowlock_error *error);
@@ -45,9 +45,9 @@ struct engine {
 
 extern const struct engine engine_sqlite, engine_postgresql, engine_mariadb;
 
-/* The store for the engine of the connection. Sends nothing. */
-int store_open(struct store *store, struct rowlock_connection *connection,
+int store_open(struct store *store, const struct options *options, int stop_fd,
                struct rowlock_error *error);
+void store_close(struct store *store); /* also one that is closed */
 int store_fail(struct rowlock_error *error, int code, const char *context, const char *message);
 
 #endif

@@ -79,11 +79,6 @@ static int prepare(struct store *store, struct rowlock_error *error)
     return code;
 }
 
-static void close_store(struct store *store)
-{
-    (void)store; /* the statements end with the session */
-}
-
 struct parameters {
     uint64_t time;
     const char *values[3];
@@ -121,11 +116,10 @@ static int read_version(struct store *store, const struct document *document, bo
 /* The answer to one statement of a pipeline, and the NULL behind it. */
 static int receive(PGconn *handle, struct rowlock_error *error, const char *context)
 {
-    PGresult *result = PQgetResult(handle);
-    int code = check(handle, result, error, context);
+    int code = check(handle, PQgetResult(handle), error, context);
 
-    while (result && PQstatus(handle) == CONNECTION_OK && (result = PQgetResult(handle)))
-        PQclear(result);
+    if (PQstatus(handle) == CONNECTION_OK)
+        PQclear(PQgetResult(handle));
     return code;
 }
 
@@ -169,7 +163,6 @@ const struct engine engine_postgresql = {
     .begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     .execute = execute,
     .prepare = prepare,
-    .close = close_store,
     .read = read_version,
     .write = write_and_commit,
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "document.h"
+#include "documents.h"
 
 #define SECOND INT64_C(1000000)
 #define FIRST (INT64_C(-62135596800) * SECOND) /* 0001-01-01 */

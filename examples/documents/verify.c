@@ -4,7 +4,6 @@
  * documents with the same id and time the table may have either, because the first to arrive is not
  * replaced.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,7 @@ struct entry {
 
 struct verification {
     const struct inputs *inputs;
-    struct extractor *extractor;
-    char *text; /* of one document */
+    struct reader reader;
     struct entry *entries;
     size_t n;
     struct store store;
@@ -38,41 +36,24 @@ static int newest_first(const void *left, const void *right)
     return order ? order : (a->time < b->time) - (a->time > b->time);
 }
 
-/* 0: the loader refused it. */
-static int read_document(struct verification *v, uint64_t number, struct document *document)
+static int collect(struct verification *v)
 {
-    char reason[DOCUMENT_REASON];
-    size_t length;
-
-    switch (input_read(v->inputs, number, v->text, &length)) {
-    case INPUT_FAILED:
-        input_print(stderr, v->inputs, number,
-                    ": cannot be read again to verify: ", strerror(errno));
-        return -1;
-    case INPUT_TOO_LONG:
-        return 0;
-    case INPUT_OK:
-        break;
-    }
-    return extract(v->extractor, v->text, length, document, reason) == 0;
-}
-
-static int collect(struct verification *v, const struct options *o)
-{
-    v->extractor = extractor_new(o->id_element, o->time_element);
-    v->text = malloc(INPUT_ROOM);
     v->entries = calloc(v->inputs->count + 1, sizeof *v->entries);
-    if (!v->extractor || !v->text || !v->entries)
+    if (!reader_open(&v->reader, v->inputs) || !v->entries)
         return -1;
     for (uint64_t number = 0; number < v->inputs->count; number++) {
         struct document document;
-        int read = read_document(v, number, &document);
+        char reason[DOCUMENT_REASON];
 
-        if (read < 0)
+        switch (reader_read(&v->reader, number, &document, reason)) {
+        case INPUT_FAILED:
+            input_print(stderr, v->inputs, number, ": cannot be read again to verify: ", reason);
             return -1;
-        if (read == 0)
+        case INPUT_REFUSED:
             continue;
-        v->entries[v->n] = (struct entry){strdup(document.id), document.time, number};
+        case INPUT_OK:
+            v->entries[v->n] = (struct entry){strdup(document.id), document.time, number};
+        }
         if (!v->entries[v->n++].id)
             return -1;
     }
@@ -104,12 +85,13 @@ static int look_up(struct verification *v, size_t at, struct rowlock_error *erro
     const struct entry *newest = &v->entries[at];
     struct document document = {.id = ""};
     struct version version = {.registered = false};
+    char reason[DOCUMENT_REASON];
     int code = ROWLOCK_OK;
 
     for (size_t i = at;
          i < v->n && !code && !version.registered && newest_first(&v->entries[i], newest) == 0;
          i++) {
-        if (read_document(v, v->entries[i].number, &document) != 1)
+        if (reader_read(&v->reader, v->entries[i].number, &document, reason) != INPUT_OK)
             return store_fail(error, ROWLOCK_EDB, newest->id, "its document changed");
         code = v->store.engine->read(&v->store, &document, true, &version, error);
     }
@@ -127,18 +109,15 @@ static int look_up(struct verification *v, size_t at, struct rowlock_error *erro
 
 static int compare(struct verification *v, const struct options *o, int stop_fd)
 {
-    struct rowlock_connection *connection;
     struct rowlock_error error;
-    int code = database_open(o, stop_fd, &connection, &v->store, &error);
+    int code = store_open(&v->store, o, stop_fd, &error);
 
-    if (!code) {
+    if (!code)
         code = v->store.engine->prepare(&v->store, &error);
-        for (size_t i = 0; i < v->n && !code; i++)
-            if (i == 0 || strcmp(v->entries[i].id, v->entries[i - 1].id) != 0)
-                code = look_up(v, i, &error);
-        v->store.engine->close(&v->store);
-        rowlock_close(connection);
-    }
+    for (size_t i = 0; i < v->n && !code; i++)
+        if (i == 0 || strcmp(v->entries[i].id, v->entries[i - 1].id) != 0)
+            code = look_up(v, i, &error);
+    store_close(&v->store);
     if (code)
         fprintf(stderr, "documents: %s\n", error.text);
     return code;
@@ -147,7 +126,7 @@ static int compare(struct verification *v, const struct options *o, int stop_fd)
 int verify(const struct options *options, const struct inputs *inputs, int stop_fd)
 {
     struct verification v = {.inputs = inputs};
-    int failed = collect(&v, options);
+    int failed = collect(&v);
 
     if (failed)
         fputs("documents: the inputs could not be collected again to verify\n", stderr);
@@ -157,7 +136,6 @@ int verify(const struct options *options, const struct inputs *inputs, int stop_
     for (size_t i = 0; i < v.n; i++)
         free(v.entries[i].id);
     free(v.entries);
-    free(v.text);
-    extractor_free(v.extractor);
+    reader_close(&v.reader);
     return failed || v.differs > 0;
 }

@@ -7,10 +7,7 @@
  * the reply to a COMMIT is lost, the verdict is kept as a doubt. The second attempt sees the result
  * of the first under the lock, and settles the doubt.
  */
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "documents.h"
 #include "store.h"
@@ -23,10 +20,8 @@
 
 struct worker {
     struct load *load;
-    struct rowlock_connection *connection; /* NULL: lost, or not yet opened */
-    struct store store;
-    struct extractor *extractor;
-    char *text;
+    struct store store; /* without a connection: lost, or not yet opened */
+    struct reader reader;
     unsigned failures;
 };
 
@@ -41,31 +36,6 @@ static bool told_to_stop(const struct worker *w, int wait_ms)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-int database_open(const struct options *options, int stop_fd,
-                  struct rowlock_connection **connection, struct store *store,
-                  struct rowlock_error *error)
-{
-    const struct rowlock_options how = {.interrupt_fd = stop_fd};
-    int code = rowlock_open(options->url, &how, connection, error);
-
-    if (code)
-        return code;
-    code = store_open(store, *connection, error);
-    if (code) {
-        rowlock_close(*connection);
-        *connection = NULL;
-    }
-    return code;
-}
-
-static void disconnect(struct worker *w)
-{
-    if (w->connection)
-        w->store.engine->close(&w->store);
-    rowlock_close(w->connection);
-    w->connection = NULL;
-}
-
 /* Connects, with a growing backoff if the database is away. */
 static enum step connect_again(struct worker *w)
 {
@@ -74,13 +44,13 @@ static enum step connect_again(struct worker *w)
     int pause = FIRST_PAUSE_MS;
 
     for (int waited = 0; waited < RECONNECT_MS; waited += pause, pause *= 2) {
-        int code = database_open(l->options, l->stop_fd, &w->connection, &w->store, &error);
+        int code = store_open(&w->store, l->options, l->stop_fd, &error);
 
         if (!code)
             code = w->store.engine->prepare(&w->store, &error);
         if (!code)
             return STEP_ON;
-        disconnect(w);
+        store_close(&w->store);
         if (code == ROWLOCK_ECANCELED)
             return STEP_STOP;
         if (code != ROWLOCK_ECONN && code != ROWLOCK_EROLLEDBACK)
@@ -104,7 +74,7 @@ static int begin_and_lock(struct worker *w, const struct document *document,
     if (w->load->options->no_lock)
         return w->store.engine->execute(&w->store, w->store.engine->begin, error);
     snprintf(name, sizeof name, DOCUMENT_LOCK "%s", document->id);
-    return rowlock_begin(w->connection, &want, 1, -1, error);
+    return rowlock_begin(w->store.connection, &want, 1, -1, error);
 }
 
 /* One transaction. On failure none is open. `doubt` is the verdict of an earlier attempt whose
@@ -120,7 +90,7 @@ static int transaction(struct worker *w, const struct document *document, enum v
     code = w->store.engine->read(&w->store, document, false, &version, error);
     if (!code && version.registered && version.time >= document->time) {
         *verdict = *doubt != VERDICTS && version.time == document->time ? *doubt : OLDER;
-        code = rowlock_commit(w->connection, error);
+        code = rowlock_commit(w->store.connection, error);
     } else if (!code) {
         *verdict = version.registered ? UPDATED : CREATED;
         code = w->store.engine->write(&w->store, document, error);
@@ -128,7 +98,7 @@ static int transaction(struct worker *w, const struct document *document, enum v
             *doubt = *verdict;
     }
     if (code && code != ROWLOCK_ECONN && code != ROWLOCK_EUNKNOWN)
-        rowlock_rollback(w->connection, NULL);
+        rowlock_rollback(w->store.connection, NULL);
     return code;
 }
 
@@ -141,7 +111,7 @@ static enum step register_document(struct worker *w, uint64_t number,
     for (int i = 0; i < ATTEMPTS_MAX; i++) {
         int code;
 
-        if (!w->connection && connect_again(w) == STEP_STOP)
+        if (!w->store.connection && connect_again(w) == STEP_STOP)
             return STEP_STOP;
         if (i > 2 && told_to_stop(w, i * 10))
             return STEP_STOP;
@@ -155,7 +125,7 @@ static enum step register_document(struct worker *w, uint64_t number,
             return STEP_STOP;
         if (code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN) {
             w->load->lost++;
-            disconnect(w);
+            store_close(&w->store);
         } else if (code != ROWLOCK_EROLLEDBACK && code != ROWLOCK_EABORTED &&
                    code != ROWLOCK_ETIMEDOUT) {
             break;
@@ -172,21 +142,17 @@ static enum step handle(struct worker *w, uint64_t number)
     struct load *l = w->load;
     struct document document;
     char reason[DOCUMENT_REASON];
-    size_t length;
 
-    switch (input_read(l->inputs, number, w->text, &length)) {
-    case INPUT_FAILED:
-        input_print(stderr, l->inputs, number, ": left undone: ", strerror(errno));
-        return STEP_ON;
-    case INPUT_TOO_LONG:
-        snprintf(reason, sizeof reason, "longer than %zu MiB", DOCUMENT_BODY_MAX >> 20);
-        break;
+    switch (reader_read(&w->reader, number, &document, reason)) {
     case INPUT_OK:
-        if (extract(w->extractor, w->text, length, &document, reason) == 0)
-            return register_document(w, number, &document);
+        return register_document(w, number, &document);
+    case INPUT_REFUSED:
+        input_print(l->report, l->inputs, number, "\t", reason);
+        l->count[REFUSED]++;
+        break;
+    case INPUT_FAILED:
+        input_print(stderr, l->inputs, number, ": left undone: ", reason);
     }
-    input_print(l->report, l->inputs, number, "\t", reason);
-    l->count[REFUSED]++;
     return STEP_ON;
 }
 
@@ -195,9 +161,7 @@ void *worker(void *load)
     struct worker w = {.load = load};
     enum step step = STEP_ON;
 
-    w.extractor = extractor_new(w.load->options->id_element, w.load->options->time_element);
-    w.text = malloc(INPUT_ROOM);
-    if (!w.extractor || !w.text) {
+    if (!reader_open(&w.reader, w.load->inputs)) {
         fputs("documents: out of memory for a worker\n", stderr);
         step = STEP_STOP;
     }
@@ -208,8 +172,7 @@ void *worker(void *load)
             break;
         step = handle(&w, number);
     }
-    disconnect(&w);
-    extractor_free(w.extractor);
-    free(w.text);
+    store_close(&w.store);
+    reader_close(&w.reader);
     return NULL;
 }

@@ -133,12 +133,14 @@ TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
 {
     void *frozen = hand_fresh(), *alive = hand_open(), *caller = hand_open();
     long long first = hand_queue(frozen, X, 1), second = hand_queue(alive, X, 1),
-              third = hand_queue(caller, X, 1), call;
+              third = hand_queue(caller, X, 1), call, began;
 
     hand_start_await(alive, 0, first, 30000, second);
     hand_until_waiting(alive);
+    began = t_now();
     call = hand_overtake(caller, X, third, 0);
     t_text(hand_finish(alive), "0");
+    t_within(began, 15000);
     t_text(status(alive, X, second), "11");
     t_true(hand_overtake(caller, X, third, call) == call);
     t_int(hand_waiters(caller), 2);

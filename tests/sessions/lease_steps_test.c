@@ -28,6 +28,15 @@ static void is_blocked(const char *row, long long token)
     t_int(atoll(hand_field(row, 3)), token);
 }
 
+/* A transaction of this session, which a grant may be waiting for. */
+static void lock_in_a_transaction(void *hand, const char *name)
+{
+    hand_row(hand,
+             t_is_postgresql() ? "BEGIN; SELECT rowlock.exclusive('%s')"
+                               : "CALL rowlock_begin_exclusive('%s')",
+             name);
+}
+
 /* ---- renewals under way ---------------------------------------------------------------------- */
 
 static void begin(void *hand)
@@ -371,6 +380,30 @@ TEST(p6_a_cancel_ends_a_grant_without_a_ticket_that_is_about_to_be_committed)
     cancels_beside_a_request("exclusive", "NULL");
     cancels_beside_a_request("shared", "NULL");
     cancels_beside_a_request("permit", "3");
+}
+
+/* ---- a client that freezes between its grant and its COMMIT ---------------------------------- */
+
+TEST(h5_a_client_frozen_before_its_commit_gives_way)
+{
+    void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
+    long session = t_engine()->session(frozen);
+
+    lock_in_a_transaction(holder, "a");
+    hand_start_waiting(frozen, X);
+    hand_row(holder, "COMMIT");
+    t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
+    t_text(hand_field(hand_grant(other, X, 0), 0), "1");
+    t_until(hand_number(t_admin(),
+                        t_is_postgresql() ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld"
+                                          : "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %ld",
+                        session) == 0);
+    hand_lease(other, X);
+    t_int(hand_number(other, "SELECT count(*) FROM %s WHERE token > 0", lease_table()), 1);
+    if (t_is_postgresql()) {
+        hand_start(frozen, "COMMIT");
+        t_text(hand_finish(frozen), "25P03");
+    }
 }
 
 /* ---- dead waiters ---------------------------------------------------------------------------- */

@@ -228,25 +228,6 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
 
 /* ---- a client that waited for the name lock -------------------------------------------------- */
 
-static int is_waited_out(void *hand, void *frozen)
-{
-    return hand_number(hand, "SELECT count(*) FROM " T_PROCESSLIST " WHERE id = %lu",
-                       mysql_thread_id(frozen)) == 0;
-}
-
-TEST(h5_a_client_frozen_before_its_commit_gives_way)
-{
-    void *holder = hand_fresh(), *frozen = hand_open(), *other = hand_open();
-
-    hand_row(holder, "CALL rowlock_begin_exclusive('a')");
-    hand_start_waiting(frozen, "a:x:0:0");
-    hand_row(holder, "COMMIT");
-    t_text(hand_field(hand_finish(frozen), 0), "0"); /* and never commits */
-    t_text(hand_field(hand_grant(other, "a:x:0:0", 0), 0), "1");
-    t_until(is_waited_out(t_admin(), frozen));
-    hand_lease(other, "a:x:0:0");
-}
-
 static const char *idle_limit(void)
 {
     return t_is_mysql() ? "wait_timeout" : "idle_write_transaction_timeout";

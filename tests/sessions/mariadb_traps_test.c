@@ -127,28 +127,6 @@ TEST(p11_trap_innodb_rollback_on_timeout)
     extra_stop(name);
 }
 
-TEST(trap_the_sessions_own_time_outs)
-{
-    struct rowlock_connection *holder = t_open(), *own = t_open();
-    struct rowlock_want want = t_x("limited"), before = t_x("before");
-
-    if (t_is_mysql())
-        t_not_here(WHY_MYSQL_TIME);
-    t_ok(rowlock_prepare(own, &want, 1, &t_error));
-    t_ok(t_begin(holder, want, 0));
-    t_sql(own, "SET SESSION max_statement_time = 0.3");
-    t_fails(t_begin(own, want, -1), ETIMEDOUT);
-    t_left(NONE);
-    /* what need not wait may take longer on a busy machine */
-    t_sql(own, "SET SESSION max_statement_time = 0");
-    t_ok(t_begin(own, before, 0));
-    t_sql(own, "SET SESSION max_statement_time = 0.3");
-    t_fails(t_lock(own, want, -1), ETIMEDOUT);
-    t_true(t_error.transaction == ROWLOCK_TX_KEPT || t_error.transaction == ROWLOCK_TX_KEPT_LOCKED);
-    t_sql(own, "SET SESSION max_statement_time = 0");
-    t_ok(rowlock_commit(own, &t_error));
-}
-
 /* MariaDB 10.11: a SKIP LOCKED that meets a locked row is the error 1180 then. */
 TEST(p11_trap_a_limit_of_0_for_row_locks)
 {

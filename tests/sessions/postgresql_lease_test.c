@@ -141,19 +141,6 @@ TEST(h3_a_break_of_several_leases_waits_for_the_gates_in_the_order_of_a_release)
 
 /* ---- clients that freeze, die, or miss a reply ----------------------------------------------- */
 
-TEST(h5_a_client_frozen_before_its_commit_gives_way)
-{
-    void *frozen = hand_fresh(), *other = hand_open();
-    struct hand_terms terms = {.wants = "a:x:0:0", .wait_ms = 60000};
-
-    t_contains(hand_grant_as(frozen, terms), "0||"); /* and never commits */
-    t_contains(hand_grant_as(other, terms), "0||");  /* after the server has ended that session */
-    hand_row(other, "COMMIT");
-    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease WHERE token > 0"), 1);
-    hand_start(frozen, "COMMIT");
-    t_text(hand_finish(frozen), "25P03");
-}
-
 /* Shared leases share the name lock, which therefore does not show that the first call has yet
    to commit. */
 TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)

@@ -48,38 +48,6 @@ TEST(trap_a_lock_timeout_under_half_a_millisecond_means_for_ever)
     t_native_sql(session, "COMMIT");
 }
 
-/* Timeouts of the caller's session. In C rowlock's own timeout decides; in SQL the session's
-   does. */
-TEST(trap_the_sessions_own_time_outs)
-{
-    struct rowlock_connection *holder = t_open(), *own = t_open();
-    struct rowlock_want want = t_x("limited"), before = t_x("before");
-    struct thread *thread;
-    void *session = t_native();
-
-    t_ok(rowlock_prepare(own, &want, 1, &t_error));
-    t_ok(t_begin(holder, want, 0));
-    t_sql(own, "SET statement_timeout = '1s'");
-    t_fails(t_begin(own, want, -1), ETIMEDOUT);
-    t_left(NONE);
-    t_ok(t_begin(own, before, 0));
-    t_fails(t_lock(own, want, -1), ETIMEDOUT);
-    t_left(KEPT);
-    t_text(t_sql(own, "SHOW lock_timeout"), "0");
-    t_ok(rowlock_commit(own, &t_error));
-    t_sql(own, "SET statement_timeout = 0");
-    t_sql(own, "SET lock_timeout = '50ms'");
-    thread = t_begin_thread(own, want, 60000);
-    t_until_waiting(thread);
-    t_native_sql(session, "SET lock_timeout = '50ms'");
-    t_native_sql(session, "BEGIN");
-    /* in SQL the session's timeout applies */
-    t_int(t_try_sql(session, "SELECT rowlock.exclusive('limited')"), 1);
-    t_native_sql(session, "ROLLBACK");
-    t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_join(thread));
-}
-
 TEST(trap_a_hostile_search_path)
 {
     struct rowlock_connection *holder = t_open(), *own = t_open();

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/extra.h"
+#include "lib/reasons.h"
 #include "lib/test.h"
 
 /* ---- settings of the session ----------------------------------------------------------------- */
@@ -71,6 +72,55 @@ TEST(trap_the_sessions_settings_are_as_they_were)
 
     limits_stay(t_open(), 1);
     limits_stay(t_wrap(&handle, NULL), 4);
+}
+
+/* The time of each statement of the session from now on, in ms; 0: any. */
+static void limit_statements(struct rowlock_connection *connection, int ms)
+{
+    if (t_is_postgresql())
+        t_sql(connection, "SET statement_timeout = %d", ms);
+    else
+        t_sql(connection, "SET SESSION max_statement_time = %d.%03d", ms / 1000, ms % 1000);
+}
+
+/* Timeouts of the caller's session. In C rowlock's own timeout decides; in SQL the session's
+   does. */
+TEST(trap_the_sessions_own_time_outs)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    struct rowlock_want want = t_x("limited"), before = t_x("before");
+    struct thread *thread;
+    void *session = t_native();
+
+    if (t_is_mysql())
+        t_not_here(WHY_MYSQL_TIME);
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    limit_statements(own, 1000);
+    t_fails(t_begin(own, want, -1), ETIMEDOUT);
+    t_left(NONE);
+    /* what need not wait may take longer on a busy machine */
+    limit_statements(own, 0);
+    t_ok(t_begin(own, before, 0));
+    limit_statements(own, 1000);
+    t_fails(t_lock(own, want, -1), ETIMEDOUT);
+    t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
+           (!t_is_postgresql() && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
+    limit_statements(own, 0);
+    if (t_is_postgresql())
+        t_text(t_sql(own, "SHOW lock_timeout"), "0");
+    t_ok(rowlock_commit(own, &t_error));
+    if (!t_is_postgresql())
+        return;
+    t_sql(own, "SET lock_timeout = '50ms'");
+    thread = t_begin_thread(own, want, 60000);
+    t_until_waiting(thread);
+    t_native_sql(session, "SET lock_timeout = '50ms'");
+    t_native_sql(session, "BEGIN");
+    t_int(t_try_sql(session, "SELECT rowlock.exclusive('limited')"), 1);
+    t_native_sql(session, "ROLLBACK");
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
 }
 
 /* ---- a server that ends ---------------------------------------------------------------------- */

@@ -372,7 +372,8 @@ void check_committed(struct sim_client *client)
    unless another removed its own meanwhile. */
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
 {
-    if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !sim.kind->store->read(&is) ||
+    if (sim.kind->check_committed != check_committed || reply->code ||
+        reply->status == ROWLOCK_STATUS_UNQUEUED || !sim.kind->store->read(&is) ||
         !had_ticket(&is, client->ticket))
         return;
     for (size_t i = 0; i < is.waiters; i++)

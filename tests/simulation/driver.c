@@ -20,7 +20,7 @@ struct rowlock_link {
     int changes; /* total_changes() at the last check */
 };
 
-static struct rowlock_link *links[SIM_MOST + 1]; /* the last one that each client opened */
+static struct rowlock_link *links[SIM_ALL + 1]; /* the last one that each client opened */
 
 static sqlite3 *handle_of(const struct rowlock_link *link)
 {
@@ -59,9 +59,9 @@ bool sim_holds_file(const struct sim_client *client)
 
 /* ---- SQLite sessions are reused: compiling the statements costs more than a history ---------- */
 
-#define POOL (SIM_MOST + 9)
+#define MORE 29 /* sessions than clients */
 
-static struct rowlock_link *pool[POOL];
+static struct rowlock_link *pool[SIM_ALL + MORE];
 static size_t pooled;
 
 static int open_real(const struct rowlock_source *source, const struct rowlock_budget *budget,
@@ -78,7 +78,7 @@ static int open_real(const struct rowlock_source *source, const struct rowlock_b
 static void close_real(struct rowlock_link *link)
 {
     sqlite3_exec(real->handle(link), "ROLLBACK", NULL, NULL, NULL);
-    if (pooled < POOL)
+    if (pooled < sizeof pool / sizeof *pool)
         pool[pooled++] = link;
     else
         real->close(link);
@@ -94,7 +94,7 @@ void sim_fill_pool(void)
     struct rowlock_error error;
     struct rowlock_link *link;
 
-    for (size_t i = pooled; i < POOL; i++)
+    for (size_t i = pooled; i < sim.kind->clients + MORE; i++)
         if (real->open(&source, &budget, &link, &dialect, &error) == ROWLOCK_OK)
             pool[pooled++] = link;
     for (size_t i = 0; i < pooled; i++)
@@ -114,7 +114,7 @@ static int64_t latency(void)
         return 0;
     if (sim_chance(sim.temper.slow))
         return sim_between(20, 4000);
-    return sim_below(3) ? 0 : sim_between(0, 3);
+    return sim_below(3) ? 0 : sim_between(0, sim_delay());
 }
 
 /* ---- a link ---------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static void close_link(struct rowlock_link *link)
 {
     if (!link)
         return;
-    for (unsigned i = 0; i <= SIM_MOST; i++)
+    for (unsigned i = 0; i <= SIM_ALL; i++)
         if (links[i] == link)
             links[i] = NULL;
     close_real(link->link);

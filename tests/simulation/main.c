@@ -3,8 +3,9 @@
  * The simulation as a test that prints TAP: stories with an expected text, some thousands of
  * histories that keep every promise, and a few deliberate mistakes that must break one.
  * `simulation jobs` does the same for farms and their jobs, `simulation tables` for a database
- * that has tables only, `simulation functions` for one with functions. As a soak (`make soak`,
- * `make soak KIND=jobs`) it runs histories until one fails; tests/simulation/run runs all kinds.
+ * that has tables only, `simulation functions` for one with functions, `simulation crowd` for crowds
+ * of waiters. As a soak (`make soak`, `make soak KIND=jobs`) it runs histories until one fails;
+ * tests/simulation/run runs all kinds.
  *
  * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs,
  * tables, functions, or leases, the default). HISTORIES=1 prints the story of the history.
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulation/crowd.h"
 #include "simulation/farm.h"
 #include "simulation/sim.h"
 #include "simulation/stories.h"
@@ -177,6 +179,29 @@ static void run_wrong(uint64_t seed, uint64_t histories)
     sim.wrong = SIM_RIGHT;
 }
 
+/* Crowds of waiters, and mistakes that one of them must find. */
+static int run_crowds(void)
+{
+    unsigned seeds = is_quick() ? 5 : 20;
+
+    for (const struct crowd_test *test = crowd_tests; test->name; test++) {
+        bool good = test->run(seeds);
+
+        result(good, test->name);
+        if (!good)
+            printf("# %s\n", sim.failure);
+    }
+    for (const struct crowd_wrong *it = crowd_wrongs; it->run && !is_sanitized(); it++) {
+        char name[160];
+
+        sim.wrong = it->wrong;
+        snprintf(name, sizeof name, "found: %s", wrong_name(sim.wrong));
+        result(!it->run(1), name);
+        printf("# %s\n", *sim.failure ? sim.failure : "every crowd was served");
+    }
+    return failures != 0;
+}
+
 /* The same seed must give the same story. */
 static void run_again(uint64_t seed, uint64_t histories)
 {
@@ -253,6 +278,8 @@ static const struct sim_kind *wanted_kind(const char *argument)
     enum sim_wrong wrong = (enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS);
     const char *kind = getenv("KIND");
 
+    if (strcmp(argument, "crowd") == 0)
+        return &sim_crowd;
     for (size_t i = 1; i < sizeof checks / sizeof *checks; i++) /* the first is the default */
         if (strcmp(argument, checks[i].kind->name) == 0 ||
             (kind && strcmp(kind, checks[i].kind->name) == 0))
@@ -280,19 +307,19 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     vfs_install();
     rows_open(folder && *folder ? folder : "/tmp");
-    sim_fill_pool();
     sim.kind = wanted_kind(argc > 1 ? argv[1] : "");
+    sim_fill_pool();
     if (sim.kind == &sim_farm)
         farm_rows_open();
     warm_up();
     if (soaks || histories) {
         code = soak(seed, histories ? histories : 1000000);
     } else {
-        code = run_checks(seed);
+        code = sim.kind == &sim_crowd ? run_crowds() : run_checks(seed);
         printf("1..%u\n", test_number);
     }
     wrong_free();
-    for (unsigned i = 0; i < SIM_MOST; i++)
+    for (unsigned i = 0; i < SIM_ALL; i++)
         fiber_free(sim.client[i].fiber);
     sim_close_pool();
     if (sim.kind == &sim_farm)

@@ -63,6 +63,11 @@ int64_t sim_true_ms(const struct sim_client *client, int64_t own_ms)
     return ((own_ms - client->offset) * 1000 + client->rate - 1) / client->rate;
 }
 
+int64_t sim_delay(void)
+{
+    return sim.temper.delay_ms < 0 ? 0 : sim.temper.delay_ms ? sim.temper.delay_ms : 3;
+}
+
 void sim_pass(int64_t ms)
 {
     struct sim_client *client = sim.running;
@@ -147,19 +152,19 @@ int64_t sim_draw_stop(const struct sim_client *client)
 /* Picks at random among the clients whose time has come; advances the time if there is none. */
 static struct sim_client *choose(void)
 {
-    struct sim_client *ready[SIM_MOST];
+    struct sim_client *ready[SIM_ALL];
     int64_t first = INT64_MAX;
     unsigned n = 0;
 
     for (unsigned i = 0; i < sim.kind->clients; i++)
-        if (sim.client[i].running && sim.client[i].wake < first)
+        if (sim.client[i].running && !sim.client[i].stopped && sim.client[i].wake < first)
             first = sim.client[i].wake;
     if (first == INT64_MAX)
         return NULL;
     if (first > sim.now)
         sim.now = first;
     for (unsigned i = 0; i < sim.kind->clients; i++)
-        if (sim.client[i].running && sim.client[i].wake <= sim.now)
+        if (sim.client[i].running && !sim.client[i].stopped && sim.client[i].wake <= sim.now)
             ready[n++] = &sim.client[i];
     return ready[sim.calm ? 0 : sim_below(n)];
 }
@@ -209,7 +214,8 @@ void sim_play(void)
 void sim_reset(uint64_t seed)
 {
     sim.seed = seed;
-    sim.now = sim.steps = 0;
+    sim.now = sim.steps = sim.removed = 0;
+    memset(sim.asked, 0, sizeof sim.asked);
     sim.running = NULL;
     sim.calm = false;
     *sim.failure = '\0';

@@ -34,7 +34,7 @@ SEAM(enum rowlock_wake, rowlock__wait_fd, int fd, short events, int interrupt_fd
      int64_t deadline_ms)
 {
     (void)fd, (void)events, (void)interrupt_fd;
-    return wait_until(deadline_ms);
+    return wait_until(rowlock__after(deadline_ms, sim.temper.late_ms));
 }
 
 /* Works like the real one, but its jitter comes from the seed. */
@@ -66,6 +66,8 @@ SEAM(struct rowlock_step, rowlock__acquire_start, struct rowlock_acquire_machine
      int64_t now_ms)
 {
     machine->in.remote |= sim.temper.pooled | sim.temper.sessions;
+    machine->in.seizes |= sim.temper.seizes;
+    machine->in.turns &= !sim.temper.seizes;
     machine->in.reconnect_ms = 20000; /* as for a file that is far away */
     return __real_rowlock__acquire_start(machine, now_ms);
 }
@@ -85,8 +87,10 @@ SEAM(struct rowlock_step, rowlock__acquire_next, struct rowlock_acquire_machine 
 static void follow(struct sim_client *client, const struct rowlock_step *step,
                    const struct rowlock_reply *reply, int64_t began)
 {
+    sim.asked[step->act]++;
     if (reply->code)
         return;
+    sim.removed += reply->status == ROWLOCK_STATUS_UNQUEUED;
     if (step->act == ROWLOCK_ACT_ENQUEUE && reply->status == ROWLOCK_STATUS_OK) {
         client->ticket = reply->number;
         check_ticket(reply->number, client->id);

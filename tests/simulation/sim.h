@@ -18,6 +18,7 @@
  *   farm*.c      the same for jobs: lives, rows, promises
  *   table*.c     a database of rows and locks, for the plain dialects
  *   functions.c  functions on top of it: session locks, turn
+ *   crowd.c      many waiters for one name, with bounds of times and looks
  *
  * Everything is drawn from one seed, so a history can be repeated.
  */
@@ -38,6 +39,8 @@
 #define SIM_NODES 25 /* docs/scale.md: 10,000 */
 #endif
 #define SIM_MOST (SIM_NODES + 2) /* of a farm; the last two are its operator and the newcomer */
+#define SIM_CROWD 1001           /* a holder, and those who wait */
+#define SIM_ALL (SIM_MOST > SIM_CROWD ? SIM_MOST : SIM_CROWD)
 #define SIM_NAMES 3
 #define SIM_TOKENS 512
 #define SIM_ROWS 64
@@ -93,6 +96,9 @@ struct sim_temper {
     bool sessions; /* tickets live as long as their session locks (functions.c) */
     bool frozen;   /* tickets never look dead, like those of frozen sessions, so that the roll is
                     called */
+    bool seizes;      /* with sessions: no turns, but tries after an await, as on MariaDB */
+    int64_t delay_ms; /* of a statement on its way, at most; 0: 3; < 0: none */
+    int64_t late_ms;  /* how much longer a pause is */
 };
 
 /* The names that a client asks for or holds. */
@@ -104,9 +110,9 @@ struct sim_claim {
 struct sim_client {
     unsigned id; /* from 1 */
     struct fiber *fiber;
-    bool running, dying, honest;
-    int64_t wake;         /* true time */
-    int64_t offset, rate; /* of its clock; rate 1,000 is correct */
+    bool running, dying, honest, stopped; /* stopped: forever */
+    int64_t wake;                         /* true time */
+    int64_t offset, rate;                 /* of its clock; rate 1,000 is correct */
     struct rowlock_connection *connection;
     void (*script)(struct sim_client *client); /* NULL: a random life */
 
@@ -178,10 +184,12 @@ struct sim_world {
     int64_t now; /* true time, and the database's */
     unsigned long steps;
     struct sim_temper temper;
-    struct sim_client client[SIM_MOST];
+    struct sim_client client[SIM_ALL];
     struct sim_client *running; /* NULL: no client, the simulation itself */
     enum sim_wrong wrong;
-    bool calm; /* no more faults */
+    bool calm;                             /* no more faults */
+    unsigned long asked[ROWLOCK_ACT_DONE]; /* the steps of all acquire calls */
+    unsigned long removed;                 /* waiters that found their tickets gone */
     char failure[600];
 };
 
@@ -206,6 +214,7 @@ int64_t sim_database_ms(void);
 int64_t sim_own_ms(const struct sim_client *client);
 /* when its clock shows that time */
 int64_t sim_true_ms(const struct sim_client *client, int64_t own_ms);
+int64_t sim_delay(void);        /* of a statement on its way, at most */
 void sim_pass(int64_t ms);      /* the running client sleeps; returns at once if it dies */
 void sim_until(int64_t own_ms); /* until its own clock shows that time */
 void sim_reset(uint64_t seed);

@@ -149,7 +149,7 @@ static int64_t latency(void)
         return 0;
     if (sim_chance(sim.temper.slow))
         return sim_between(20, 4000);
-    return sim_below(6) ? 0 : sim_between(0, 3);
+    return sim_below(6) ? 0 : sim_between(0, sim_delay());
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static void reset(void)
 
     sim.calm =
         true; /* the first history installs, and must not draw more numbers than later ones */
-    table_choose(sim.kind == &sim_functions ? TABLE_MARIADB : (unsigned)sim.seed);
+    table_choose(sim.kind->store == &functions_store ? TABLE_MARIADB : (unsigned)sim.seed);
     if (!table_of("rowlock_meta"))
         install();
     for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Leases through MariaDB's procedures, from the mariadb client, against each other and the command.
-# requests.bats has the tests that run on PostgreSQL too.
+# leases.bats has the tests that run on PostgreSQL too.
 # Runs on: mariadb
 # Quick: first
 
@@ -11,18 +11,6 @@ teardown() { close_sessions; }
 
 acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     say "CALL rowlock_acquire('$1', 600000, '${2:-exclusive}', ${3:-NULL}, @token); SELECT @token"
-}
-
-@test "rowlock_acquire returns a token, which the command accepts; rowlock_release ends it once" {
-    token=$(acquire one)
-    [ "$token" -gt 0 ]
-    rowlock check one --token "$token"
-    run -75 rowlock run -n one -- true
-    run say "CALL rowlock_release($token, @a); CALL rowlock_release($token, @b);
-             CALL rowlock_release(NULL, @c);
-             SELECT @a, @b, @c, @@in_transaction"
-    [ "$output" = $'1\t0\t0\t0' ]
-    rowlock run -n one -- true
 }
 
 @test "a request refuses bad arguments, and an open transaction" {
@@ -127,19 +115,6 @@ request() { # NAME
     [ "$(sql "SELECT count(*) FROM rowlock_waiter WHERE name = 'canceled'")" = 0 ]
 }
 
-@test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {
-    token=$(acquire both)
-    run say "SET @token = 1; CALL rowlock_acquire('both', 600000, 'exclusive', NULL, @token);
-             SELECT @token"
-    [ "$output" = NULL ]
-    [ "$(acquire both shared)" = NULL ]
-    sql "CALL rowlock_release($token, @x)"
-    hold both
-    [ "$(acquire both)" = NULL ]
-    let_go
-    [ "$(acquire both)" -gt "$token" ]
-}
-
 @test "p8 SET timestamp neither ends another client's lease, nor creates one that has expired" {
     token=$(acquire stamped)
     for instant in 1 2147483000; do
@@ -177,24 +152,6 @@ request() { # NAME
     rowlock release stamped --token "$token"
 }
 
-@test "p1 shared leases go together, permits up to their limit" {
-    one=$(acquire read shared)
-    two=$(acquire read shared)
-    [ "$one" -gt 0 ]
-    [ "$two" -gt "$one" ]
-    [ "$(acquire read)" = NULL ]
-    one=$(acquire licence permit 2)
-    two=$(acquire licence permit 2)
-    [ "$one" -gt 0 ]
-    [ "$two" -gt "$one" ]
-    [ "$(acquire licence permit 2)" = NULL ]
-    run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
-    [[ ${lines[0]} == \
-        "ERROR 30003 (RL003)"*"'licence': it is held with limit 2, but limit 3 was requested" ]]
-    sql "CALL rowlock_release($one, @x)"
-    [ "$(acquire licence permit 2)" -gt "$two" ]
-}
-
 @test "bad arguments are refused before anything is done" {
     while IFS='|' read -r text arguments; do
         echo "ERROR 30003 (RL003)*rowlock: *${text% }* | CALL rowlock_acquire($arguments, @t)"
@@ -228,31 +185,6 @@ TEXT
              SELECT @t; CALL rowlock_begin_exclusive('ended'); ROLLBACK"
     [ ${#lines[@]} = 1 ]
     rowlock check off --token "${lines[0]}"
-}
-
-@test "rowlock_renew lengthens, never shortens, and fails if the lease is lost or broken" {
-    token=$(acquire kept)
-    before=$(sql "SELECT expires FROM rowlock_holders WHERE name = 'kept'")
-    run say "CALL rowlock_renew($token, 1000)"
-    [ -z "$output" ]
-    [ "$(sql "SELECT expires = '$before' FROM rowlock_holders WHERE name = 'kept'")" = 1 ]
-    run say "CALL rowlock_renew($token, 6000000)"
-    [ -z "$output" ]
-    [ "$(sql "SELECT expires > '$before' + INTERVAL 1 HOUR FROM rowlock_holders
-              WHERE name = 'kept'")" = 1 ]
-    rowlock break kept
-    run say "CALL rowlock_renew($token, 60000)"
-    [[ $output == \
-        "ERROR 30005 (RL005)"*"the lease $token was broken"*" on $(hostname) (pid "*"): stop "* ]]
-    sql "CALL rowlock_release($token, @x)"
-    {
-        for lost in 1 NULL; do
-            echo "ERROR 30005 (RL005)*the lease $lost has expired, or was broken or released* |" \
-                "CALL rowlock_renew($lost, 60000)"
-        done
-        echo "ERROR 30003 (RL003)* | CALL rowlock_renew($token, 5)"
-    } >refused
-    each_says <refused
 }
 
 @test "p6 the fence keeps the lease until the transaction ends, and fails if it is lost" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire, renew, release: leases acquired by SQL alone equal those of the command. requests.bats
+# acquire, renew, release: leases acquired by SQL alone equal those of the command. leases.bats
 # has the tests that run on MariaDB too.
 # Runs on: postgresql
 # Quick: first
@@ -18,29 +18,6 @@ teardown() {
          ALTER TABLE rowlock.waiter RESET (autovacuum_enabled);
          ALTER TABLE rowlock.job RESET (autovacuum_enabled);
          ALTER TABLE rowlock.run RESET (autovacuum_enabled)"
-}
-
-is_refused() { # NAME [OPTION...]: busy for rowlock run
-    run -75 rowlock run -n "$@" -- true
-}
-
-@test "a lease by SQL excludes the command, transactions and other leases until it is released" {
-    token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    [ "$token" -gt 0 ]
-    [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
-    [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min', 'shared')::text, 'busy')")" = busy ]
-    [ "$(db "SELECT rowlock.try_exclusive('x')")" = f ]
-    is_refused x
-    is_refused --tx x
-    [ "$(item x '$[0].token')" = "$token" ]
-    [ "$(item x '$[0].state')/$(item x '$[0].mode')" = held/exclusive ]
-    [ "$(item x '$[0].host')/$(item x '$[0].command')" = 127.0.0.1/psql ]
-    rowlock check x --token "$token"
-    [ "$(db "SELECT rowlock.release($token)")" = t ]
-    [ "$(db "SELECT rowlock.release($token)")" = f ]
-    rowlock run -w 20 x -- true
-    next=$(db "SELECT rowlock.acquire('x', '5 min')")
-    [ "$next" -gt "$token" ]
 }
 
 @test "a request does not fail while a transaction ends the lease: a later call queues" {
@@ -299,80 +276,6 @@ TEXT
         [[ $output == *t ]]
     done
     rowlock schema set history slow
-}
-
-@test "its token fences, and locks beneath the lease" {
-    token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    db "BEGIN" "SELECT rowlock.fence('x', $token)" "SELECT rowlock.exclusive('x', $token)" "COMMIT"
-    fails_with RL005 "SELECT rowlock.fence('x', $token - 1)"
-    db "SELECT rowlock.release($token)"
-    fails_with RL005 "SELECT rowlock.fence('x', $token)"
-    fails_with RL005 "SELECT rowlock.exclusive('x', $token)"
-}
-
-@test "the command renews, breaks and releases it" {
-    token=$(db "SELECT rowlock.acquire('x', '1 min')")
-    rowlock renew x --token "$token" --ttl 10m
-    [ "$(db "SELECT expires > now() + interval '5 min'
-               FROM rowlock.lease WHERE token = $token")" = t ]
-    rowlock break x
-    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
-    [[ $output == *broken* ]]
-    is_refused x # until its holder releases it
-    [ "$(db "SELECT rowlock.release($token)")" = t ]
-    token=$(db "SELECT rowlock.acquire('x', '1 min')")
-    rowlock release x --token "$token"
-    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
-}
-
-@test "renew prolongs and never shortens; a lease that has expired and was swept is lost" {
-    token=$(db "SELECT rowlock.acquire('x', '10 min')")
-    expires="SELECT expires - now() FROM rowlock.lease WHERE token = $token"
-    db "SELECT rowlock.renew($token, '1 s')"
-    [ "$(db "SELECT ($expires) > interval '5 min'")" = t ]
-    db "SELECT rowlock.renew($token, '1 day')"
-    [ "$(db "SELECT ($expires) > interval '23 h'")" = t ]
-    token=$(db "SELECT rowlock.acquire('y', '1 s')")
-    until_true is_free y
-    rowlock vacuum
-    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
-    fails_with RL005 "SELECT rowlock.renew(NULL, '1 min')"
-    [ "$(db "SELECT rowlock.release($token)")$(db "SELECT rowlock.release(NULL)")" = ff ]
-}
-
-@test "shared leases go together, and permits up to their limit, which all must state equally" {
-    one=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
-    two=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
-    [ "$two" -gt "$one" ]
-    rowlock run -n -s s -- true
-    is_refused s
-    for n in 1 2; do [ "$(db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)")" -gt 0 ]; done
-    rowlock run -n --limit 3 p -- true
-    [ "$(db "SELECT rowlock.acquire('p', '5 min', limit_ => 3, mode => 'permit')")" -gt 0 ]
-    is_refused --limit 3 p
-    [ "$(db "SELECT coalesce(rowlock.acquire('p', '5 min', 'permit', 3)::text, 'busy')")" = busy ]
-    fails_with 22023 "SELECT rowlock.acquire('p', '5 min', 'permit', 4)"
-    [[ $output == *'limit 3'*'limit 4'* ]]
-}
-
-@test "a busy name is not an error, for any holder: a transaction, the command, an earlier waiter" {
-    db "SELECT rowlock.prepare('x')"
-    open_session a
-    in_session a BEGIN "SELECT rowlock.exclusive('x')"
-    busy="SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')"
-    [ "$(db "$busy")" = busy ]
-    [ "$(db "BEGIN" "$busy" "SELECT 'continues'" "COMMIT")" = $'busy\ncontinues' ]
-    in_session a COMMIT
-    token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    start_rowlock run x -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
-    until_true is_waited_for x
-    [ "$(db "$busy")" = busy ]
-    db "SELECT rowlock.release($token)"
-    until_true is_there held # without any session lock of ours that would wake it
-    [ "$(db "$busy")" = busy ]
-    touch let-go
-    wait "$started"
-    [ "$(db "SELECT rowlock.acquire('x', '5 min') > $token")" = t ]
 }
 
 request() { # NAME OWNER [ARGUMENT...]: prints token|ticket|place|holder

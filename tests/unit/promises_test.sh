@@ -12,8 +12,8 @@ nothing_is() { # MISSING
 }
 
 missing=
-for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command)/[a-z0-9_]+' $pages |
-    sort -u); do
+rooms='conformance|leases|sessions|unit|command|simulation'
+for file in $(grep -hoE "\b($rooms)/[a-z0-9_]+" $pages | sort -u); do
     compgen -G "tests/$file.*" >/dev/null || missing="$missing $file"
 done
 check "every test file that is named exists" nothing_is "$missing"

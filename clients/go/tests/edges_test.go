@@ -5,9 +5,7 @@ package tests
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,24 +125,6 @@ func TestTransactionsAreFitWhateverTheAccountHas(t *testing.T) {
 	}
 }
 
-// All of one name hold and then query, with fewer connections than callers.
-func TestCallersOfOneNameShareAPool(t *testing.T) {
-	db := open(t)
-	db.SetMaxOpenConns(10)
-	var all sync.WaitGroup
-	for caller := 0; caller < 12; caller++ {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			do(t, db, "x", rowlock.Options{Wait: 5 * time.Minute},
-				func(ctx context.Context, _ *lease) error {
-					return db.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
-				})
-		}()
-	}
-	all.Wait()
-}
-
 func TestAPoolWithoutAFreeConnection(t *testing.T) {
 	db := open(t)
 	db.SetMaxOpenConns(1)
@@ -153,17 +133,6 @@ func TestAPoolWithoutAFreeConnection(t *testing.T) {
 	err = rowlock.Do(background, db, "x", rowlock.Options{Wait: rowlock.NoWait}, never(t))
 	mustBe(t, err, rowlock.ErrUnavailable)
 	fine(t, conn.Close())
-}
-
-func TestARefusedLoginIsTheDriversErrorAtOnce(t *testing.T) {
-	parts := address(t)
-	parts.User = url.UserPassword("nobody", "wrong")
-	t.Setenv("ROWLOCK_TEST_URL", parts.String())
-	db := openAt(t, parts.Host, parts.Path)
-	err := rowlock.Do(background, db, "x", rowlock.Options{}, never(t))
-	if err == nil || errors.Is(err, rowlock.ErrUnavailable) || errors.Is(err, rowlock.ErrBusy) {
-		t.Error(err)
-	}
 }
 
 func TestABusyErrorHasFields(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,41 +73,6 @@ func due(t *testing.T, jobs *rowlock.Jobs, want int) {
 	t.Helper()
 	if count, err := jobs.RunDue(background); err != nil || count != want {
 		t.Errorf("%d runs instead of %d: %v", count, want, err)
-	}
-}
-
-func TestADueJobRunsOnceOnTwoNodes(t *testing.T) {
-	db := openForJobs(t)
-	var all sync.WaitGroup
-	var mutex sync.Mutex
-	var seen []string
-	for node := 0; node < 2; node++ {
-		jobs := jobOf(t, db, rowlock.JobOptions{}, func(_ context.Context, run *rowlock.Run) error {
-			run.Note("37 mails")
-			mutex.Lock()
-			defer mutex.Unlock()
-			age := time.Since(run.Due())
-			if run.Retry() != 0 || run.Token() == 0 || age < 0 || age > 51*7*24*time.Hour {
-				t.Errorf("retry %d, token %d, due %v", run.Retry(), run.Token(), run.Due())
-			}
-			seen = append(seen, run.Job())
-			return run.Check()
-		})
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			for round := 0; round < 2; round++ {
-				_, err := jobs.RunDue(background)
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		}()
-	}
-	all.Wait()
-	want := []ran{{Outcome: "done", Output: "37 mails"}}
-	if got := history(t, "j"); !slices.Equal(seen, []string{"j"}) || !slices.Equal(got, want) {
-		t.Errorf("ran %v: %+v", seen, got)
 	}
 }
 
@@ -192,22 +156,6 @@ func TestABrokenRunHearsOfIt(t *testing.T) {
 		t.Errorf("cause: %v", cause)
 	}
 	if got := outcome(t, "j"); got != "broken" {
-		t.Error(got)
-	}
-}
-
-func TestAFenceKeepsTheRun(t *testing.T) {
-	db := openForJobs(t)
-	jobs := jobOf(t, db, rowlock.JobOptions{}, func(ctx context.Context, run *rowlock.Run) error {
-		tx := begin(t, db, "y")
-		fine(t, run.Fence(ctx, tx))
-		if kept := command(t, "ls", "job:j"); !strings.Contains(kept, "job:j") {
-			t.Error(kept)
-		}
-		return tx.Commit()
-	})
-	due(t, jobs, 1)
-	if got := outcome(t, "j"); got != "done" {
 		t.Error(got)
 	}
 }
@@ -343,20 +291,6 @@ func (n node) prints(t *testing.T, want string) {
 	t.Helper()
 	if !n.lines.Scan() || !strings.Contains(n.lines.Text(), want) {
 		t.Fatalf("%q instead of %q", n.lines.Text(), want)
-	}
-}
-
-func TestANodeThatDiesIsReplaced(t *testing.T) {
-	openForJobs(t)
-	dying := start(t, "waits")
-	fine(t, dying.Process.Kill())
-	_ = dying.Wait()
-	other := start(t, "ends")
-	fine(t, other.Process.Signal(syscall.SIGTERM))
-	other.prints(t, "ended")
-	got := history(t, "j")
-	if len(got) != 2 || got[0].Outcome != "done" || got[0].Repeat != 1 || got[1].Outcome != "lost" {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -125,41 +124,6 @@ func TestARefusedLeaseNeverRunsTheBody(t *testing.T) {
 	})
 }
 
-func TestWaitersAreServedInTheirOrder(t *testing.T) {
-	db := open(t)
-	var all sync.WaitGroup
-	served := make(chan int, 3)
-	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
-		for number := 0; number < 3; number++ {
-			number := number
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
-					served <- number
-					return nil
-				})
-			}()
-			untilWaiting(t, number+1)
-		}
-		return nil
-	})
-	all.Wait()
-	for number := 0; number < 3; number++ {
-		if got := <-served; got != number {
-			t.Errorf("served %d instead of %d", got, number)
-		}
-	}
-}
-
-func TestItIsRenewedBeyondItsTTL(t *testing.T) {
-	do(t, open(t), "x", rowlock.Options{TTL: 3 * time.Second},
-		func(_ context.Context, l *lease) error {
-			time.Sleep(6 * time.Second)
-			return l.Check()
-		})
-}
-
 func TestABreakIsReported(t *testing.T) {
 	db := open(t)
 	for _, fails := range []error{nil, errBody} {
@@ -265,36 +229,6 @@ func TestALostReplyIsRepeatedByTheSameOwner(t *testing.T) {
 	}
 }
 
-func TestTheEndCountsFromBeforeTheRequest(t *testing.T) {
-	open(t)
-	p := newProxy(t)
-	p.misbehave("a late reply", 3*time.Second)
-	do(t, p.open(t), "x", rowlock.Options{Note: "a late reply"},
-		func(_ context.Context, l *lease) error {
-			if l.Remaining() > 26*time.Second { // of 30 s, 1 s margin, 3 s until the reply
-				t.Errorf("remaining: %v", l.Remaining())
-			}
-			return nil
-		})
-}
-
-func TestPermitsAndShared(t *testing.T) {
-	db := open(t)
-	for name, opts := range map[string]rowlock.Options{"p": {Permits: 2}, "s": {Shared: true}} {
-		do(t, db, name, opts, func(context.Context, *lease) error {
-			do(t, db, name, opts, func(context.Context, *lease) error {
-				if opts.Permits > 0 {
-					refused(t, db, name, opts)
-				} else {
-					refused(t, db, name, rowlock.Options{})
-				}
-				return nil
-			})
-			return nil
-		})
-	}
-}
-
 func TestTheFence(t *testing.T) {
 	db := open(t)
 	do(t, db, "x", rowlock.Options{}, func(ctx context.Context, l *lease) error {
@@ -332,42 +266,6 @@ func TestALockThatALeaseRefusesNamesItsHolder(t *testing.T) {
 			t.Errorf("refused: %v", err)
 		}
 		return tx.Rollback()
-	})
-}
-
-func TestNumbersWithoutAGap(t *testing.T) {
-	db := open(t)
-	draw := func(end func(*sql.Tx) error) int64 {
-		tx := begin(t, db, "counter:invoice")
-		number, err := rowlock.Next(background, tx, "invoice")
-		fine(t, err)
-		fine(t, end(tx))
-		return number
-	}
-	first, second := draw((*sql.Tx).Commit), draw((*sql.Tx).Rollback)
-	third := draw((*sql.Tx).Commit)
-	if second != first+1 || third != first+1 {
-		t.Errorf("%d, %d, %d", first, second, third)
-	}
-}
-
-func TestAnInterruptEndsAWaitAndLeavesTheQueue(t *testing.T) {
-	db := open(t)
-	do(t, db, "x", rowlock.Options{}, func(context.Context, *lease) error {
-		ctx, cancel := context.WithCancel(background)
-		ended := make(chan error)
-		go func() { ended <- rowlock.Do(ctx, db, "x", rowlock.Options{}, never(t)) }()
-		untilWaiting(t, 1)
-		before := time.Now()
-		cancel()
-		mustBe(t, <-ended, context.Canceled)
-		if taken := time.Since(before); taken > 30*time.Second { // 5 s; the machine may be busy
-			t.Errorf("after %v", taken)
-		}
-		if shown := command(t, "ls", "x"); strings.Contains(shown, "waiting") {
-			t.Errorf("still there: %s", shown)
-		}
-		return nil
 	})
 }
 
@@ -421,37 +319,5 @@ func TestStaleDataIsRefreshedOnce(t *testing.T) {
 	fine(t, two.Rollback())
 	if loads != 1 {
 		t.Errorf("%d loads", loads)
-	}
-}
-
-func TestAFailedLoadLeavesTheDataStale(t *testing.T) {
-	db := open(t)
-	command(t, "refresh", "rates", "--max-age", "0s", "--", "true")
-	command(t, "expire", "rates")
-	for _, end := range []struct {
-		load func(*sql.Tx) error
-		want error
-	}{
-		{func(*sql.Tx) error { return errBody }, errBody},
-		{func(tx *sql.Tx) error { // ends the transaction that began the refresh
-			_, err := tx.Exec("COMMIT")
-			if err == nil {
-				_, err = tx.Exec("BEGIN")
-			}
-			return err
-		}, rowlock.ErrLost},
-		{func(*sql.Tx) error { return nil }, nil},
-	} {
-		tx := begin(t, db, "subject:rates")
-		did, err := rowlock.Refresh(background, tx, "rates", rowlock.AnyAge,
-			func(context.Context) error { return end.load(tx) })
-		if !did || !errors.Is(err, end.want) {
-			t.Errorf("%v: %v, not %v", did, err, end.want)
-		}
-		text := `the refresh of "rates" is lost: load ended its transaction; roll back`
-		if end.want == rowlock.ErrLost && !strings.HasPrefix(err.Error(), text) {
-			t.Error(err)
-		}
-		fine(t, tx.Rollback())
 	}
 }

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { Jobs, LostError, OverrunError, type Run } from 'rowlock';
+import { Jobs, LostError, OverrunError } from 'rowlock';
 import { command, connect, endOpened, execute, isPostgresql, open, pool } from './server';
 
 const FAR = { every: '50w' }; // does not come due during a test; a new job is due at once
@@ -51,37 +51,6 @@ after(async () => {
     setTimeout(() => process.exit(), 10_000).unref(); // a test that failed may hold a run
     await pool.end();
 });
-
-for (const [kind, source] of [
-    ['a pool', pool],
-    ['a function', connect],
-] as const) {
-    test(`a due job runs once on two nodes, by ${kind}`, async () => {
-        const seen: Run[] = [];
-        const farm = [1, 2].map(() => {
-            const jobs = new Jobs(source);
-            jobs.job('j', FAR, async (run) => {
-                run.check();
-                run.note('37 mails');
-                seen.push(run);
-            });
-            return jobs;
-        });
-        await Promise.all(farm.map((jobs) => jobs.runDue()));
-        await Promise.all(farm.map((jobs) => jobs.runDue()));
-        assert.equal(seen.length, 1);
-        const [{ job, retry, due, token }] = seen as [Run];
-        assert.deepEqual([job, retry, typeof token], ['j', 0, 'bigint']);
-        const [shown, ...others] = history();
-        assert.deepEqual(others, []);
-        const { outcome, exit, output } = shown!;
-        assert.equal(due.getTime(), Date.parse(shown!.due));
-        assert.deepEqual(
-            { outcome, exit, output },
-            { outcome: 'done', exit: 0, output: '37 mails' },
-        );
-    });
-}
 
 test('an error is recorded with its text, and the run is repeated', async () => {
     const retries: number[] = [];
@@ -173,18 +142,6 @@ test('a result is recorded as soon as a fence has ended', async () => {
     await committed;
     assert.match(heard[0]!, /^rowlock 'job:j': the result is sent again: BusyError/);
     assert.equal(history()[0]!.outcome, 'done');
-});
-
-test('a node that is killed is replaced', async () => {
-    const dying = await node('dies');
-    dying.process.kill('SIGKILL');
-    const other = await node('ends');
-    const ended = once(other.process, 'exit');
-    other.process.kill('SIGTERM');
-    assert.deepEqual(await ended, [0, null]);
-    const outcomes = history().map(({ outcome }) => outcome);
-    assert.deepEqual(outcomes, ['done', 'lost']);
-    assert.equal(history()[0]!.repeat, 1);
 });
 
 test('a node that ends gives its run to another one at once', async () => {

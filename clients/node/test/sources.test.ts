@@ -156,20 +156,6 @@ for (const [settings, statement] of lists[kind]!) {
     });
 }
 
-test('12 callers of one name share a pool of 10, and each queries it', async () => {
-    const ten = configured({}, undefined, 10);
-    let done = 0;
-    const work = async (): Promise<void> => {
-        const [one, giveBack] = await borrow(ten);
-        await execute(one, 'SELECT 1');
-        giveBack();
-        done++;
-    };
-    await Promise.all(Array.from({ length: 12 }, () => withLease(ten, 'x', {}, work)));
-    assert.equal(done, 12);
-    await ten.end();
-});
-
 test('a pool of one session serves a lease, a waiter, and the application', async () => {
     const single = configured({}, undefined, 1);
     const held = await acquire(single, 'x', { ttl: 3000 });

@@ -141,26 +141,6 @@ class Test(unittest.IsolatedAsyncioTestCase):
         await asyncio.gather(*map(work, range(3)))
         self.assertEqual(most, [1, 1, 1])
 
-    async def test_waiters_are_served_in_their_order(self) -> None:
-        served = []
-
-        async def wait(number: int) -> None:
-            async with aio.lease(connect, "x"):
-                served.append(number)
-
-        waiters = []
-        async with aio.lease(connect, "x"):
-            for number in range(3):
-                waiters.append(asyncio.create_task(wait(number)))
-                await until_waiting("x", number + 1)
-        await asyncio.gather(*waiters)
-        self.assertEqual(served, [0, 1, 2])
-
-    async def test_it_is_renewed_beyond_its_ttl(self) -> None:
-        async with aio.lease(connect, "x", ttl=3) as held:
-            await asyncio.sleep(6)
-            held.check()
-
     async def test_a_connection_that_was_closed_is_replaced(self) -> None:
         async with aio.lease(connect, "x", ttl=3) as held:
             await held._state._session._line.connection.close()
@@ -373,24 +353,6 @@ class Test(unittest.IsolatedAsyncioTestCase):
         await connection.close()
         await show("break", "--now", "x")
 
-    async def test_the_end_is_counted_from_before_the_call(self) -> None:
-        sent = []
-
-        async def slow(connection: Any, statement: str, values: Any) -> Any:
-            if values:
-                sent.append(_core.now())
-            row = await aio.run(connection, statement, values)
-            if values:  # not BEGIN
-                await asyncio.sleep(0.7)  # the reply
-            return row
-
-        with changed(run=slow):
-            async with aio.lease(connect, "x", ttl=3) as held:
-                self.assertLess(held._state._end, sent[0] + 3.1)
-                while held._state._end < sent[0] + 3.1:
-                    await asyncio.sleep(0.02)
-                self.assertLess(held._state._end, sent[1] + 3.1)
-
     @unittest.skipUnless(sys.platform == "linux", "its clock stops while the machine sleeps")
     async def test_a_machine_that_slept_finds_it_lost(self) -> None:
         clock = time.clock_gettime
@@ -493,14 +455,6 @@ class Test(unittest.IsolatedAsyncioTestCase):
             await nightly()
         self.assertEqual(ended, ["cancelled"])
 
-    async def test_permits_and_shared(self) -> None:
-        async with aio.lease(connect, "p", permits=2), aio.lease(connect, "p", permits=2):
-            with self.assertRaises(rowlock.Busy):
-                await aio.lease(connect, "p", permits=2, wait=0)
-        async with aio.lease(connect, "s", shared=True), aio.lease(connect, "s", shared=True):
-            with self.assertRaises(rowlock.Busy):
-                await aio.lease(connect, "s", wait=0)
-
     async def test_the_fence(self) -> None:
         connection = await connect()
         async with aio.lease(connect, "x") as held:
@@ -512,19 +466,6 @@ class Test(unittest.IsolatedAsyncioTestCase):
                 await aio.fence(connection, "x", held.token - 1)
             await execute(connection, "ROLLBACK")
         await connection.close()
-
-    async def test_a_lock_in_the_transaction(self) -> None:
-        one, two = await connect(), await connect()
-        await begin(one)
-        await begin(two)
-        await aio.lock(one, "x")
-        with self.assertRaises(rowlock.Busy):
-            await aio.lock(two, "x", timeout=0.1)
-        await execute(one, "COMMIT")
-        await aio.lock(two, "x", shared=True, timeout=5)
-        await execute(two, "COMMIT")
-        await one.close()
-        await two.close()
 
     async def test_a_lock_that_would_end_at_once_is_refused(self) -> None:
         connection = await connect()
@@ -538,39 +479,6 @@ class Test(unittest.IsolatedAsyncioTestCase):
         async with connection.transaction():
             await aio.lock(connection, "x")
         await connection.close()
-
-    async def test_numbers_without_a_gap(self) -> None:
-        await show("next", "invoice")
-        connection = await connect()
-        drawn = []
-        for end in ("COMMIT", "ROLLBACK", "COMMIT"):
-            await begin(connection)
-            drawn.append(await aio.next_number(connection, "invoice"))
-            await execute(connection, end)
-        self.assertEqual(drawn[1:], [drawn[0] + 1, drawn[0] + 1])
-        await connection.close()
-
-    async def test_stale_data_is_refreshed_once(self) -> None:
-        one, two = await connect(), await connect()
-        loads = []
-
-        async def load() -> None:
-            await asyncio.sleep(0)
-            loads.append(1)
-
-        await begin(one)
-        await begin(two)
-        self.assertTrue(await aio.refresh(one, "rates", 0, load))
-        with self.assertRaises(rowlock.Busy):
-            await aio.refresh(two, "rates", 0, load, timeout=0)
-        await execute(one, "COMMIT")
-        self.assertFalse(await aio.refresh(two, "rates", 60, load))
-        with self.assertRaisesRegex(rowlock.Lost, "^the refresh of 'rates' .*; roll back"):
-            await aio.refresh(two, "rates", 0, lambda: execute(two, "COMMIT"))
-        await execute(two, "ROLLBACK")
-        self.assertEqual(len(loads), 1)
-        await one.close()
-        await two.close()
 
     async def test_a_lock_in_a_transaction_of_sqlalchemy(self) -> None:
         import sqlalchemy

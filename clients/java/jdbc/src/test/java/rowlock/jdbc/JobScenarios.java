@@ -15,14 +15,12 @@ import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -77,47 +75,6 @@ abstract class JobScenarios {
 
   private static String outcome(String job) {
     return history(job, "outcome").get(0);
-  }
-
-  @Test
-  void aDueJobRunsOnceOnTwoNodes() throws Exception {
-    List<Run> seen = new CopyOnWriteArrayList<>();
-    CyclicBarrier both = new CyclicBarrier(2);
-    List<Thread> nodes = new ArrayList<>();
-    for (int i = 0; i < 2; i++) {
-      Thread node =
-          new Thread(
-              () -> {
-                try (Jobs jobs = jobs()) {
-                  jobs.job("j")
-                      .every(FAR)
-                      .run(
-                          run -> {
-                            run.check();
-                            run.note("37 mails");
-                            seen.add(run);
-                          });
-                  both.await();
-                  jobs.runDue();
-                  jobs.runDue();
-                } catch (Exception error) {
-                  throw new AssertionError(error);
-                }
-              });
-      nodes.add(node);
-      node.start();
-    }
-    for (Thread node : nodes) {
-      node.join();
-    }
-    assertEquals(1, seen.size());
-    Run run = seen.get(0);
-    assertEquals("j", run.job());
-    assertEquals(0, run.retry());
-    assertEquals(run.due(), Instant.parse(history("j", "due").get(0)));
-    assertEquals(List.of("done"), history("j", "outcome"));
-    assertEquals(List.of("37 mails"), history("j", "output"));
-    assertEquals(List.of("0"), history("j", "exit"));
   }
 
   @Test

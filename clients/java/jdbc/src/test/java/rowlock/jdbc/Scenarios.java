@@ -3,14 +3,12 @@ package rowlock.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 import static rowlock.jdbc.Server.command;
 import static rowlock.jdbc.Server.until;
 
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -89,14 +87,6 @@ abstract class Scenarios extends SourceScenarios {
   }
 
   @Test
-  void theEndIsMeasuredFromBeforeTheRequest() throws Exception {
-    ConnectionSource slow = afterwards("request", () -> Thread.sleep(1000));
-    try (Lease held = Rowlock.lease(slow, "x").acquire()) {
-      assertTrue(held.remaining().toMillis() <= 28_000); // 30 s, less 1 s, less the margin
-    }
-  }
-
-  @Test
   void aLeaseThatHasEndedIsNeverReturned() {
     AtomicInteger requests = new AtomicInteger();
     ConnectionSource slow =
@@ -135,16 +125,6 @@ abstract class Scenarios extends SourceScenarios {
       limit.remove();
     }
     assertFalse(command("ls", "x").contains("x"));
-  }
-
-  @Test
-  void theEndIsMeasuredFromBeforeTheRenewal() throws Exception {
-    ConnectionSource slow = afterwards("renew", () -> Thread.sleep(1500));
-    try (Lease held = Rowlock.lease(slow, "x").ttl(Duration.ofSeconds(6)).acquire()) {
-      AtomicReference<Duration> left = new AtomicReference<>(held.remaining());
-      until(() -> left.getAndSet(held.remaining()).compareTo(held.remaining()) < 0);
-      assertTrue(held.remaining().toMillis() <= 4000); // 6 s, less 1.5 s, less the margin
-    }
   }
 
   @Test
@@ -198,19 +178,6 @@ abstract class Scenarios extends SourceScenarios {
   }
 
   @Test
-  void numbersWithoutAGap() throws Exception {
-    command("next", "invoice");
-    try (Connection connection = transaction()) {
-      long first = Rowlock.next(connection, "invoice");
-      connection.commit();
-      assertEquals(first + 1, Rowlock.next(connection, "invoice"));
-      connection.rollback();
-      assertEquals(first + 1, Rowlock.next(connection, "invoice"));
-      connection.commit();
-    }
-  }
-
-  @Test
   void staleDataIsRefreshedOnce() throws Exception {
     command("refresh", "rates", "--max-age", "0s", "--", "true");
     AtomicInteger loads = new AtomicInteger();
@@ -231,37 +198,6 @@ abstract class Scenarios extends SourceScenarios {
       assertThrows(
           RowlockException.class,
           () -> Rowlock.refresh(automatic, "rates", NONE, loads::incrementAndGet));
-    }
-  }
-
-  @Test
-  void aFailedLoadLeavesTheDataStale() throws Exception {
-    command("refresh", "rates", "--max-age", "0s", "--", "true");
-    command("expire", "rates");
-    try (Connection connection = transaction()) {
-      IOException failure = new IOException();
-      assertSame(
-          failure,
-          assertThrows(
-              IOException.class,
-              () ->
-                  Rowlock.refresh(
-                      connection,
-                      "rates",
-                      null,
-                      () -> {
-                        throw failure;
-                      })));
-      connection.rollback();
-      LostException lost =
-          assertThrows(
-              LostException.class,
-              () -> Rowlock.refresh(connection, "rates", null, connection::commit));
-      assertEquals("rates", lost.getName());
-      assertTrue(lost.getMessage().startsWith("the refresh of 'rates' is lost"), lost.getMessage());
-      connection.rollback();
-      assertTrue(Rowlock.refresh(connection, "rates", null, () -> {}));
-      connection.rollback();
     }
   }
 

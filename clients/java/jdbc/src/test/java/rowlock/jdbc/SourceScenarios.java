@@ -13,7 +13,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -71,41 +70,6 @@ abstract class SourceScenarios {
   }
 
   @Test
-  void waitersAreServedInTheirOrder() throws Exception {
-    List<Integer> served = new ArrayList<>();
-    List<Thread> threads = new ArrayList<>();
-    try (Lease held = lease("x").acquire()) {
-      for (int i = 0; i < 3; i++) {
-        int number = i;
-        Thread thread =
-            new Thread(
-                () -> {
-                  try (Lease mine = lease("x").acquire()) {
-                    mine.check();
-                    served.add(number);
-                  }
-                });
-        threads.add(thread);
-        thread.start();
-        until(() -> command("ls", "x").split("waiting", -1).length > number + 1);
-      }
-      held.check();
-    }
-    for (Thread thread : threads) {
-      thread.join();
-    }
-    assertEquals(List.of(0, 1, 2), served);
-  }
-
-  @Test
-  void itIsRenewedBeyondItsTtl() throws Exception {
-    try (Lease held = lease("x").ttl(SHORT).acquire()) {
-      Thread.sleep(2 * SHORT.toMillis());
-      held.check();
-    }
-  }
-
-  @Test
   void aBreakIsReported() {
     CountDownLatch told = new CountDownLatch(1);
     AtomicInteger calls = new AtomicInteger();
@@ -125,21 +89,6 @@ abstract class SourceScenarios {
           }
         });
     assertEquals(2, calls.get());
-  }
-
-  @Test
-  void permitsAndShared() {
-    try (Lease one = lease("p").permits(2).acquire();
-        Lease two = lease("p").permits(2).acquire()) {
-      assertTrue(two.getToken() > one.getToken());
-      LeaseRequest third = lease("p").permits(2).waitAtMost(NONE);
-      assertThrows(BusyException.class, third::acquire);
-    }
-    try (Lease one = lease("s").shared().acquire();
-        Lease two = lease("s").shared().acquire()) {
-      assertTrue(two.getToken() > one.getToken());
-      assertThrows(BusyException.class, () -> lease("s").waitAtMost(NONE).acquire());
-    }
   }
 
   @Test

@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# rowlock.request and rowlock_request, and the least token of a name, where both servers do the
-# same. postgresql_leases.bats and mariadb_leases.bats have the rest. The words of each server come
-# first.
+# Leases acquired by SQL alone equal those of the command, where both servers do the same.
+# postgresql_leases.bats and mariadb_leases.bats have the rest. The words of each server come first.
 # Runs on: postgresql mariadb
 # Quick: first
 # Rest: postgresql/native mariadb
@@ -23,7 +22,11 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
               FROM rowlock.request('$1', '10 min', 'the owner called $2')"
     }
     cancel() { db "SELECT rowlock.cancel('$1', 'the owner called $2')::int"; } # NAME OWNER
-    renew() { db "SELECT rowlock.renew($1, '10 min')"; } # TOKEN
+    renew() { db "SELECT rowlock.renew($1, interval '1 ms' * ${2:-600000})"; } # TOKEN [MS]
+    release() { db "SELECT rowlock.release($1)::int"; } # TOKEN
+    fence() { # NAME TOKEN
+        db BEGIN "SELECT rowlock.fence('$1', $2)" "SELECT rowlock.exclusive('$1', $2)" COMMIT
+    }
     expire() {
         sql "UPDATE rowlock.lease SET expires = now() - interval '1 s' WHERE token > 0"
     }
@@ -32,7 +35,9 @@ if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
             'silent$2', 0, 600000, 'h', 1, 'c', NULL)"
     }
     vacuum() { db "SELECT rowlock.vacuum()"; }
-    acquire() { db "SELECT rowlock.acquire('$1', '5 min')"; } # NAME: its token, or nothing
+    acquire() { # NAME [MODE [LIMIT]]: its token, or nothing
+        db "SELECT rowlock.acquire('$1', '10 min', '${2:-exclusive}', ${3:-NULL})"
+    }
     move_names() {
         sql "INSERT INTO rowlock.lease (name, n, token, mode, expires, acquired)
              SELECT name, -99999, -100000, 'moved', '-infinity', clock_timestamp()
@@ -50,7 +55,11 @@ else
         say "CALL rowlock_request('$1', 600000, 'the owner called $2', 0, 'exclusive', NULL, NULL,
              NULL, NULL, NULL, @token, @ticket, @place, @holder, @pause_ms); SELECT @pause_ms"
     }
-    renew() { say "CALL rowlock_renew($1, 600000)"; }
+    renew() { say "CALL rowlock_renew($1, ${2:-600000})"; }
+    release() { # the answer has another word if a transaction is open
+        say "CALL rowlock_release($1, @a); SELECT CONCAT(@a, IF(@@in_transaction, ' open', ''))"
+    }
+    fence() { say "START TRANSACTION; CALL rowlock_fence('$1', $2); COMMIT"; }
     expire() {
         sql "UPDATE rowlock_heartbeat SET expires = $now - INTERVAL 1 SECOND;
              UPDATE rowlock_name SET expires = $now - INTERVAL 1 SECOND"
@@ -61,8 +70,9 @@ else
              NULL)"
     }
     vacuum() { sql "CALL rowlock_vacuum(@removed)"; }
-    acquire() {
-        say "CALL rowlock_acquire('$1', 600000, 'exclusive', NULL, @t); SELECT COALESCE(@t, '')"
+    acquire() { # no old value of the variable remains
+        say "SET @t = 1; CALL rowlock_acquire('$1', 600000, '${2:-exclusive}', ${3:-NULL}, @t);
+             SELECT COALESCE(@t, '')"
     }
     move_names() { rowlock run back front -- true; } # its names do not move
 fi
@@ -73,6 +83,88 @@ teardown() {
     [ -z "${heartbeat:-}" ] || sql "UPDATE rowlock_name SET held = 0"
 }
 count() { sql "SELECT count(*) FROM $ours$1"; } # TABLE
+
+@test "a lease by SQL excludes the command, transactions and other leases until it is released" {
+    token=$(acquire x)
+    [ "$token" -gt 0 ]
+    [ -z "$(acquire x)$(acquire x shared)" ]
+    for words in "run -n" "run -n --tx"; do
+        # shellcheck disable=SC2086
+        run -75 rowlock $words x -- true
+    done
+    [ "$(item x '$[0].token') $(item x '$[0].state')/$(item x '$[0].mode')" = \
+        "$token held/exclusive" ]
+    rowlock check x --token "$token"
+    [ "$(release "$token")$(release "$token")$(release NULL)" = 100 ]
+    rowlock run -w 20 x -- true
+    [ "$(acquire x)" -gt "$token" ]
+}
+
+@test "p1 a busy name is not an error, for any holder: a transaction, the command, a waiter" {
+    hold x
+    [ -z "$(acquire x)" ]
+    let_go
+    token=$(acquire x)
+    start_rowlock run x -- sh -c 'echo >got; until [ -e end ]; do sleep 0.02; done'
+    until_true is_waited_for x
+    [ -z "$(acquire x)" ]
+    release "$token"
+    until_true is_there got # without any session lock of ours that would wake it
+    [ -z "$(acquire x)" ]
+    touch end
+    wait "$started"
+    [ "$(acquire x)" -gt "$token" ]
+}
+
+@test "p1 shared leases go together, and permits up to their limit, which all state equally" {
+    one=$(acquire s shared)
+    [ "$(acquire s shared)" -gt "$one" ]
+    rowlock run -n -s s -- true
+    run -75 rowlock run -n s -- true
+    [ -z "$(acquire s)" ]
+    one=$(acquire p permit 3)
+    [ "$(acquire p permit 3)" -gt "$one" ]
+    rowlock run -n --limit 3 p -- true
+    two=$(acquire p permit 3)
+    [ "$two" -gt "$one" ]
+    run -75 rowlock run -n --limit 3 p -- true
+    [ -z "$(acquire p permit 3)" ]
+    run acquire p permit 4
+    [[ $output == *ERROR*'limit 3'*'limit 4'* ]]
+    [ "$(release "$one")" = 1 ]
+    [ "$(acquire p permit 3)" -gt "$two" ]
+}
+
+@test "renew prolongs and never shortens; the command renews, breaks and releases too" {
+    token=$(acquire kept)
+    was=$(item kept '$[0].expires')
+    renew "$token" 1000
+    [ "$(item kept '$[0].expires')" = "$was" ]
+    rowlock renew kept --token "$token" --ttl 1h
+    later=$(item kept '$[0].expires')
+    [[ $later > $was ]]
+    renew "$token" 86400000
+    [[ $(item kept '$[0].expires') > $later ]]
+    rowlock break kept
+    run renew "$token"
+    [[ $output == *RL005*broken* ]]
+    run -75 rowlock run -n kept -- true # until its holder releases it
+    [ "$(release "$token")" = 1 ]
+    other=$(acquire kept)
+    rowlock release kept --token "$other"
+    for lost in "$token" "$other" 1 NULL; do
+        run renew "$lost"
+        [[ $output == *RL005* ]]
+    done
+}
+
+@test "p4 its token fences, and no other" {
+    token=$(acquire x)
+    [[ $(fence x "$token") != *ERROR* ]]
+    [[ $(fence x 1) == *RL005* ]]
+    release "$token"
+    [[ $(fence x "$token") == *RL005* ]]
+}
 
 # leases/requests repeats a request that was granted, and one of another kind.
 @test "a request whose reply was lost is repeated: the same place" {
