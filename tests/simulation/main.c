@@ -3,9 +3,9 @@
  * The simulation as a test that prints TAP: stories with an expected text, some thousands of
  * histories that keep every promise, and a few deliberate mistakes that must break one.
  * `simulation jobs` does the same for farms and their jobs, `simulation tables` for a database
- * that has tables only, `simulation functions` for one with functions, `simulation crowd` for crowds
- * of waiters. As a soak (`make soak`, `make soak KIND=jobs`) it runs histories until one fails;
- * tests/simulation/run runs all kinds.
+ * that has tables only, `simulation functions` for one with functions, `simulation crowd` for
+ * crowds of waiters. As a soak (`make soak`, `make soak KIND=jobs`) it runs histories until one
+ * fails; tests/simulation/run runs all kinds.
  *
  * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs,
  * tables, functions, or leases, the default). HISTORIES=1 prints the story of the history.

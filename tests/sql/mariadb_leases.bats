@@ -238,6 +238,13 @@ TEXT
     sql "DELETE FROM rowlock_name WHERE name LIKE 'many %'"
 }
 
+@test "p1 a sweep that finds the lease renewed leaves it" {
+    run say "CALL rowlock_acquire('renewed', 60000, 'exclusive', NULL, @t);
+             CALL rowlock_sweep(@t); CALL rowlock_renew(@t, 60000);
+             CALL rowlock_release(@t, @was); SELECT @was"
+    [ "$output" = 1 ]
+}
+
 @test "no public procedure returns a result set, but rowlock_request_row" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
     run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive',

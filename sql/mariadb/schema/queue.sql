@@ -283,18 +283,18 @@ BEGIN
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
     -- Each session compiles the procedures that it calls. Between two leases of a queue that takes
     -- longer than anything else, so a waiter that will wait compiles its grant and release before:
-    -- with a ticket that nobody has, and (the rest) with a name that has no row.
+    -- with a ticket that does not exist, and (the rest) with a name that has no row.
     IF v_locked AND v_status <> 0 AND @rowlock_compiled IS NULL THEN
         SET @rowlock_compiled = 1;
         BEGIN
-            DECLARE v_nobody INT;
+            DECLARE v_result INT;
             DECLARE v_number, v_token BIGINT;
             DECLARE v_found VARBINARY(255);
             DECLARE v_nothing VARCHAR(400) CHARACTER SET utf8mb4;
             DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
 
             CALL rowlock_grant_answer(p_wants, '', 0, 0, -1, 0, NULL, NULL, NULL, NULL,
-                                      v_nobody, v_found, v_token, v_number, v_nothing);
+                                      v_result, v_found, v_token, v_number, v_nothing);
             IF (SELECT technique FROM rowlock_meta) = 'row' THEN
                 CALL rowlock_insert_lease(':x:0:0', '', 0, 0, 0, NULL, NULL, NULL, NULL, v_token);
                 ROLLBACK AND NO CHAIN NO RELEASE;
