@@ -92,9 +92,9 @@ struct sim_temper {
     unsigned stop, crash, lose, lose_reply, slow, stopped_ms;
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
     bool wild;                                              /* some clocks run at any rate */
-    bool pooled;   /* waiters behave as behind a pooler: a server, but no session locks */
-    bool sessions; /* tickets live as long as their session locks (functions.c) */
-    bool frozen;   /* tickets never look dead, like those of frozen sessions, so that the roll is
+    bool pooled;      /* waiters behave as behind a pooler: a server, but no session locks */
+    bool sessions;    /* tickets live as long as their session locks (functions.c) */
+    bool frozen;      /* tickets never look dead, like those of frozen sessions, so that the roll is
                     called */
     bool seizes;      /* with sessions: no turns, but tries after an await, as on MariaDB */
     int64_t delay_ms; /* of a statement on its way, at most; 0: 3; < 0: none */

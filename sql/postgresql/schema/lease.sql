@@ -118,8 +118,8 @@ END $$;
 -- or owner (NULL: any), or (only_expired) has not expired. Of a lease that waiters queue for a gate
 -- remains. Writes the history. session_ has the session lock of the token, and releases it when the
 -- transaction has ended, and not earlier: the session that it wakes must see the committed changes.
--- So the lock becomes a transaction lock, which the server releases after the rows are visible. With
--- the token 0 it ends nothing, but executes the statements of a lease with waiters (see enqueue).
+-- So the lock becomes a transaction lock, which the server releases after the rows are visible.
+-- With the token 0 it ends nothing, but executes the statements of a lease with waiters (enqueue).
 CREATE FUNCTION rowlock.end_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL,
                                   only_expired boolean DEFAULT false, revoke boolean DEFAULT false,
                                   session bigint DEFAULT 0) RETURNS boolean
