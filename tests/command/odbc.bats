@@ -21,7 +21,8 @@ fails() { # URL: one line of error
 
 @test "a missing ODBC driver is one line that names its package" {
     for known in "{PostgreSQL Unicode}:odbc-postgresql" "{MariaDB Unicode}:odbc-mariadb" \
-        /nowhere/psqlodbcw.so:odbc-postgresql "{ODBC Driver 18 for SQL Server}:msodbcsql18"; do
+        /nowhere/psqlodbcw.so:odbc-postgresql \
+        /nowhere/libtdsodbc.so:tdsodbc "{ODBC Driver 18 for SQL Server}:msodbcsql18"; do
         fails "odbc:Driver=${known%:*};Server=127.0.0.1;UID=a;PWD=hidden"
         [[ $output == *"cannot load the ODBC driver '"* ]]
         [[ $output == *"install the package ${known##*:}"* ]]

@@ -518,7 +518,12 @@ void t_until_server_polls(struct rowlock_connection *connection)
 
 int t_protocol(void)
 {
-    return t_engine()->sessions ? -1 : t_is_postgresql();
+    static const char *const mariadb[] = {"mariadb", "mysql", "tidb"};
+
+    for (size_t i = 0; i < sizeof mariadb / sizeof *mariadb; i++)
+        if (strcmp(t_engine()->name, mariadb[i]) == 0)
+            return 0;
+    return t_is_postgresql() ? 1 : -1;
 }
 
 const char *t_proxied_url(struct proxy **proxy)

@@ -4,6 +4,7 @@
  * engine, written from the vendors' documentation and not tested on a server. The account under
  * test, or that of --admin, needs the rights to see and end sessions.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/test.h"
@@ -14,6 +15,10 @@ struct words {
     const char *own_id, *waiting, *killing, *existing, *numbered; /* as in struct engine */
     const char *odbc_unreachable, *jdbc_unreachable;
 };
+
+/* Babelfish (tests/vendor/babelfish) has no sys.dm_exec_requests. Its sessions are PostgreSQL's. */
+#define BABELFISH_WAITING \
+    "SELECT COUNT(*) FROM pg_stat_activity WHERE pid = %ld AND wait_event_type = 'Lock'"
 
 /* The words of the plain dialects, sql/plain/words, for the clock. */
 #define ORACLE_UTC "SYS_EXTRACT_UTC(SYSTIMESTAMP)"
@@ -93,7 +98,7 @@ int t_vendor_engine(const char *name, int jdbc, struct engine *engine)
     engine->stranger = engine->silent = NULL;
     engine->own_id = words->own_id;
     engine->is_waiting = t_query_waiting;
-    engine->waiting = words->waiting;
+    engine->waiting = getenv("ROWLOCK_TEST_BABELFISH") ? BABELFISH_WAITING : words->waiting;
     engine->kill = t_query_kill;
     engine->killing = words->killing;
     engine->existing = words->existing;

@@ -96,6 +96,13 @@ static const struct rowlock__odbc_product products[] = {
         .cancels = true,
         .wide = true,
     },
+    { /* found by its driver only, while a session is opened */
+        .name = "Microsoft SQL Server",
+        .engine = "sqlserver",
+        .drivers = "tdsodbc,freetds",
+        .package = "tdsodbc",
+        .left = ROWLOCK_TX_ABORTED,
+    },
     {
         .name = "DB2",
         .engine = "db2",
