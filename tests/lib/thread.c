@@ -64,7 +64,7 @@ static struct thread *start(const struct thread *plan)
     threads[n++] = thread;
     *thread = *plan;
     thread->data = plan->data ? plan->data : thread;
-    if (t_engine()->session)
+    if (t_engine()->session && thread->connection) /* a thread that sends SQL may have none */
         thread->session = t_engine()->session(t_handle(thread->connection));
     t_int(pthread_create(&thread->thread, NULL, body, thread), 0);
     return thread;
