@@ -96,7 +96,8 @@ static const struct rowlock__odbc_product products[] = {
         .cancels = true,
         .wide = true,
     },
-    { /* found by its driver only, while a session is opened */
+    {
+        /* found by its driver only, while a session is opened */
         .name = "Microsoft SQL Server",
         .engine = "sqlserver",
         .drivers = "tdsodbc,freetds",
