@@ -74,7 +74,7 @@ check-tidb: all test-programs torture-programs
 
 # SQL Server's dialect on Babelfish, over FreeTDS and Microsoft's JDBC driver. ENGINE and EXTENSIONS
 # are copies of its two source trees, which tools/get-babelfish names; they are built into
-# $(BUILD)/babelfish once, in 10 to 35 minutes of one core. Then it takes about 20 minutes.
+# $(BUILD)/babelfish once, in 10 to 35 minutes of one core. Then it takes about 10 minutes.
 .PHONY: check-babelfish
 check-babelfish: all test-programs
 	@[ -n '$(ENGINE)' ] && [ -n '$(EXTENSIONS)' ] || [ -x '$(BUILD)/babelfish/bin/postgres' ] || { \
@@ -98,7 +98,7 @@ help:
 	@echo 'make check-group     MySQL Group Replication, three members, as root: 30'
 	@echo 'make check-tidb      one node of TiDB: 20, and 8 or more to build it once'
 	@echo 'make check-babelfish ENGINE=FOLDER EXTENSIONS=FOLDER'
-	@echo "                     SQL Server's dialect: 20, and 10 to 35 to build the server once"
+	@echo "                     SQL Server's dialect: 10, and 10 to 35 to build the server once"
 
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
