@@ -226,13 +226,12 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
     MYSQL_STMT *stmt;
     char *text = NULL;
     int code = ROWLOCK_OK, failed = 0;
-
     /* Older libraries keep the flags of an earlier answer of a CALL ("more results", "no
        transaction"): an executed statement then waits forever for further results. Observed with
        3.2.6 and 3.3.8 (Ubuntu 22.04 and 24.04), not with 3.3.20 (Debian 12). */
-    for (size_t i = 0;
-         link->own && !kept && rowlock__mariadb.client_version() >= 30320 && i < ROWLOCK_SQL_COUNT;
-         i++) {
+    bool keeps = link->own && rowlock__mariadb.client_version() >= 30320;
+
+    for (size_t i = 0; keeps && !kept && i < ROWLOCK_SQL_COUNT; i++) {
         struct rowlock__mariadb_prepared *prepared = &link->prepared[i];
 
         if (!prepared->statement)

@@ -111,7 +111,7 @@ static int check_url(const char *url, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* "FATAL:  28P01: password authentication failed\nLOCATION: ..." -> state, text. */
+/* The error of "FATAL:  28P01: password authentication failed\nLOCATION: ...": state and text. */
 static int refused(struct rowlock_link *link, struct rowlock_error *error)
 {
     const char *message = PQ.PQerrorMessage(link->conn), *start = NULL, *end;

@@ -146,7 +146,7 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     return code;
 }
 
-/* Keeps as many runs of the job as the claim says. */
+/* Settles the run before, adds this one, and keeps as many runs of the job as the claim says. */
 static int add_run(struct rowlock_work *work, const char *key)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};

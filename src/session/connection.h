@@ -122,8 +122,8 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
 /* Checks a connection before a call, and clears `error`. Fails with EINVAL for NULL, and in another
    process than the one that opened it; with ECONN if it is lost; with EINTX or ENOTX if the
    transaction's state is not `wanted` (IDLE or OPEN; ASK: any), and with EABORTED in an aborted
-   transaction, whatever is wanted. It sends nothing, except that for
-   IDLE it asks a server whose state libmariadb does not know. */
+   transaction, whatever is wanted. It sends nothing, except that for IDLE it asks a server whose
+   state libmariadb does not know. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 

@@ -5,9 +5,6 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-/* After a failed statement of the caller's, libmariadb does not know whether a transaction is open.
-   A call that begins one asks the server first: cleaning up after a refusal would roll back the
-   caller's transaction, and DDL would commit it. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error)
 {
@@ -22,6 +19,9 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
     state = rowlock__state(connection);
+    /* After a failed statement of the caller's, libmariadb does not know whether a transaction is
+       open. A call that begins one asks the server first: cleaning up after a refusal would roll
+       back the caller's transaction, and DDL would commit it. */
     if (state == ROWLOCK_STATE_ASK && wanted == ROWLOCK_STATE_IDLE) {
         code = rowlock__ask(connection, ROWLOCK_SQL_PING, NULL, NULL, NULL, error);
         if (code)

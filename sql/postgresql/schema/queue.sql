@@ -33,9 +33,9 @@ END $$;
 -- the caller's. One statement locks the rows and inserts the ticket, so it is planned before it has
 -- the locks that all others wait for; so is the drawing of numbers: `before` is drawn first.
 -- The rows need not survive a crash of the server, which ends all waiters. The first call of a
--- session rehearses what the waiter will do between two holders, its turn and its release, so that
--- their statements are planned by then: as the library calls them, because the server compiles a
--- function for each collation of its arguments.
+-- session with session locks rehearses what the waiter will do between two holders, its turn and
+-- its release, so that their statements are planned by then: as the library calls them, because the
+-- server compiles a function for each collation of its arguments.
 CREATE FUNCTION rowlock.enqueue(
     names text[], modes text[], limits integer[], counts integer[], owner text, session bigint,
     good_ms bigint, host text, pid bigint, command text, note text,
@@ -46,7 +46,8 @@ DECLARE
     before constant bigint := rowlock.next_number(); -- no ticket up to it waits
     want record;
 BEGIN
-    IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM 'yes' THEN
+    IF session = pg_catalog.pg_backend_pid()
+       AND pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM 'yes' THEN
         PERFORM rowlock.turn('' COLLATE "C", '', 0, 0, 0, 0, '', 0, '', '', -1, 0),
                 rowlock.end_lease(0, '' COLLATE "C", ''),
                 pg_catalog.set_config('rowlock.rehearsed', 'yes', false);
@@ -259,6 +260,8 @@ BEGIN
     -- the usual case: a gate without members, and no ticket ahead; else grant_lease decides
     IF (CASE WHEN session = pg_catalog.pg_backend_pid() AND {read_committed}
              THEN pg_catalog.pg_try_advisory_xact_lock({key_of name}) ELSE kind < 0 END) THEN
+        PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true)
+          WHERE kind >= 0;
         SELECT * INTO cur FROM rowlock.lease l
          WHERE l.name = turn.name COLLATE "C" AND l.n = {generation_of turn.name COLLATE "C"}
            AND l.token = 0
@@ -282,8 +285,7 @@ BEGIN
             IF FOUND OR kind < 0 THEN
                 DELETE FROM rowlock.waiter w
                  WHERE w.name = cur.name AND w.ticket = turn.ticket;
-                PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true),
-                        pg_catalog.pg_try_advisory_lock({session_key_of token}),
+                PERFORM pg_catalog.pg_try_advisory_lock({session_key_of token}),
                         pg_catalog.pg_advisory_xact_lock({session_key_of ticket}),
                         pg_catalog.pg_advisory_unlock({session_key_of ticket})
                   WHERE kind >= 0;

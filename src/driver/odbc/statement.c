@@ -61,6 +61,7 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
     more = realloc(link->prepared, (link->n_prepared + 1) * sizeof *more);
     if (!more) {
         O.SQLFreeHandle(SQL_HANDLE_STMT, *out);
+        *out = SQL_NULL_HSTMT;
         return rowlock__no_memory(error);
     }
     link->prepared = more;
