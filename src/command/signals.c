@@ -80,7 +80,7 @@ int signals_turn_to_wait(struct signals *signals)
 
     close(signals->fd);
     signals->fd = -1;
-    /* discards a stop signal that is still pending */
+    /* discards a stop signal that is still pending, because it was meant for the command */
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&stops, number) == 1 && sigaction(number, &ignore, &before) == 0)
             sigaction(number, &before, NULL);

@@ -170,8 +170,7 @@ static int run(struct rowlock_connection *connection, enum rowlock_statement_id 
 int rowlock_refresh_done(struct rowlock_connection *connection,
                          const struct rowlock_refresh *refresh, struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {rowlock__text_value(refresh->subject),
-                                     rowlock__int_value(refresh->version)};
+    struct rowlock_value values[2];
     int64_t status = ROWLOCK_STATUS_LOST;
     struct rowlock_error unseen;
     int code;
@@ -180,6 +179,8 @@ int rowlock_refresh_done(struct rowlock_connection *connection,
     code = check_open(connection, refresh, error);
     if (code)
         return code;
+    values[0] = rowlock__text_value(refresh->subject);
+    values[1] = rowlock__int_value(refresh->version);
     code = run(connection, ROWLOCK_SQL_SUBJECT_STILL, NULL, NULL, error);
     if (code == ROWLOCK_EDB) /* no such savepoint */
         return is_over(refresh, ROWLOCK_TX_KEPT, error);

@@ -92,8 +92,9 @@ static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why
     rowlock__wakeup_send(&keeping->lost);
 }
 
-/* Writes to the process's own standard error. It was opened by pid, and the process was still
-   alive afterwards, so the descriptor is of this process and not of a later one. */
+/* Ends the process with TERM, after a message to the log and to its own standard error. That was
+   opened by pid, and the process was still alive afterwards, so the descriptor is of this process
+   and not of a later one. */
 static void end_process(const struct keeping *keeping, const char *why)
 {
     char text[4 * sizeof keeping->why];
