@@ -3,8 +3,6 @@
 #include "crew.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,12 +33,9 @@ static void give_reason(struct bench_crew *crew, const char *why)
 
 void bench_die(const char *format, ...)
 {
-    static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
     char text[BENCH_WHY];
     va_list arguments;
 
-    /* another thread must not end this process before the text is complete */
-    pthread_mutex_lock(&dying);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -127,68 +122,27 @@ static unsigned long long cpu_us(void)
 
 /* ---- the clients ----------------------------------------------------------------------------- */
 
-struct team { /* the clients of one process */
-    const struct bench_measurement *measurement;
-    bench_work warm, work;
-    int first, size; /* the numbers of its clients */
-    atomic_int done;
-    atomic_ullong cpu_us; /* when its first client began */
-};
-struct member {
-    struct team *team;
-    pthread_t thread;
-    int client;
-};
-
-/* Adds the CPU time of the whole process, because a client library may have threads of its own:
-   from its first client's begin to its last client's end. */
-static void work_in_team(struct team *team, int client, void *session)
+/* Its CPU time is that of the whole process, because a client library may have threads. */
+static _Noreturn void be_client(const struct bench_measurement *measurement, int client,
+                                bench_work warm, bench_work work)
 {
-    unsigned long long now = cpu_us(), first = atomic_load(&team->cpu_us);
+    struct bench_crew *crew = measurement->crew;
+    unsigned long long began;
+    void *session;
 
-    while (now < first && !atomic_compare_exchange_weak(&team->cpu_us, &first, now))
-        ;
-    team->work(team->measurement, client, session);
-    if (atomic_fetch_add(&team->done, 1) + 1 == team->size)
-        atomic_fetch_add(&team->measurement->crew->cpu_us, cpu_us() - atomic_load(&team->cpu_us));
-}
-
-static void *be_client(void *data)
-{
-    const struct member *member = data;
-    struct team *team = member->team;
-    const struct bench_measurement *measurement = team->measurement;
-    void *session = measurement->peer->open(measurement->place, member->client);
-
-    if (team->warm)
-        team->warm(measurement, member->client, session);
-    atomic_fetch_add(&measurement->crew->ready, 1);
+    bench_reports_to = crew;
+    srandom((unsigned)getpid());
+    session = measurement->peer->open(measurement->place, client);
+    if (warm)
+        warm(measurement, client, session);
+    atomic_fetch_add(&crew->ready, 1);
     until_phase(measurement, BENCH_WORK);
-    work_in_team(team, member->client, session);
-    atomic_fetch_add(&measurement->crew->done, 1);
+    began = cpu_us();
+    work(measurement, client, session);
+    atomic_fetch_add(&crew->cpu_us, cpu_us() - began);
+    atomic_fetch_add(&crew->done, 1);
     until_phase(measurement, BENCH_LEAVE);
     measurement->peer->close(session);
-    return NULL;
-}
-
-/* The first client runs in the process's own thread, so that the usual team of one needs no
-   other thread. */
-static void be_team(struct team *team)
-{
-    static struct member members_here[BENCH_CLIENTS];
-
-    bench_reports_to = team->measurement->crew;
-    srandom((unsigned)getpid());
-    for (int i = team->size - 1; i >= 0; i--) {
-        struct member *member = &members_here[i];
-
-        *member = (struct member){.team = team, .client = team->first + i};
-        if (i > 0 && pthread_create(&member->thread, NULL, be_client, member))
-            bench_die("no thread for client %d", member->client);
-    }
-    be_client(&members_here[0]);
-    for (int i = 1; i < team->size; i++)
-        pthread_join(members_here[i].thread, NULL);
     _exit(0);
 }
 
@@ -249,18 +203,14 @@ int bench_crew_assemble(const struct bench_measurement *measurement, bench_work 
                         bench_work work)
 {
     struct bench_crew *crew = measurement->crew;
-    int size = measurement->peer->threads ? measurement->clients : 1;
-    struct team team = {
-        .measurement = measurement, .warm = warm, .work = work, .size = size, .cpu_us = ULLONG_MAX};
 
     reset(crew);
     if (measurement->clients > BENCH_CLIENTS)
         return fail(crew, "too many clients");
-    for (int i = 0; i < measurement->clients; i += size) {
+    for (int i = 0; i < measurement->clients; i++) {
         members[i] = bench_fork();
-        team.first = i;
         if (members[i] == 0)
-            be_team(&team);
+            be_client(measurement, i, warm, work);
         if (members[i] < 0) {
             members[i] = 0;
             return fail(crew, strerror(errno));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clients of one measurement. They are processes, or threads of one process (peer->threads),
- * each with a session. They begin together, stop together, and have ended afterwards whatever
- * happened.
+ * The clients of one measurement: processes, each with a session. They begin together, stop
+ * together, and have ended afterwards whatever happened.
  */
 #ifndef BENCH_CREW_H
 #define BENCH_CREW_H

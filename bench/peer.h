@@ -3,12 +3,6 @@
  * A contestant: one way to lock a name, on one server, with one durability. Each file of peers/
  * defines a few, and hides how they work. All calls run in a client process of their own. A call
  * that fails reports by bench_die, which ends that process and fails the measurement.
- *
- * Clients are processes, or with `threads` the threads of one process. Then open is called once for
- * each client, in any order and concurrently. Shared state is a static of the peer's file: the
- * first open creates it under a mutex, the last close frees it. The first is not always client 0:
- * in a takeover each of the two clients is alone in its process. The session that open returns
- * belongs to that client alone.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -56,10 +50,8 @@ struct bench_peer {
     /* The document loader; NULL: not used with this contestant. */
     void (*load)(const struct bench_place *place, struct bench_command *out);
     int expires; /* 1: a killed holder keeps the lock until its ttl ends */
-    int alone;   /* 1: not measured where clients compete: there another contestant does the same */
     /* 1: differs from another only in durability: not measured where that does not matter */
     int variant;
-    int threads; /* 1: its clients are threads of one process */
 };
 
 /* The contestants of each file of peers/; a NULL name ends an array. */

@@ -20,10 +20,10 @@ static int print_contestants(json_t *bench, FILE *out)
     size_t i;
 
     fprintf(out, "# The contestants of make bench. on_disk: before its call returned\n"
-                 "contestant\ton_disk\tclients\twhat\n");
+                 "contestant\ton_disk\twhat\n");
     json_array_foreach(json_object_get(bench, "contestants"), i, one)
-        fprintf(out, "%s\t%s\t%s\t%s\n", report_text(one, "name"), report_text(one, "on_disk"),
-                report_text(one, "clients"), report_text(one, "what"));
+        fprintf(out, "%s\t%s\t%s\n", report_text(one, "name"), report_text(one, "on_disk"),
+                report_text(one, "what"));
     return fclose(out);
 }
 

@@ -120,10 +120,9 @@ static json_t *contestants_json(const struct bench_results *results)
         const struct bench_peer *peer = results->contestant[i];
 
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", peer->name, "what",
-                            peer->what, "server", peer->server, "rowlock", peer->ours, "on_disk",
-                            results->volatile_storage ? "nothing" : words[peer->durable & 3],
-                            "clients", peer->threads ? "threads of one process" : "processes"));
+            list, json_pack("{s:s, s:s, s:s, s:b, s:s}", "name", peer->name, "what", peer->what,
+                            "server", peer->server, "rowlock", peer->ours, "on_disk",
+                            results->volatile_storage ? "nothing" : words[peer->durable & 3]));
     }
     return list;
 }

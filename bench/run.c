@@ -43,8 +43,7 @@ static int takes_part(const struct run *run, int w, int i)
     const struct bench_peer *peer = run->results->contestant[i];
 
     return bench_can(peer, run->results->workloads[w].need) &&
-           (!peer->variant || run->results->workloads[w].variants) &&
-           (!peer->alone || run->results->workloads[w].names != BENCH_ONE);
+           (!peer->variant || run->results->workloads[w].variants);
 }
 
 /* A contestant whose setup fails has no results; each of its cells gets the reason. */

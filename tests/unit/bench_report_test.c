@@ -14,12 +14,8 @@ static const struct bench_workload workloads[] = {
     {.name = "handover", .title = "a delay", .metrics = {{"p50", "ms", -1}, {"p99", "ms", -1}}},
     {.name = NULL}};
 static const struct bench_pair pairs[] = {{"we", "peer"}, {"we", "away"}, {NULL, NULL}};
-static const struct bench_peer we = {.name = "we",
-                                     .server = "",
-                                     .ours = 1,
-                                     .durable = BENCH_GRANT,
-                                     .what = "ourselves",
-                                     .threads = 1};
+static const struct bench_peer we = {
+    .name = "we", .server = "", .ours = 1, .durable = BENCH_GRANT, .what = "ourselves"};
 static const struct bench_peer peer = {
     .name = "peer", .server = "s", .durable = BENCH_BOTH, .what = "another"};
 
@@ -147,7 +143,7 @@ TEST(the_data_have_each_median_with_its_spread)
     json_t *json = example();
 
     t_int(report_data(json, getenv("ROWLOCK_TEST_TEMP")), 0);
-    t_contains(data("contestants.tsv"), "we\tgrant\tthreads of one process\tourselves\n");
+    t_contains(data("contestants.tsv"), "we\tgrant\tourselves\n");
     t_contains(data("values.tsv"), "uncontended-8\twe\trate\tper second\t200\t100\t300\t");
     t_contains(data("values.tsv"), "handover\tpeer\tp99\tms\t16\t16\t16\t");
     t_contains(data("ratios.tsv"),

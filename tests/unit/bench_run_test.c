@@ -8,13 +8,11 @@
 #include "run.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,17 +91,16 @@ static void unlock_right(void *session, unsigned name)
     close(((struct right *)session)->file);
 }
 
-/* A peer whose clients are processes, or threads of one. */
-#define PEER(name_, open_, acquire_, release_, close_, threads_)                        \
+#define PEER(name_, open_, acquire_, release_, close_)                                  \
     {                                                                                   \
         .name = (name_), .open = (open_), .acquire = (acquire_), .release = (release_), \
-        .close = (close_), .server = "", .threads = (threads_)                          \
+        .close = (close_), .server = ""                                                 \
     }
-static const struct bench_peer right = PEER("right", open_right, lock_right, unlock_right, free, 0);
-static const struct bench_peer broken = PEER("broken", open_a, let_in, let_in, forget, 0);
-static const struct bench_peer broken_b = PEER("b", open_b, let_in, let_in, forget, 0);
-static const struct bench_peer broken_c = PEER("c", open_c, let_in, let_in, forget, 0);
-static const struct bench_peer nowhere = PEER("nowhere", open_nowhere, let_in, let_in, forget, 0);
+static const struct bench_peer right = PEER("right", open_right, lock_right, unlock_right, free);
+static const struct bench_peer broken = PEER("broken", open_a, let_in, let_in, forget);
+static const struct bench_peer broken_b = PEER("b", open_b, let_in, let_in, forget);
+static const struct bench_peer broken_c = PEER("c", open_c, let_in, let_in, forget);
+static const struct bench_peer nowhere = PEER("nowhere", open_nowhere, let_in, let_in, forget);
 static const struct bench_pair no_pairs[] = {{NULL, NULL}};
 
 static const char *no_server(const char *server, int *pid)
@@ -113,60 +110,30 @@ static const char *no_server(const char *server, int *pid)
     return "";
 }
 
-/* ---- clients that are threads: their lock is visible in one process only --------------------- */
-
-static struct {
-    atomic_int opened;
-    pid_t process[8], thread[8];
-    int client[8];
-} * team; /* the clients that opened; shared memory */
-static pthread_mutex_t in_process = PTHREAD_MUTEX_INITIALIZER;
-
-static void *open_thread(const struct bench_place *place, int client)
-{
-    int place_in_team = atomic_fetch_add(&team->opened, 1);
-
-    (void)place;
-    if (place_in_team < 8) {
-        team->process[place_in_team] = getpid();
-        team->thread[place_in_team] = (pid_t)syscall(SYS_gettid);
-        team->client[place_in_team] = client;
-    }
-    return team;
-}
-
-static double thread_cpu_us(void)
+static double process_cpu_us(void)
 {
     struct timespec used;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
 }
 
 /* Uses a millisecond of CPU time. */
-static void lock_in_process(void *session, unsigned name)
+static void work_hard(void *session, unsigned name)
 {
-    double until = thread_cpu_us() + 1000;
+    double until = process_cpu_us() + 1000;
 
     (void)session;
     (void)name;
-    while (thread_cpu_us() < until)
+    while (process_cpu_us() < until)
         ;
-    pthread_mutex_lock(&in_process);
-}
-
-static void unlock_in_process(void *session, unsigned name)
-{
-    (void)session;
-    (void)name;
-    pthread_mutex_unlock(&in_process);
 }
 
 static void *open_third_fails(const struct bench_place *place, int client)
 {
     if (client == 2)
         bench_die("no session for client %d", client);
-    return open_thread(place, client);
+    return open_a(place, client);
 }
 
 static void be_killed(void *session, unsigned name)
@@ -176,16 +143,9 @@ static void be_killed(void *session, unsigned name)
     raise(SIGKILL);
 }
 
-static const struct bench_peer threaded =
-    PEER("threaded", open_thread, lock_in_process, unlock_in_process, forget, 1);
-static const struct bench_peer threaded_right =
-    PEER("threaded right", open_right, lock_right, unlock_right, free, 1);
-static const struct bench_peer threaded_broken =
-    PEER("threaded broken", open_a, let_in, let_in, forget, 1);
-static const struct bench_peer threaded_failing =
-    PEER("threaded failing", open_third_fails, let_in, let_in, forget, 1);
-static const struct bench_peer threaded_killed =
-    PEER("threaded killed", open_thread, be_killed, let_in, forget, 1);
+static const struct bench_peer busy = PEER("busy", open_a, work_hard, let_in, forget);
+static const struct bench_peer failing = PEER("failing", open_third_fails, let_in, let_in, forget);
+static const struct bench_peer killed = PEER("killed", open_a, be_killed, let_in, forget);
 
 static void *shared(size_t size)
 {
@@ -264,10 +224,7 @@ static void run(const char *workload, int clients, int repetitions,
 
     if (!diary)
         diary = shared(sizeof *diary);
-    if (!team)
-        team = shared(sizeof *team);
     memset(diary, 0, sizeof *diary);
-    memset(team, 0, sizeof *team);
     for (const struct bench_workload *one = bench_workloads; one->name; one++)
         if (strcmp(one->name, workload) == 0)
             table[0] = *one;
@@ -297,14 +254,12 @@ TEST(a_broken_peer_is_found_out)
 {
     static const char *const workloads[] = {"hot", "handover", "crowd"};
 
-    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
         must_be_found_out(&broken, workloads[i]);
-        must_be_found_out(&threaded_broken, workloads[i]);
-    }
     must_be_found_out(&broken, "takeover");
 }
 
-static void must_overlap_nowhere(const struct bench_peer *peer)
+TEST(a_right_peer_is_measured_and_overlaps_nowhere)
 {
     static const char *const workloads[] = {"uncontended-8", "names",    "hot",
                                             "handover",      "takeover", "crowd"};
@@ -313,18 +268,12 @@ static void must_overlap_nowhere(const struct bench_peer *peer)
         double value = 0;
 
         for (int tries = 0; tries < TRIES && value <= 0; tries++) {
-            RUN(workloads[i], 4, 1, peer);
+            RUN(workloads[i], 4, 1, &right);
             t_int((int)cell(0)->overlaps, 0);
             value = cell(0)->taken ? cell(0)->values[0][0] : 0;
         }
         t_true(value > 0);
     }
-}
-
-TEST(a_right_peer_is_measured_and_overlaps_nowhere)
-{
-    must_overlap_nowhere(&right);
-    must_overlap_nowhere(&threaded_right);
 }
 
 TEST(the_crowd_is_served_to_the_last)
@@ -375,40 +324,20 @@ TEST(a_failing_peer_gives_its_reason_and_the_others_continue)
     json_decref(json);
 }
 
-/* ---- threads of one process ------------------------------------------------------------------ */
-
-TEST(clients_may_be_threads_of_one_process)
-{
-    int seen = 0;
-
-    RUN("hot", 4, 1, &threaded);
-    t_text(cell(0)->why, "");
-    t_int((int)cell(0)->overlaps, 0); /* the mutex is in the process: two processes would overlap */
-    t_int(atomic_load(&team->opened), 4);
-    for (int i = 0; i < 4; i++) {
-        t_int(team->process[i], team->process[0]);
-        seen |= 1 << team->client[i];
-        for (int k = 0; k < i; k++)
-            t_true(team->thread[k] != team->thread[i]);
-    }
-    t_int(seen, 0xf);
-}
-
-/* The CPU time of the whole process, divided by the operations of all its threads. */
-TEST(the_cpu_time_of_threads_is_that_of_their_process)
+TEST(the_cpu_time_of_a_client_is_measured)
 {
     double cpu_us = 0;
 
     for (int tries = 0; tries < TRIES && cpu_us <= 0; tries++) {
-        RUN("uncontended-8", 4, 1, &threaded);
+        RUN("uncontended-8", 4, 1, &busy);
         cpu_us = cell(0)->client_us;
     }
     t_true(cpu_us >= 1000);
 }
 
-TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
+TEST(a_client_that_fails_says_why_and_one_that_is_killed_is_noticed)
 {
-    RUN("uncontended-8", 4, 1, &threaded_failing, &threaded_killed, &threaded);
+    RUN("uncontended-8", 4, 1, &failing, &killed, &right);
     t_text(cell(0)->why, "no session for client 2");
     t_text(cell(1)->why, "a client was killed");
     t_int(cell(2)->taken, 1);
