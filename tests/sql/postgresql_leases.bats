@@ -223,6 +223,22 @@ holders('x') holders('y')
 TEXT
 }
 
+@test "p10 what a waiter does between two holders is planned before it waits" {
+    plans="SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'CachedPlanSource'"
+    name="convert_from('planned'::bytea, 'UTF8')" # with the collation that the library's has
+    local ROWLOCK_TEST_URL=$ROWLOCK_TEST_ADMIN # only a superuser sees the memory of a session
+    run db "CREATE TEMP TABLE ticket AS SELECT number FROM rowlock.enqueue(ARRAY['planned'],
+                ARRAY['exclusive'], ARRAY[NULL::integer], ARRAY[1], 'o', pg_backend_pid(), 60000,
+                NULL, NULL, NULL, NULL)" \
+        "CREATE TEMP TABLE earlier AS $plans" \
+        "CREATE TEMP TABLE granted AS SELECT token FROM ticket, rowlock.turn($name, 'o', 60000,
+             1000, number, pg_backend_pid(), NULL, NULL, NULL, NULL, 1, 0)" \
+        "SELECT rowlock.end_lease(token, $name, 'o', session => pg_backend_pid()) FROM granted" \
+        "SELECT earlier.count > 0, later.count - earlier.count FROM ($plans) later, earlier" \
+        "SELECT count(*) FROM rowlock.lease WHERE name = ''"
+    [ "$output" = $'t\nt|0\n0' ]
+}
+
 @test "lists look up each lease and run once, also if the planner expects none" {
     pages_read() { # by all sessions; a session reports its reads when it ends
         db "SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0))

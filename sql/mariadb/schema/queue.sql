@@ -282,8 +282,8 @@ BEGIN
     SET v_status = CASE WHEN v_mine = 0 THEN 12 WHEN v_detail IS NOT NULL THEN 13
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
     -- Each session compiles the procedures that it calls. Between two leases of a queue that takes
-    -- longer than anything else, so a waiter that will wait compiles its grant and release before,
-    -- with the empty name, which has no row: so nothing is locked or changed.
+    -- longer than anything else. So a waiter that will wait compiles its grant and release before,
+    -- with the empty name, which has no row: no row is locked or changed.
     IF v_locked AND v_status <> 0 AND @rowlock_compiled IS NULL THEN
         SET @rowlock_compiled = 1;
         BEGIN
@@ -294,17 +294,16 @@ BEGIN
             DECLARE v_drawn BIGINT DEFAULT @rowlock_drawn;
             DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
 
-            START TRANSACTION READ WRITE;
             IF (SELECT technique FROM rowlock_meta) = 'row' THEN
-                CALL rowlock_decide_grant(':x:0:0', '', 0, -1, v_result, v_found, v_token,
-                                          v_number, v_nothing);
-                CALL rowlock_insert_lease(':x:0:0', '', 0, 0, 0, NULL, NULL, NULL, NULL, v_token);
-                ROLLBACK AND NO CHAIN NO RELEASE;
                 CALL rowlock_grant_once(':x:0:0', '', 0, 0, utc_timestamp(6), -1, 0, NULL, NULL,
                                         NULL, NULL, v_result, v_found, v_token, v_number,
                                         v_nothing);
+                START TRANSACTION READ WRITE;
+                CALL rowlock_decide_grant(':x:0:0', '', 0, -1, v_result, v_found, v_token,
+                                          v_number, v_nothing);
+                CALL rowlock_insert_lease(':x:0:0', '', 0, 0, 0, NULL, NULL, NULL, NULL, v_token);
             END IF;
-            ROLLBACK AND NO CHAIN NO RELEASE;
+            ROLLBACK AND NO CHAIN NO RELEASE;   -- also of the read, where autocommit is off
             SET @rowlock_drawn = v_drawn;
             CALL rowlock_release_lease(0, '', '');
         END;

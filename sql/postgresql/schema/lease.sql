@@ -130,7 +130,7 @@ DECLARE
     cur rowlock.lease;
     gate rowlock.lease;
     ended boolean := false;
-    more boolean; -- waiters
+    more boolean; -- whether others wait for it
     now_ timestamptz;
 BEGIN
     FOR each IN SELECT l.name, l.n FROM rowlock.lease l
