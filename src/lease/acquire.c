@@ -365,8 +365,10 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     struct rowlock_acquire_machine *m = &a.machine;
     struct rowlock_step step = {.act = ROWLOCK_ACT_DONE}, next;
     struct rowlock_error unseen;
-    int code = prepare(&a, connection, wants, n, hook, hook_data, error ? error : &unseen);
+    int code;
 
+    error = error ? error : &unseen;
+    code = prepare(&a, connection, wants, n, hook, hook_data, error);
     if (!code)
         step = rowlock__acquire_start(m, rowlock__now_ms());
     a.call_ms = rowlock__now_ms() + ON_WAIT_MS;
@@ -409,7 +411,7 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
         report_disconnect(&a, &step, &next);
     }
     if (!code)
-        code = conclude(&a, error ? error : &unseen);
+        code = conclude(&a, error);
     if (!code)
         *out = a.lease;
     rowlock__request_clear(&a.request);
